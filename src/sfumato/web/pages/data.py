@@ -44,6 +44,7 @@ class DataStage:
         self.place = element("div", "work", "stage-data")
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
+        self.cards: list[dict[str, Any]] = []
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -63,6 +64,7 @@ class DataStage:
     def _frame(self) -> None:
         """What stays while a table is open."""
         self.columns = self.rows = None
+        self.cards = []
         with self.page.client, self.place:
             self.place.clear()
             if self.wb.opened is None:
@@ -102,21 +104,29 @@ class DataStage:
 
     async def _fill(self) -> None:
         version = self.wb.project.version
-        cards = await self.wb.answer("columns")
+        self._list()
         single = await self.wb.answer("alone", version=version)
         if self.columns is None or version != self.wb.project.version:
             return
         with self.page.client:
             self._say(single)
-            self._note(cards)
-            self.columns.fill(rows=[self._row(card) for card in cards["columns"]])
+            self._note()
         if self.rows is not None:
             await self.rows.fill()
+        if not self.cards:
+            self.cards = (await self.wb.answer("columns"))["columns"]
+            self._list()
 
-    def _row(self, card: dict[str, Any]) -> dict[str, Any]:
+    def _list(self) -> None:
+        """Show the columns as the recipe has them; what is known of them is asked for once."""
+        if self.columns is not None and self.cards:
+            seen = checked(self.wb.project)
+            with self.page.client:
+                self.columns.fill(rows=[self._row(card, seen) for card in self.cards])
+
+    def _row(self, card: dict[str, Any], seen: frozenset[str]) -> dict[str, Any]:
         """One line of the list; a role is a guess while nobody has touched it and it is the proposed one."""
         attribute = self.wb.recipe.schema.attributes.get(card["name"])
-        seen = checked(self.wb.project)
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
@@ -142,8 +152,8 @@ class DataStage:
         with self.sentence:
             text(words)
 
-    def _note(self, cards: dict[str, Any]) -> None:
-        """What wants an answer: columns nobody decided on, columns the recipe does not know, codes that may be missing values."""
+    def _note(self) -> None:
+        """What wants an answer: columns nobody decided on, and columns that the recipe does not know, or the table."""
         self.notes.clear()
         schema, opened = self.wb.recipe.schema, self.wb.opened or {}
         names = set(opened.get("columns", ()))

@@ -23,7 +23,7 @@ class Task:
 TASKS: dict[str, Task] = {
     "open_data": Task("data:open_data", "long", recipe=False),
     "propose": Task("data:propose", "long", recipe=False),
-    "columns": Task("data:columns", recipe=False),
+    "columns": Task("data:columns", "long", recipe=False),
     "alone": Task("data:alone"),
     "suggest": Task("data:suggest", recipe=False),
     "rows": Task("data:rows"),

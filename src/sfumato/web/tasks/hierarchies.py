@@ -83,10 +83,14 @@ class Fitted:
 
 def fit(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Fitted:
     """Fit a hierarchy to values that occur so often; raises what the hierarchy says where it fails for all of them together."""
-    present = [value for value in values if value is not None]
-    lost = set() if hierarchy is None else uncovered(hierarchy, present)
-    kept = [(value, int(count)) for value, count in zip(values, counts, strict=True) if value not in lost]
-    bound = bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
+    try:
+        bound = bind(hierarchy, values, [int(count) for count in counts])
+    except SchemaError:
+        lost = set() if hierarchy is None else uncovered(hierarchy, [value for value in values if value is not None])
+        if not lost:  # each value alone, and not all together: the rule says itself what is wrong
+            raise
+        kept = [(value, int(count)) for value, count in zip(values, counts, strict=True) if value not in lost]
+        bound = bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
     places = positions_in(bound.labels[0], values)
     return Fitted(_in_order(bound, values, places), np.asarray(counts, dtype=np.int64), places < 0)
 

@@ -2,7 +2,7 @@
 export default {
   template: `
     <div>
-      <div class="tools">
+      <div class="tools" v-show="rows.length">
         <input type="search" class="field" v-model="query" aria-label="find a column" placeholder="Find a column" data-key="find a column" />
         <div class="chipsrow" role="group" aria-label="show columns by role">
           <button type="button" class="button quiet" :aria-pressed="only === null ? 'true' : 'false'" data-key="all roles"
@@ -62,7 +62,7 @@ export default {
           </tr>
         </tbody>
       </table>
-      <p v-if="!matching.length" class="soft">No column is called so.</p>
+      <p v-if="!matching.length" class="soft" role="status">{{ rows.length ? "No column is called so." : "Looking at the columns …" }}</p>
       <button v-if="matching.length > limit" type="button" class="button" data-key="show more columns" @click="limit += 100">Show {{ Math.min(100, matching.length - limit) }} more columns</button>
     </div>`,
   props: { rows: Array, segments: Array, more: Array, kinds: Array },
