@@ -80,20 +80,20 @@ def serve(
     server.serve(workbench, place, browser=browser, on_ready=lambda address: _say(address, opened.folder, place.local))
 
 
-def _place(host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool) -> server.Place:
-    from sfumato.web.server import LOCAL, Place
+def _place(host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool) -> server.Reach:
+    from sfumato.web.server import LOCAL, Reach
 
     if host in (None, LOCAL, "localhost"):
         if certificate or key or to_others:
             raise ParameterError(
                 "--certificate, --key and --to-others go with --host, an address that others can reach"
             )
-        return Place(port=port)
+        return Reach(port=port)
     if not to_others:
         raise ParameterError(
             f"at {host} others could open the workbench and see the data; say --to-others if that is meant, with --certificate and --key"
         )
-    return Place(str(host), port, certificate, key)
+    return Reach(str(host), port, certificate, key)
 
 
 def _begin_with(project: Project, file: Path | None, recipe: Recipe | None) -> None:

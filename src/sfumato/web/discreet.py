@@ -49,11 +49,16 @@ def told(record: logging.LogRecord) -> str:
         return ""
     if error is None:
         return f"error: {record.name} complained at {os.path.basename(record.pathname)}:{record.lineno}"
+    return f"error: {told_bug(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
+
+
+def told_bug(error: BaseException) -> str:
+    """What is said of our own bugs: of which kind, and where; never what the error itself says, which may quote a person."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     where = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    return f"error: this is a bug of ours: {type(error).__name__}{where} (set SFUMATO_DEBUG=1 to see all of it; that may show data)"
+    return f"This is a bug of ours: {type(error).__name__}{where}."
 
 
 def keep_quiet() -> None:

@@ -147,6 +147,12 @@ class Project:
         return tuple(self._entries[number] for number in sorted(self._entries))
 
     @property
+    def history(self) -> str:
+        """The log as it is written, which goes with a release as what led to it."""
+        file = self.folder / "log.jsonl"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    @property
     def entry(self) -> Version | None:
         """The version in use."""
         return self._entries.get(self._at)

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import secrets
 import shutil
-import signal
 import socket
 import ssl
 import tempfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sfumato.core.files import write_whole
+from sfumato.core.portable import endings_to
 from sfumato.errors import ParameterError, UnreadableInput, require
 from sfumato.web.discreet import keep_quiet
 from sfumato.web.guard import Guard
@@ -28,14 +28,13 @@ LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
 PATIENCE = 2
 """Seconds that open pages have to close when the server ends."""
-TERMINATED = 143
 REDIRECT = (
     "<!doctype html><meta charset=utf-8><title>sfumato</title><meta http-equiv=refresh content='0;url={address}'>"
 )
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class Reach:
     """Where the workbench listens: on this machine only, or, with a certificate, at another address of it."""
 
     host: str = LOCAL
@@ -128,7 +127,7 @@ def application(workbench: Workbench) -> Any:
     return app
 
 
-def serve(workbench: Workbench, place: Place, *, browser: bool, on_ready: Callable[[str], None]) -> None:
+def serve(workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callable[[str], None]) -> None:
     """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it listens.
 
     Whatever ends it, no process, no token and no upload is left.
@@ -154,7 +153,7 @@ def serve(workbench: Workbench, place: Place, *, browser: bool, on_ready: Callab
         server.run(sockets=[listening])
 
 
-def _server(app: Any, place: Place) -> Any:
+def _server(app: Any, place: Reach) -> Any:
     import uvicorn
 
     config = uvicorn.Config(
@@ -194,13 +193,9 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
     def ask(number: int, frame: Any) -> None:
         server.should_exit = True
 
-    wanted = {"SIGTERM": leave, "SIGHUP": ask}  # the server itself catches the first while it runs, and hands it on
-    before = {name: signal.signal(getattr(signal, name), act) for name, act in wanted.items() if hasattr(signal, name)}
-    try:
+    # the server itself catches the first while it runs, and hands it on
+    with endings_to({"SIGTERM": leave, "SIGHUP": ask}):
         yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
 
 
 @contextlib.contextmanager

@@ -46,6 +46,8 @@ class Workbench:
         """
         self.project = project
         self.local = local
+        self.colours = "system"
+        """Light, dark, or as the system has it; the same in all tabs."""
         self.worker = BenchProcess(on_fresh=self._fresh)
         self._jobs: list[Underway] = []
         self.opened: dict[str, Any] | None = None
