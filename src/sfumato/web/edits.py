@@ -93,6 +93,19 @@ def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, t
     return Change(changed, f"{column}: {words}")
 
 
+def without_columns(recipe: Recipe, columns: Sequence[str]) -> Change:
+    """Take columns out of the recipe that the table does not have."""
+    changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
+    return Change(_without_levels(changed, columns), f"{_called(columns)}: not in the table any more")
+
+
+def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Change:
+    """Read codes of single columns as missing values."""
+    said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
+    intake = dataclasses.replace(recipe.intake, missing_in=said)
+    return Change(dataclasses.replace(recipe, intake=intake), f"{_called(list(codes))}: codes are missing values")
+
+
 # Levels: those of the step that gives whole columns one.
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.schema import Kind, Role
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.profiling.finding import percent
 from sfumato.web import edits
 from sfumato.web.checked import check, checked, forget
@@ -45,6 +45,7 @@ class DataStage:
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
         self.cards: list[dict[str, Any]] = []
+        self.codes: dict[str, list[Any]] = {}
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -64,7 +65,7 @@ class DataStage:
     def _frame(self) -> None:
         """What stays while a table is open."""
         self.columns = self.rows = None
-        self.cards = []
+        self.cards, self.codes = [], {}
         with self.page.client, self.place:
             self.place.clear()
             if self.wb.opened is None:
@@ -105,17 +106,24 @@ class DataStage:
     async def _fill(self) -> None:
         version = self.wb.project.version
         self._list()
-        single = await self.wb.answer("alone", version=version)
+        with self.page.client:
+            self._note()
+        try:
+            single = await self.wb.answer("alone", version=version)
+        except SfumatoError:  # the notes say what does not fit
+            single = None
         if self.columns is None or version != self.wb.project.version:
             return
         with self.page.client:
             self._say(single)
-            self._note()
         if self.rows is not None:
             await self.rows.fill()
         if not self.cards:
-            self.cards = (await self.wb.answer("columns"))["columns"]
+            answer = await self.wb.answer("columns")
+            self.cards, self.codes = answer["columns"], answer["missing_codes"]
             self._list()
+            with self.page.client:
+                self._note()
 
     def _list(self) -> None:
         """Show the columns as the recipe has them; what is known of them is asked for once."""
@@ -139,11 +147,13 @@ class DataStage:
             "why": card["reasons"],
         }
 
-    def _say(self, single: dict[str, Any]) -> None:
+    def _say(self, single: dict[str, Any] | None) -> None:
         """The first sentence: how far the quasi-identifiers single people out."""
         self.sentence.clear()
-        count = single["columns"]
-        if not count:
+        count = 0 if single is None else single["columns"]
+        if single is None:
+            words = "How far the columns single people out is not known yet."
+        elif not count:
             words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
         else:
             share = single["alone"] / single["records"] if single["records"] else 0.0
@@ -178,12 +188,33 @@ class DataStage:
                     else f"{len(absent)} columns that the table lacks"
                 )
                 text(f"The recipe names {lacks}.", "p", "problem")
+                button("Take them out of the recipe", lambda: self._drop(absent), key="drop columns")
             if absent or len(asked) > len(schema.columns(Role.ASK)):
                 button("Look at all columns anew", lambda: self.page.wait_for(self._anew()), key="propose anew")
+            self._codes()
             for note in opened.get("notes", ()):
                 text(str(note), "p", "soft", "small")
 
+    def _codes(self) -> None:
+        """Codes of ours that often mean a missing value, where they stand in the table."""
+        open_ = {name: some for name, some in self.codes.items() if name not in self.wb.recipe.intake.missing_in}
+        if not open_:
+            return
+        names = ", ".join(f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5])
+        more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
+        with element("p", "tools"):
+            text(f"Codes that often mean a missing value stand in {names}{more}.")
+            button("Read them as missing", lambda: self._missing(open_), key="read codes as missing")
+
     # gestures
+
+    def _drop(self, columns: list[str]) -> None:
+        change = edits.without_columns(self.wb.recipe, columns)
+        self.page.edit(change.recipe, change.sentence)
+
+    def _missing(self, codes: dict[str, list[Any]]) -> None:
+        change = edits.with_missing_codes(self.wb.recipe, codes)
+        self.page.edit(change.recipe, change.sentence)
 
     async def _role(self, given: Any) -> None:
         columns, choice = self._named(given), str(given.get("role"))

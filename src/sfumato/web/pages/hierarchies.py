@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.errors import SfumatoError
 from sfumato.web import edits
-from sfumato.web.pages.builder import TITLES, Builder
+from sfumato.web.pages.builder import TITLES, VALUE, Builder
 from sfumato.web.pages.grouping import GroupEditor
 from sfumato.web.pages.importing import HierarchyFiles
 from sfumato.web.pages.parts import button, element, section, text
@@ -157,6 +157,22 @@ class HierarchyStage:
     def _builder(self, column: str) -> None:
         hierarchy = self.hierarchy(column)
         Builder(column, hierarchy, self.wb.recipe.schema, self.use).draw(self._choose)
+        if self.draft is None:
+            self._missing(column)
+
+    def _missing(self, column: str) -> None:
+        """What a missing value of the column equals."""
+        now = str(self.wb.recipe.schema[column].missing)
+        with element("label", "option", "inline"):
+            text("A missing value", "span", "small", "soft")
+            with element("select", "field", key="missing rule") as select:
+                for rule, words in (("category", "is a value of its own"), ("wildcard", "equals every value")):
+                    text(words, "option", value=rule, **({"selected": True} if rule == now else {}))
+        select.on("change", lambda event: self._rule(column, str(event.args)), js_handler=VALUE)
+
+    def _rule(self, column: str, rule: str) -> None:
+        change = edits.with_missing(self.wb.recipe, [column], rule)
+        self.page.edit(change.recipe, change.sentence)
 
     def hierarchy(self, column: str) -> Any:
         """The hierarchy that is looked at: the draft, else that of the recipe."""

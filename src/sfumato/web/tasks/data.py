@@ -92,7 +92,7 @@ def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
     """What is known of every column and what it is guessed to be: counts, words of ours and shapes, no value of it."""
     proposal = _proposal(bench)
     cards = [_card(column, bench.data) for column in proposal.columns]
-    codes = {name: [str(code) for code in some] for name, some in proposal.missing_codes.items()}
+    codes = {name: list(some) for name, some in proposal.missing_codes.items()}
     return {"columns": cards, "missing_codes": codes}
 
 

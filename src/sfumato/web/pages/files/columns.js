@@ -38,7 +38,7 @@ export default {
               @click="pick(r, $event)" @keydown="key(r, $event)" /></td>
             <th scope="row" class="name">{{ r.name }}</th>
             <td class="role">
-              <div class="segments" role="group" :aria-label="'role of ' + r.name">
+              <div class="rolepick" role="group" :aria-label="'role of ' + r.name">
                 <button v-for="s in segments" :key="s" type="button" :aria-pressed="r.role === s ? 'true' : 'false'" :data-key="'role ' + s + ' ' + r.name"
                   @click="$emit('role', { columns: [r.name], role: s })">{{ s }}</button>
                 <select :class="{ on: !segments.includes(r.role) }" :aria-label="'another role for ' + r.name" :data-key="'more ' + r.name"

@@ -17,7 +17,7 @@ export default {
           </div>
           <ul class="values" tabindex="0" :aria-label="'values of ' + title(l)">
             <li v-for="(item, i) in l.items" :key="i" :class="['row2', { few: item[1] < k }]" :title="item[0] === null ? 'missing' : item[0]">
-              <span class="fill" :style="{ width: (l.most ? (76 * item[1]) / l.most : 0) + '%' }" aria-hidden="true"></span>
+              <span class="fill" :style="{ width: (l.most ? (64 * item[1]) / l.most : 0) + '%' }" aria-hidden="true"></span>
               <span :class="['lab', { soft: item[0] === null }]">{{ item[0] === null ? "missing" : item[0] === "" ? "(empty)" : item[0] }}</span>
               <span class="n">{{ n(item[1]) }}</span>
             </li>
