@@ -229,6 +229,29 @@ def test_columns_that_were_looked_at_are_remembered(tmp_path: Path) -> None:
         project.close()
 
 
+def test_columns_that_are_gone_leave_the_recipe_with_their_levels() -> None:
+    changed = edits.without_columns(recipe_of(PEOPLE), ["age"])
+    assert "age" not in changed.recipe.schema.attributes and edits.bounds_of(changed.recipe) == {}
+    assert changed.sentence == "age: not in the table any more"
+
+
+def test_codes_are_read_as_missing_in_their_column_only() -> None:
+    frame = people().with_columns(age=pl.when(pl.col("age") < 25).then(-9).otherwise(pl.col("age")))
+    bench = bench_of(frame)
+    codes = asked(bench, "columns")["missing_codes"]
+    assert codes == {"age": [-9]}
+    changed = edits.with_missing_codes(recipe_of(PEOPLE), codes).recipe
+    assert recipes.parse(recipes.dump(changed)).intake.missing_in == {"age": (-9,)}
+    levels = asked(bench, "levels", recipe=changed, column="age", at={})["levels"]
+    assert (None, int((frame["age"] == -9).sum())) in levels[0]["items"]
+
+
+@pytest.mark.parametrize("rule", ["category", "wildcard"])
+def test_what_a_missing_value_equals_is_said_for_a_column(rule: str) -> None:
+    changed = edits.with_missing(recipe_of(PEOPLE), ["job"], rule).recipe
+    assert str(recipes.parse(recipes.dump(changed)).schema["job"].missing) == rule
+
+
 # Files that are sent, and folders.
 
 

@@ -137,7 +137,7 @@ def _levels(tab: Tab) -> None:
     tab.sees("age: level 2")
     assert page.locator(".pick.on").inner_text().split() == ["age", "2/4"]
     page.get_by_role("button", name="Let the search choose").click()
-    page.get_by_text("age: the search chooses the level").wait_for()
+    tab.sees("age: the search chooses the level")
     slider = page.locator('[data-key="width 1"]')
     slider.focus()
     page.keyboard.press("ArrowRight")
@@ -145,6 +145,7 @@ def _levels(tab: Tab) -> None:
     page.wait_for_function("document.activeElement?.dataset.key === 'width 1'")
     page.get_by_label("preset 10 50").click()
     tab.sees("age: intervals of numbers 10, 50")
+    page.wait_for_function("""document.querySelector('[data-key="field widths"]')?.value === "10, 50\"""")
     widths = page.locator('[data-key="field widths"]')
     widths.fill("5 7")
     widths.press("Enter")
