@@ -180,6 +180,8 @@ def test_a_hierarchy_that_does_not_fit_at_all_is_told_as_such() -> None:
     plan = recipe(job="{intervals: {widths: [5]}}")
     lines = asked(bench_of(workers()), "overview", recipe=plan)
     assert next(line for line in lines if line["column"] == "job")["uncovered"] == len(JOBS)
+    levels = asked(bench_of(workers().filter(pl.col("job").is_not_null())), "levels", recipe=plan, column="job", at={})
+    assert levels["uncovered"] == len(JOBS) and [level["values"] for level in levels["levels"]] == [len(JOBS), 0, 1]
 
 
 def test_the_search_is_asked_for_levels_without_a_release() -> None:

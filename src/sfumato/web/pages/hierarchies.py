@@ -83,6 +83,7 @@ class HierarchyStage:
             with self.work:
                 text(f"How coarse may {column} become?", "h1")
                 self._builder(column)
+                self.asking = element("div", "notes")
                 self.notice = element("div", "notes")
                 self._notice(answer, problem)
                 if isinstance(groups, dict):
@@ -156,6 +157,8 @@ class HierarchyStage:
 
     def _builder(self, column: str) -> None:
         hierarchy = self.hierarchy(column)
+        if hierarchy is not None:
+            hierarchy = hierarchy.relative(self.wb.project.folder)
         Builder(column, hierarchy, self.wb.recipe.schema, self.use).draw(self._choose)
         if self.draft is None:
             self._missing(column)

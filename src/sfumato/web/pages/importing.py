@@ -8,7 +8,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato import registry
 from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.hierarchies.file import HierarchyFile
+from sfumato.hierarchies.like import Like
 from sfumato.web import uploads
 from sfumato.web.forms import FormError, read_form
 from sfumato.web.pages.parts import button, element, section, text
@@ -57,16 +60,15 @@ class HierarchyFiles:
 
     def ask(self, builder: str) -> None:
         """A kind of hierarchy that cannot begin without a word: a file, or examples."""
-        with self.stage.page.client, self.more:
-            self.more.clear()
-            if builder == "like":
+        cls = registry.family("hierarchies")[builder]
+        with self.stage.page.client, self.stage.asking:
+            self.stage.asking.clear()
+            if issubclass(cls, Like):
                 self._examples()
+            elif issubclass(cls, HierarchyFile):
+                text("Name the file below, under “As a file”; it is shown before it is used.", "p", "problem")
             else:
-                text(
-                    "This kind needs more than the column says: name a file here, or choose another kind.",
-                    "p",
-                    "problem",
-                )
+                text("This kind needs something that the recipe does not have yet; choose another.", "p", "problem")
 
     def _examples(self) -> None:
         typed: dict[str, str] = {"examples": ""}
@@ -79,10 +81,8 @@ class HierarchyFiles:
         button("Look at it", lambda: self._by_example(typed["examples"]), key="use examples")
 
     async def _by_example(self, lines: str) -> None:
-        from sfumato import registry
-
         try:
-            made = read_form(registry.family("hierarchies")["like"], {"examples": lines})
+            made = read_form(Like, {"examples": lines})
         except FormError as error:
             self.stage.page.say(str(error))
             return

@@ -17,7 +17,7 @@ from sfumato import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.classes import ClassTable, count_classes
 from sfumato.core.encoding import positions_in
-from sfumato.core.hierarchy import Hierarchy, Ladder, bind
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, bind
 from sfumato.core.parameters import values_of
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
@@ -106,7 +106,10 @@ def _in_order(bound: Ladder, values: Sequence[str | None], places: NDArray[np.in
     for level in range(1, bound.depth):
         below = len(labels[-1])
         extra = bool(lost.any()) and level < bound.top
-        labels.append((*bound.labels[level], NOWHERE) if extra else bound.labels[level])
+        named = bound.labels[level] or (
+            (TOP,) if level == bound.top else ()
+        )  # nothing has a place: only the top is there
+        labels.append((*named, NOWHERE) if extra else named)
         last = len(bound.labels[level]) if extra else 0
         up = np.full(below, last, dtype=np.int64)
         if level == 1:
