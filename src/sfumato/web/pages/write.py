@@ -34,10 +34,10 @@ MEANINGS = {
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    Writing(page).draw()
+    WriteForm(page).draw()
 
 
-class Writing:
+class WriteForm:
     """The form and what came of it; what was typed stays while the recipe changes."""
 
     def __init__(self, page: Page) -> None:
@@ -129,14 +129,23 @@ class Writing:
         said = {name: value or None for name, value in self.said.items() if name in ("format", "sign")}
         said |= {name: self.said[name] for name in ("force", "pictures", "defuse")}
         folder = self.said["folder"] or str(workbench.project.folder / "releases" / f"version-{version}")
-        given: dict[str, Any] = {**said, "key": key, "folder": folder, "history": workbench.project.history}
+        given: dict[str, Any] = {**said, "key": key, "folder": folder}
         try:
-            return dict(await workbench.do("write", "Writing the release", **given))
+            return await self._written(given)
         except TaskFailed as error:
             if error.kind != "NotMade":
                 raise
-        await workbench.do("make", "Making the release", version=version, key=key)
-        return dict(await workbench.do("write", "Writing the release", **given))
+        made = await workbench.do("make", "Making the release", version=version, key=key)
+        if made.get("made") is False:
+            raise TaskFailed(
+                "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
+            )
+        return await self._written(given)
+
+    async def _written(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Write what was made; the history as it is at this moment goes with it."""
+        workbench = self.page.workbench
+        return dict(await workbench.do("write", "Writing the release", history=workbench.project.history, **given))
 
     def _result(self) -> None:
         if self.written is None:

@@ -1,4 +1,4 @@
-// What every page does in the browser: keys for undo and redo, copying, and a clock for what is under way.
+// What every page does in the browser: keys for undo, redo and closing the panel, copying, and a clock for what is under way.
 const typing = (element) => element?.closest?.("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, [contenteditable]");
 
 document.addEventListener("keydown", (event) => {
@@ -7,6 +7,11 @@ document.addEventListener("keydown", (event) => {
   if (!button || button.disabled) return;
   event.preventDefault();
   button.click();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || document.querySelector("dialog[open], .q-dialog, .q-menu")) return;
+  document.querySelector('aside.open [data-key="close drawer"]')?.click();
 });
 
 document.addEventListener("click", async (event) => {
