@@ -130,27 +130,38 @@ def test_levels_are_chosen_and_groups_changed(browser: Any, tmp_path: Path) -> N
         _file(tab, tmp_path)
 
 
+DRAWN = """(words) => {
+    const version = document.querySelector(".undo .version")?.innerText ?? "";
+    return version.includes(words) && version.match(/v([0-9]+)/)?.[1] === document.querySelector(".work")?.dataset.version;
+}"""
+
+
+def _done(tab: Tab, words: str) -> None:
+    """Wait until a change is in the history, and the stage is drawn for it."""
+    tab.page.wait_for_function(DRAWN, arg=words)
+
+
 def _levels(tab: Tab) -> None:
     page = tab.page
     page.get_by_role("button", name="use level 2").click()
     page.locator(".level.chosen", has_text="in use").wait_for()
-    tab.sees("age: level 2")
+    _done(tab, "age: level 2")
     assert page.locator(".pick.on").inner_text().split() == ["age", "2/4"]
     page.get_by_role("button", name="Let the search choose").click()
-    tab.sees("age: the search chooses the level")
+    _done(tab, "age: the search chooses the level")
     slider = page.locator('[data-key="width 1"]')
     slider.focus()
     page.keyboard.press("ArrowRight")
-    tab.sees("age: intervals of numbers 6, 12, 24")
+    _done(tab, "age: intervals of numbers 6, 12, 24")
     page.wait_for_function("document.activeElement?.dataset.key === 'width 1'")
     page.get_by_label("preset 10 50").click()
-    tab.sees("age: intervals of numbers 10, 50")
-    page.wait_for_function("""document.querySelector('[data-key="field widths"]')?.value === "10, 50\"""")
+    _done(tab, "age: intervals of numbers 10, 50")
     widths = page.locator('[data-key="field widths"]')
     widths.fill("5 7")
     widths.press("Enter")
     tab.sees("must be growing multiples")
     page.get_by_role("button", name="Undo").click()
+    _done(tab, "age: intervals of numbers 6, 12, 24")
 
 
 def _groups(tab: Tab) -> None:
@@ -166,14 +177,17 @@ def _groups(tab: Tab) -> None:
     page.keyboard.press("Enter")
     page.locator(".group.lost").wait_for(state="detached")
     page.get_by_role("group", name="trade").locator(".chip", has_text="onerror").wait_for()
+    _done(tab, "moved 1 value")
     page.get_by_role("group", name="trade").locator(".chip", has_text="smith").drag_to(
         page.locator(".group", has_text="nurse")
     )
     page.locator(".group", has_text="nurse").locator(".chip", has_text="smith").wait_for()
+    _done(tab, "moved 1 value")
     name = page.get_by_label("name of the group trade")
     name.fill("crafts")
     name.press("Enter")
     page.get_by_role("group", name="crafts").wait_for()
+    _done(tab, "renamed a group")
     for value in ("nurse", "cook"):
         page.locator(".chip", has_text=value).click()
     page.get_by_role("button", name="Move to …").click()

@@ -79,6 +79,7 @@ class HierarchyStage:
             return
         with self.page.client:
             self._list()
+            self.work.props["data-version"] = str(self.wb.project.version)
             self.work.clear()
             with self.work:
                 text(f"How coarse may {column} become?", "h1")
