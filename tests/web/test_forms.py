@@ -31,9 +31,9 @@ WORD = st.one_of(COLUMN, st.text(min_size=1, max_size=4))
 def numbers(field: FormField) -> st.SearchStrategy[Any]:
     low, high = field.low, field.high
     if field.whole:
-        return st.integers(math.ceil(low or 0), 40 if high is None else math.floor(high))
+        return st.integers(math.ceil(low or 0), (low or 0) + 40 if high is None else math.floor(high))
     edges = {"exclude_min": field.open_low, "exclude_max": field.open_high and high is not None}
-    return st.floats(low or 0.0, 40.0 if high is None else high, **edges)
+    return st.floats(low or 0.0, (low or 0) + 40.0 if high is None else high, **edges)
 
 
 def entered(field: FormField) -> st.SearchStrategy[Any]:
@@ -74,7 +74,7 @@ def as_typed(field: FormField) -> Any:
 
 
 @pytest.mark.parametrize(("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_what_a_form_shows_makes_the_same_object_again(family: str, name: str, data: st.DataObject) -> None:
     cls = registry.family(family)[name]
@@ -128,7 +128,7 @@ def test_what_is_hard_to_enter_comes_back(made: Any) -> None:
 def test_defaults_are_what_an_untouched_form_makes(family: str, name: str) -> None:
     cls = registry.family(family)[name]
     fields = form_of(cls)
-    lacking = [field.name for field in fields if field.required]
+    lacking = [field.name for field in fields if field.required and not (field.kind == "texts" and not field.least)]
     untouched = {field.name: as_typed(field) for field in fields}
     if not lacking:
         try:
@@ -182,7 +182,7 @@ def test_kinds_follow_the_declaration() -> None:
     assert fields["share"].slider == (0.01, 1, 0.01)
     assert fields["free"].slider is None
     assert fields["share"].text == "4.1"
-    assert fields["widths"].text == "5.0, 10.0"
+    assert fields["widths"].text == "5, 10"
     assert [choice.value for choice in fields["columns"].choices] == ["age", "ill", "cost"]
     made = read_form(Everything, {"share": "7.3 %", "weights": [("age", "2"), ("", "")], "widths": "1 2;3"})
     assert made == Everything(share=0.073, weights={"age": 2}, widths=(1, 2, 3))
@@ -203,7 +203,8 @@ def test_columns_of_the_role_come_first() -> None:
         (KAnonymity, {"k": "many"}, "k", "should be a number"),
         (KAnonymity, {"k": ""}, "k", "must be given"),
         (GlobalRecoding, {"budget": "a lot"}, "budget", "should be a number of percent"),
-        (GlobalRecoding, {"budget": "140"}, "budget", "should be less than or equal to 1"),
+        (GlobalRecoding, {"budget": "140"}, "budget", "should be at most 100 %"),
+        (AlphaKAnonymity, {"sensitive": "ill", "k": "2", "alpha": "0"}, "alpha", "should be more than 0 %"),
         (GlobalRecoding, {"weights": [("age", "1"), ("age", "2")]}, "weights", "names something twice"),
         (GlobalRecoding, {"weights": [("age", " ")]}, "weights", "has a row without a value"),
         (GlobalRecoding, {"weights": [("age", "[1")]}, "weights", "not valid YAML"),

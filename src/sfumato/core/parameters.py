@@ -28,12 +28,9 @@ class Naming:
     The text is all there is in the field: a name, a list of names, or the keys of a mapping. ``roles`` are those of the columns that
     are offered first. Validation does not look at it; whoever offers choices does.
 
-    >>> from typing import Annotated
-    >>> @parameters
-    ... class Averages:
-    ...     columns: Annotated[tuple[str, ...], COLUMNS]
-    >>> Averages.__pydantic_fields__["columns"].metadata
-    [Naming(what='columns', roles=(), words=())]
+    >>> from sfumato.models import LDiversity
+    >>> [said for said in LDiversity.__pydantic_fields__["sensitive"].metadata if isinstance(said, Naming)]
+    [Naming(what='columns', roles=('sensitive',), words=())]
     """
 
     what: Literal["columns", "file", "words"]

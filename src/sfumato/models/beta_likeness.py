@@ -59,7 +59,9 @@ class BetaLikeness(SensitiveModel):
     """
 
     sensitive: Sensitive
-    beta: Annotated[float, Field(gt=0, allow_inf_nan=False, description="largest relative gain of a value's share")]
+    beta: Annotated[
+        float, Field(gt=0, allow_inf_nan=False, examples=[1], description="largest relative gain of a value's share")
+    ]
     kind: Annotated[Literal["basic", "enhanced"], Field(description="whether frequent values are held tighter")] = (
         "basic"
     )

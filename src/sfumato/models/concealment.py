@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
-AtLeast = Annotated[int, Field(ge=1, description="how many records must be possible for everyone")]
+AtLeast = Annotated[int, Field(ge=1, examples=[5], description="how many records must be possible for everyone")]
 
 
 class _OnPairs(Model, Protocol):

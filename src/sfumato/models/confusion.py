@@ -34,7 +34,7 @@ class KConfusion(Model):
     Reference: Stokes & Torra 2012, *n-Confusion: a generalization of k-anonymity*, PAIS 2012.
     """
 
-    k: Annotated[int, Field(ge=1, description="how many originals must remain likely")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="how many originals must remain likely")]
     t: Annotated[float | None, Field(gt=0, le=1, description="how likely each must be; any chance unless given")] = None
 
     name: ClassVar[str] = "k_confusion"

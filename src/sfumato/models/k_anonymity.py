@@ -31,7 +31,7 @@ class KAnonymity(Model):
     Reference: Samarati & Sweeney 1998; Samarati 2001, doi:10.1109/69.971193.
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest class size that is acceptable")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
 
     name: ClassVar[str] = "k_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")

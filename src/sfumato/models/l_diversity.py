@@ -71,7 +71,9 @@ class LDiversity(SensitiveModel):
     """
 
     sensitive: Sensitive
-    l: Annotated[int | float, Field(ge=1, allow_inf_nan=False, description="how many values a class must show")]  # noqa: E741
+    l: Annotated[  # noqa: E741
+        int | float, Field(ge=1, allow_inf_nan=False, examples=[3], description="how many values a class must show")
+    ]
     kind: Annotated[Literal["distinct", "entropy", "recursive"], Field(description="what well-represented means")] = (
         "distinct"
     )
@@ -235,8 +237,8 @@ class PSensitive(SensitiveModel):
     """
 
     sensitive: Sensitive
-    p: Annotated[int, Field(ge=1, description="how many different sensitive values a class must show")]
-    k: Annotated[int, Field(ge=1, description="smallest class size that is acceptable")]
+    p: Annotated[int, Field(ge=1, examples=[3], description="how many different sensitive values a class must show")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
 
     name: ClassVar[str] = "p_sensitive"
     facts: ClassVar[Facts] = Facts(against="both")
@@ -354,8 +356,10 @@ class AlphaKAnonymity(SensitiveModel):
     """
 
     sensitive: Sensitive
-    alpha: Annotated[float, Field(gt=0, le=1, description="largest share of a protected value in a class")]
-    k: Annotated[int, Field(ge=1, description="smallest class size that is acceptable")]
+    alpha: Annotated[
+        float, Field(gt=0, le=1, examples=[0.5], description="largest share of a protected value in a class")
+    ]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
     values: Annotated[
         tuple[str, ...] | None, Field(min_length=1, description="the sensitive values to protect, all by default")
     ] = None

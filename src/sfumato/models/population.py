@@ -53,7 +53,9 @@ class KMap(Model):
     ✓ 5-map: every class stands for at least 5 people of the population, by their survey weights
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest number of matching population records that is acceptable")]
+    k: Annotated[
+        int, Field(ge=1, examples=[5], description="smallest number of matching population records that is acceptable")
+    ]
     population: Annotated[str | None, FILE, Field(description="file with a table of the whole population")] = None
     weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
     fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None

@@ -202,7 +202,7 @@ class MaximumRisk(_BelowThreshold):
     ✓ highest risk 0.5: nobody is picked rightly with a chance above 0.5
     """
 
-    threshold: Annotated[Chance, Field(description="highest acceptable chance of re-identification")]
+    threshold: Annotated[Chance, Field(examples=[0.2], description="highest acceptable chance of re-identification")]
 
     name: ClassVar[str] = "maximum_risk"
     shrinking: ClassVar[bool] = True
@@ -245,7 +245,9 @@ class AverageRisk(_SumOfRecords):
     Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
     """
 
-    threshold: Annotated[Chance, Field(description="highest acceptable mean chance of re-identification")]
+    threshold: Annotated[
+        Chance, Field(examples=[0.2], description="highest acceptable mean chance of re-identification")
+    ]
 
     name: ClassVar[str] = "average_risk"
 
@@ -280,8 +282,12 @@ class RecordsAtRisk(_SumOfRecords):
     Reference: El Emam & Arbuckle 2013, *Anonymizing Health Data*.
     """
 
-    threshold: Annotated[Chance, Field(description="chance of re-identification above which a record is at risk")]
-    share: Annotated[float, Field(ge=0, le=1, description="greatest acceptable share of records at risk")]
+    threshold: Annotated[
+        Chance, Field(examples=[0.2], description="chance of re-identification above which a record is at risk")
+    ]
+    share: Annotated[
+        float, Field(ge=0, le=1, examples=[0.05], description="greatest acceptable share of records at risk")
+    ]
 
     name: ClassVar[str] = "records_at_risk"
 

@@ -70,8 +70,8 @@ class KOnSubsets(_OnColumns):
     ✗ 2-anonymity on any column: 2 of 10 records (20.0%) are among fewer than 2 on some column; the smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest group that is acceptable")]
-    size: Annotated[int, Field(ge=1, description="how many quasi-identifiers an intruder knows")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    size: Annotated[int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")]
 
     name: ClassVar[str] = "k_on_subsets"
 
@@ -120,7 +120,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest group that is acceptable")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),

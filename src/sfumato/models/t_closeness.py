@@ -198,7 +198,10 @@ class TCloseness(SensitiveModel):
 
     sensitive: Sensitive
     t: Annotated[
-        float, Field(ge=0, allow_inf_nan=False, description="largest distance; multiplicative: largest factor")
+        float,
+        Field(
+            ge=0, allow_inf_nan=False, examples=[0.2], description="largest distance; multiplicative: largest factor"
+        ),
     ]
     distance: Annotated[Distance, Field(description="how distributions are compared")] = "equal"
     reference: Annotated[Reference, Field(description="the table classes must look like")] = "original"

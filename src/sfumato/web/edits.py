@@ -36,7 +36,7 @@ USUAL_K = 5
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class Edited:
     """A changed recipe, and what is written in the history about it."""
 
     recipe: Recipe
@@ -54,7 +54,7 @@ def choice_of(attribute: Attribute) -> str:
     return next(known, " and ".join(attribute.roles))
 
 
-def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]) -> Change:
+def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]) -> Edited:
     """Say what columns are. A column that becomes a quasi-identifier without a hierarchy gets the suggested one.
 
     A hierarchy stays with quasi-identifiers and sensitive columns only; levels that were set for what is no quasi-identifier any more go.
@@ -70,40 +70,40 @@ def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Ma
         attributes[name] = dataclasses.replace(old, roles=roles, unit=unit, hierarchy=hierarchy)
     changed = dataclasses.replace(recipe, schema=Schema(attributes))
     gone = [name for name in columns if Role.QUASI not in roles]
-    return Change(_without_levels(changed, gone), f"{_called(columns)}: {choice}")
+    return Edited(_without_levels(changed, gone), f"{_called(columns)}: {choice}")
 
 
-def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Change:
+def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
     """Say how the values of columns compare."""
-    return Change(_with(recipe, columns, kind=Kind(kind)), f"{_called(columns)}: {kind}")
+    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_called(columns)}: {kind}")
 
 
-def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Change:
+def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
     """Say what missing values of columns equal."""
     words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
-    return Change(_with(recipe, columns, missing=Missing(rule)), f"{_called(columns)}: missing values are {words}")
+    return Edited(_with(recipe, columns, missing=Missing(rule)), f"{_called(columns)}: missing values are {words}")
 
 
-def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, top: int | None) -> Change:
+def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, top: int | None) -> Edited:
     """Give a column another hierarchy; levels set for it that the new one does not have go."""
     changed = _with(recipe, [column], hierarchy=hierarchy)
     bound = bounds_of(recipe).get(column)
     if bound is not None and (top is None or bound[1] > top):
         changed = _without_levels(changed, [column])
-    return Change(changed, f"{column}: {words}")
+    return Edited(changed, f"{column}: {words}")
 
 
-def without_columns(recipe: Recipe, columns: Sequence[str]) -> Change:
+def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
     """Take columns out of the recipe that the table does not have."""
     changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
-    return Change(_without_levels(changed, columns), f"{_called(columns)}: not in the table any more")
+    return Edited(_without_levels(changed, columns), f"{_called(columns)}: not in the table any more")
 
 
-def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Change:
+def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Edited:
     """Read codes of single columns as missing values."""
     said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
     intake = dataclasses.replace(recipe.intake, missing_in=said)
-    return Change(dataclasses.replace(recipe, intake=intake), f"{_called(list(codes))}: codes are missing values")
+    return Edited(dataclasses.replace(recipe, intake=intake), f"{_called(list(codes))}: codes are missing values")
 
 
 # Levels: those of the step that gives whole columns one.
@@ -127,20 +127,20 @@ def set_levels(recipe: Recipe) -> dict[str, int]:
     return {name: low for name, (low, high) in bounds_of(recipe).items() if low == high}
 
 
-def with_level(recipe: Recipe, column: str, level: int | None) -> Change:
+def with_level(recipe: Recipe, column: str, level: int | None) -> Edited:
     """Set the level of a column, or (None) let the search choose it."""
     if level is None:
-        return Change(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
+        return Edited(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
     step = recoding(recipe)
     changed = None if step is None else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
-    return Change(_stepped(recipe, step, changed), f"{column}: level {level}")
+    return Edited(_stepped(recipe, step, changed), f"{column}: level {level}")
 
 
-def with_recoding(recipe: Recipe) -> Change:
+def with_recoding(recipe: Recipe) -> Edited:
     """Recode whole columns, instead of what formed classes so far; steps that mask single columns stay."""
     step = registry.build("steps", {"global_recoding": {"budget": 0.02}})
     kept = tuple(old for old in recipe.steps if old.masks)
-    return Change(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
+    return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
 
 
 def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:

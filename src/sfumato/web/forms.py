@@ -49,7 +49,7 @@ class FormError(ParameterError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class FormChoice:
     """Something that can be chosen: what it is in a recipe, how it is called, and under which heading it stands."""
 
     value: str
@@ -64,7 +64,7 @@ class FormField:
     ``default`` and ``value`` are plain data as in a recipe; a field that is ``required`` has no default, and its value is None until
     one is entered. ``optional`` fields may stay empty where that means something of its own. ``low``, ``high`` and ``step`` bound
     numbers (of a share too, which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
-    ``open_high``. ``single``: one column may stand alone, without a list.
+    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a list.
     """
 
     name: str
@@ -75,7 +75,7 @@ class FormField:
     optional: bool = False
     default: Any = None
     value: Any = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FormChoice, ...] = ()
     low: float | None = None
     high: float | None = None
     open_low: bool = False
@@ -83,6 +83,7 @@ class FormField:
     step: float | None = None
     whole: bool = False
     single: bool = False
+    least: int = 0
     example: Any = None
 
     @property
@@ -177,7 +178,7 @@ def values_entered(thing: Any, schema: Schema | None = None) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Declared:
+class DeclaredType:
     """A type with what stands around it taken off: its alternatives but None, and all that was said about it."""
 
     types: tuple[Any, ...]
@@ -185,7 +186,7 @@ class Declared:
     optional: bool
 
     @classmethod
-    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> Declared:
+    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> DeclaredType:
         """Take ``Annotated`` and ``… | None`` off."""
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
@@ -206,11 +207,11 @@ class Declared:
 
 
 def _inside(kind: Any) -> list[Naming | None]:
-    return [Declared.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
+    return [DeclaredType.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
 
 
 def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
-    declared = Declared.of(info.annotation, info.metadata)
+    declared = DeclaredType.of(info.annotation, info.metadata)
     required = bool(info.is_required())
     default = None if required else plain_data(info.get_default(call_default_factory=True))
     value = default if thing is None else plain_data(getattr(thing, name))
@@ -223,19 +224,20 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         optional=declared.optional and default is None,
         default=default,
         value=value,
+        least=max((word.min_length for word in declared.said if hasattr(word, "min_length")), default=0),
         example=(info.examples or [None])[0],
     )
-    return dataclasses.replace(plain, **_drawn(declared, schema, value))
+    return dataclasses.replace(plain, **_drawn(declared, schema))
 
 
-def _drawn(declared: Declared, schema: Schema | None, value: Any) -> dict[str, Any]:
+def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
         return {"kind": "switch"}
     if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
         few = len(words) + declared.optional <= FEW
-        return {"kind": "segments" if few else "select", "choices": tuple(Choice(w, spoken(w)) for w in words)}
+        return {"kind": "segments" if few else "select", "choices": tuple(FormChoice(w, spoken(w)) for w in words)}
     if kinds and set(kinds) <= {int, float}:
         return _number(declared)
     if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
@@ -245,7 +247,7 @@ def _drawn(declared: Declared, schema: Schema | None, value: Any) -> dict[str, A
     if kinds in ((str,), (datetime.date,)):
         return {"kind": "text" if kinds == (str,) else "date"}
     if len(kinds) == 1:
-        return _several(kinds[0], names, schema, value)
+        return _several(kinds[0], names, schema)
     return {"kind": "yaml"}
 
 
@@ -256,7 +258,7 @@ def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     return words if only else ()
 
 
-def _number(declared: Declared) -> dict[str, Any]:
+def _number(declared: DeclaredType) -> dict[str, Any]:
     low, open_low = _limit(declared.said, "ge", "gt")
     high, open_high = _limit(declared.said, "le", "lt")
     whole = float not in declared.types
@@ -284,16 +286,16 @@ def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> di
     return {"kind": "columns" if lists else "column", "choices": offered, "single": bool(lists) and str in kinds}
 
 
-def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[Choice, ...]:
+def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[FormChoice, ...]:
     """The columns of a schema under the role they have, those of certain roles first."""
     if schema is None:
         return ()
-    columns = [Choice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
+    columns = [FormChoice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
     first = [one for one in columns if set(one.group.split(" and ")) & set(roles)]
     return (*first, *(one for one in columns if one not in first))
 
 
-def _several(kind: Any, names: Naming | None, schema: Schema | None, value: Any) -> dict[str, Any]:
+def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
     """Fields of lists and mappings."""
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
@@ -303,18 +305,16 @@ def _several(kind: Any, names: Naming | None, schema: Schema | None, value: Any)
     if items and set(items) <= {int, float}:
         return {"kind": "numbers", "whole": float not in items}
     if items and (words := _words(items)):
-        return {"kind": "many", "choices": tuple(Choice(word, spoken(word)) for word in words)}
-    if items == (str,) and all(one == one.strip() != "" and len(one.splitlines()) == 1 for one in value or ()):
-        return {"kind": "texts"}
-    return {"kind": "yaml"}
+        return {"kind": "many", "choices": tuple(FormChoice(word, spoken(word)) for word in words)}
+    return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
 
 
 def _items(kind: Any) -> tuple[Any, ...] | None:
     """What a list holds; None: it is no list."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        return Declared.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
-    return Declared.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
+        return DeclaredType.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
+    return DeclaredType.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
 
 
 def _is_list(origin: type) -> bool:
@@ -326,7 +326,7 @@ def _pair(kind: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if not (isinstance(origin, type) and issubclass(origin, Mapping)) or len(args) != 2:
         return None
-    return Declared.of(args[0]).types, Declared.of(args[1]).types
+    return DeclaredType.of(args[0]).types, DeclaredType.of(args[1]).types
 
 
 def _in_one_line(kind: Any) -> bool:
@@ -355,7 +355,7 @@ def shown(field: FormField, value: Any) -> str:
     if field.kind == "numbers":
         return ", ".join(inline(number) for number in value)
     if field.kind == "texts":
-        return "\n".join(value)
+        return "\n".join(map(_line, value))
     if field.kind in ("yaml", "mapping") and isinstance(value, list | dict):
         return write_yaml(value) if value else ""
     return inline(value) if field.kind in ("number", "yaml") else str(value)
@@ -370,6 +370,20 @@ def inline(value: Any) -> str:
     if isinstance(value, str):
         return value if _reads_as_itself(value) else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _line(text: str) -> str:
+    """A text as a line of its own; what a line would lose or break stands in quotes."""
+    plain = text == text.strip() != "" and len(text.splitlines()) == 1 and not text.startswith('"')
+    return text if plain else json.dumps(text)
+
+
+def _unquoted(line: str) -> str:
+    try:
+        text = json.loads(line) if line.startswith('"') else line
+    except ValueError:
+        raise ParameterError("has a quotation mark that is not closed") from None
+    return str(text)
 
 
 def _reads_as_itself(text: str) -> bool:
@@ -391,8 +405,9 @@ def read_value(field: FormField, entered: Any) -> Any:
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
-        return LEFT_OUT if entered == "" else _read_text(field, entered)
-    if entered is None or (field.required and isinstance(entered, list) and not entered):
+        nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
+        return nothing if entered == "" else _read_text(field, entered)
+    if entered is None or (field.required and field.least and isinstance(entered, list) and not entered):
         return LEFT_OUT
     if field.kind == "columns":
         chosen = list(entered)
@@ -404,11 +419,11 @@ def _read_text(field: FormField, text: str) -> Any:
     if field.kind == "number":
         return number_in(text, whole=field.whole)
     if field.kind == "share":
-        return share_in(text)
+        return _within(field, share_in(text))
     if field.kind == "numbers":
         return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
     if field.kind == "texts":
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        return [_unquoted(line.strip()) for line in text.split("\n") if line.strip()]
     if field.kind == "switch":
         return text == "true"
     if field.kind in ("columns", "many"):
@@ -446,6 +461,18 @@ def share_in(text: str) -> float:
         return float(decimal.Decimal(text.removesuffix("%").strip().replace(",", ".")) / 100)
     except decimal.InvalidOperation:
         raise ParameterError("should be a number of percent") from None
+
+
+def _within(field: FormField, share: float) -> float:
+    """A share that is within its limits; what is said of one that is not is in percent, as it was entered."""
+    low, high = (
+        None if end is None else _plain_number(decimal.Decimal(repr(end)) * 100) for end in (field.low, field.high)
+    )
+    if field.low is not None and (share < field.low or (field.open_low and share == field.low)):
+        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {low} %")
+    if field.high is not None and (share > field.high or (field.open_high and share == field.high)):
+        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {high} %")
+    return share
 
 
 def _read_mapping(entered: Any) -> Any:

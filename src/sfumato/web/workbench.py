@@ -59,6 +59,8 @@ class Workbench:
         self._first = first
         self._read_as: Intake | None = None
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
+        self.remembered: dict[str, Any] = {}
+        """What stages keep for all tabs, by a name of theirs."""
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
         self._told = 0.0

@@ -252,7 +252,7 @@ class DataStage:
             raise ParameterError("the table has no such column")
         return columns
 
-    def _edit(self, change: edits.Change, columns: list[str]) -> None:
+    def _edit(self, change: edits.Edited, columns: list[str]) -> None:
         before = self.wb.project.version
         check(self.wb.project, columns)
         self.page.edit(change.recipe, change.sentence)

@@ -1,15 +1,413 @@
-"""The stage *promises*."""
+"""The stage *Promises*: what must hold, by which means, within which limits, and what must survive."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from sfumato.web.pages.parts import text
+from sfumato import registry
+from sfumato.core.recipe import Agreement, Recipe
+from sfumato.errors import SfumatoError
+from sfumato.formulas.choosing_k import PUBLISHED
+from sfumato.web.catalogue import meaning_of, sentence_of, summary_of, title_of
+from sfumato.web.forms import form_of
+from sfumato.web.pages.adding import Adding
+from sfumato.web.pages.forms import TOGGLED, VALUE, DrawnForm, most_shown, option
+from sfumato.web.pages.parts import Words, button, element, section, text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
 
+ALT_UP, ALT_DOWN = (
+    "(event) => { if (event.altKey && event.key === 'ArrowUp') { event.preventDefault(); emit() } }",
+    "(event) => { if (event.altKey && event.key === 'ArrowDown') { event.preventDefault(); emit() } }",
+)
+
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    text("Promises", "h1")
+    stage = PromiseStage(page)
+    page.live(stage.draw, classes="promises")
+
+
+class PromiseStage:
+    """The stage in one tab: what is open, and what is being added, outlives the redrawing."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.open: set[str] = set()
+        self.adding = {
+            "meet": Adding(self, "models", "meet", "Add a promise", self.add_model),
+            "steps": Adding(self, "steps", "steps", "Add a step", self.add_step),
+            "contract": Adding(self, "utility", "contract", "Add to the contract", self.add_agreement),
+        }
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe in use."""
+        return self.page.workbench.recipe
+
+    async def draw(self) -> None:
+        """Draw everything; what the table of today says is filled in when it is known."""
+        text("What must hold, and how do we get there?", "h1")
+        if not self.page.workbench.project.has_recipe:
+            text("Open a table first, on the stage Data.", "p", "soft")
+            return
+        problems = element("div", "problems", role="status")
+        with section("Promises", "promised"):
+            cards = [self._card(place, model) for place, model in enumerate(self.recipe.meet)]
+            if not cards:
+                text("Nothing is promised yet.", "p", "soft")
+            self.adding["meet"].draw()
+            self._published()
+        with section("Means, in this order", "means"):
+            self._steps()
+            self.adding["steps"].draw()
+        with section("Limits", "limits"):
+            self._limits()
+        with section("Contract: what must survive", "contract"):
+            for place, agreement in enumerate(self.recipe.contract):
+                self._agreement(place, agreement)
+            self.adding["contract"].draw()
+        if self.page.workbench.opened is not None:
+            await self._fill_in(problems, cards)
+
+    async def _fill_in(self, problems: Any, cards: list[PromiseCard]) -> None:
+        bench = self.page.workbench
+        today, standing = await bench.answer("today"), await bench.answer("standing")
+        for card, told in zip(cards, standing["promises"], strict=False):
+            card.stands(told, today)
+        with problems:
+            for sentence in standing["problems"]:
+                text(sentence, "p", "problem")
+
+    # promises
+
+    def _card(self, place: int, model: Any) -> PromiseCard:
+        def become(made: Any, field: Any) -> None:
+            meet = (*self.recipe.meet[:place], made, *self.recipe.meet[place + 1 :])
+            self.edit(sentence_of(made.name, field, made), meet=meet)
+
+        def gone() -> None:
+            meet = self.recipe.meet[:place] + self.recipe.meet[place + 1 :]
+            self.edit(f"without {model.promise}", meet=meet)
+
+        return PromiseCard(self, f"promise-{place}", model, become, gone)
+
+    def add_model(self, made: Any) -> None:
+        """Promise something more."""
+        self.edit(f"promise: {made.promise}", meet=(*self.recipe.meet, made))
+
+    def _published(self) -> None:
+        """Published thresholds, each with its source; they set the class size."""
+
+        def fill() -> None:
+            text("None makes a release lawful; they say what others take.", "p", "soft", "small")
+            with element("ul", "plainlist"):
+                for rule in PUBLISHED:
+                    with element("li", "entry"):
+                        with element("div"):
+                            text(rule.name, "span", "strong")
+                            risk = "" if rule.risk is None else f"risk at most {rule.risk:g}, "
+                            text(f"{risk}{rule.source}; {rule.seen}", "p", "help")
+                        label = f"Use k = {rule.k} of {rule.name}"
+                        button(
+                            f"k = {rule.k}",
+                            lambda k=rule.k: self.take(k),
+                            key=f"take-{rule.name}-{rule.k}",
+                            label=label,
+                        )
+
+        self.details("published", "Published thresholds, with their sources", fill, "more")
+
+    def take(self, k: int) -> None:
+        """Promise k-anonymity of this size, in place of the one that is promised."""
+        made = registry.build("models", {"k_anonymity": k})
+        place = next((i for i, model in enumerate(self.recipe.meet) if model.crowd), None)
+        before = self.recipe.meet
+        meet = (*before, made) if place is None else (*before[:place], made, *before[place + 1 :])
+        self.edit(f"promise: {made.promise}", meet=meet)
+
+    # means
+
+    def _steps(self) -> None:
+        steps = self.recipe.steps
+        if not steps:
+            text("No step yet: nothing is changed but that direct identifiers are dropped.", "p", "soft")
+            return
+        with element("ol", "steps", aria_label="Steps, in their order"):
+            for place, step in enumerate(steps):
+                with element("li", "card"):
+                    self._step(place, step, last=place == len(steps) - 1)
+
+    def _step(self, place: int, step: Any, *, last: bool) -> None:
+        def become(made: Any, field: Any) -> None:
+            self.edit(
+                sentence_of(made.name, field, made),
+                steps=(*self.recipe.steps[:place], made, *self.recipe.steps[place + 1 :]),
+            )
+
+        def gone() -> None:
+            self.edit(
+                f"without {title_of(step.name)}", steps=self.recipe.steps[:place] + self.recipe.steps[place + 1 :]
+            )
+
+        key, title = self.step_key(place), title_of(step.name)
+        with element("div", "cardhead"):
+            text(f"{place + 1}. {title}", "h3")
+            with element("div", "buttons"):
+                up = button(
+                    "↑", lambda: self.move(place, -1), key=f"{key}-up", label=f"{title} earlier", disabled=not place
+                )
+                down = button(
+                    "↓", lambda: self.move(place, 1), key=f"{key}-down", label=f"{title} later", disabled=last
+                )
+                for one in (up, down):
+                    one.props["aria-keyshortcuts"] = "Alt+ArrowUp Alt+ArrowDown"
+                button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
+        text(meaning_of(type(step)), "p")
+        told = summary_of(step)
+        form = DrawnForm(step, self.recipe.schema, key, become, opened=self.open)
+        opened = self.details(key, f"Settings: {told or 'all as they come'}", form.draw, "more")
+        opened.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
+        opened.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
+
+    def _mover(self, sign: str, by: int, label: str, place: int, *, end: bool) -> None:
+        """A button that moves a step; at the end of the list it stays, so that it keeps the focus, and does nothing."""
+        about = {"aria_keyshortcuts": "Alt+ArrowUp Alt+ArrowDown", "aria_disabled": "true" if end else "false"}
+        key = f"{self.step_key(place)}-{'up' if by < 0 else 'down'}"
+        made = button(sign, lambda: self.move(place, by), key=key, label=label, **about)
+        made.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
+        made.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
+
+    def step_key(self, place: int) -> str:
+        """What a step is known by when it moves: its name, and which one of that name it is."""
+        names = [step.name for step in self.recipe.steps]
+        return f"step-{names[place]}-{names[:place].count(names[place])}"
+
+    def move(self, place: int, by: int) -> None:
+        """Put a step earlier or later."""
+        steps, to = list(self.recipe.steps), place + by
+        if not 0 <= to < len(steps):
+            return
+        steps[place], steps[to] = steps[to], steps[place]
+        self.edit(f"{title_of(steps[to].name)}: {'earlier' if by < 0 else 'later'}", steps=tuple(steps))
+
+    def add_step(self, made: Any) -> None:
+        """One step more, at the end."""
+        self.edit(f"step: {title_of(made.name)}", steps=(*self.recipe.steps, made))
+
+    # limits
+
+    def _limits(self) -> None:
+        text(
+            "What a risk or an attack may be at most, and a utility at least (or at most, where less is better).",
+            "p",
+            "help",
+        )
+        for name, limit in self.recipe.limits.items():
+            with element("div", "limit"):
+                text(title_of(name), "label", "label", **{"for": f"limit-{name}"})
+                about = {"type": "number", "step": "any", "min": 0, "^value": f"{limit:g}"}
+                cell = element("input", "input", key=f"limit-{name}", id=f"limit-{name}", **about)
+                cell.on("change", lambda event, name=name: self.limit(name, event.args), js_handler=VALUE)
+                label = f"Remove the limit of {title_of(name)}"
+                button("Remove", lambda name=name: self.limit(name, ""), "quiet", key=f"limit-{name}-out", label=label)
+        left = [n for part in registry.MEASURED for n in registry.family(part) if n not in self.recipe.limits]
+        with element("div", "limit"):
+            with element("select", "input", key="limit-add", aria_label="Add a limit") as made:
+                option("add a limit …", "", chosen=True)
+                for name in left:
+                    option(title_of(name), name)
+            made.on("change", lambda event: self.limit(event.args, "0.2") if event.args else None, js_handler=VALUE)
+
+    def limit(self, name: str, entered: str) -> None:
+        """Set a limit, or take it away."""
+        limits = {one: limit for one, limit in self.recipe.limits.items() if one != name}
+        if not entered.strip():
+            self.edit(f"no limit of {title_of(name)}", limits=limits)
+            return
+        try:
+            number = float(entered)
+        except ValueError:
+            self.page.say(f"A limit of {title_of(name)} is a number.")
+            return
+        problems = registry.limit_problems({name: number})
+        if problems:
+            self.page.say("\n".join(problems))
+            return
+        self.edit(f"limit: {title_of(name)} {number:g}", limits={**dict(self.recipe.limits), name: number})
+
+    # contract
+
+    def _agreement(self, place: int, agreement: Agreement) -> None:
+        def become(**changed: Any) -> None:
+            lines = list(self.recipe.contract)
+            try:
+                lines[place] = dataclasses.replace(lines[place], **changed)
+            except SfumatoError as error:
+                self.page.say(str(error))
+                return
+            self.edit(f"contract: {lines[place].promise}", contract=tuple(lines))
+
+        def gone() -> None:
+            self.edit(
+                f"contract: without {title_of(agreement.metric.name)}",
+                contract=self.recipe.contract[:place] + self.recipe.contract[place + 1 :],
+            )
+
+        key, title = f"contract-{place}", agreement.metric.title
+        with element("div", "card"):
+            with element("div", "cardhead"):
+                text(title, "h3")
+                button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title} from the contract")
+            text(meaning_of(type(agreement.metric)), "p")
+            bounds(key, agreement, become)
+            if form_of(agreement.metric):
+                schema, taken = self.recipe.schema, (lambda made, _: become(metric=made))
+                form = DrawnForm(agreement.metric, schema, key, taken, opened=self.open)
+                told = summary_of(agreement.metric) or "all as they come"
+                self.details(key, f"Settings: {told}", form.draw, "more")
+
+    def add_agreement(self, made: Any) -> None:
+        """One line more in the contract; how far it may be off is set in its card."""
+        agreement = Agreement(made, at_least=0.9) if made.better == "higher" else Agreement(made, at_most=0.1)
+        self.edit(f"contract: {agreement.promise}", contract=(*self.recipe.contract, agreement))
+
+    # what all of them need
+
+    def edit(self, sentence: str, **changed: Any) -> None:
+        """Make a recipe with something changed the one in use."""
+        self.page.edit(dataclasses.replace(self.recipe, **changed), sentence)
+
+    def details(self, key: str, summary: str, fill: Callable[[], Any], *classes: str) -> Any:
+        """A part that can be opened, and stays so when it is drawn anew; it is filled when it is opened first."""
+        made = element("details", *classes)
+        with made:
+            text(summary, "summary", key=f"{key}-open")
+            inside = element("div")
+
+        def toggled(is_open: bool) -> None:
+            self.toggled(key, is_open)
+            if is_open and not inside.default_slot.children:
+                with inside:
+                    fill()
+
+        made.on("toggle", lambda event: toggled(bool(event.args)), js_handler=TOGGLED)
+        if key in self.open:
+            made.props["open"] = True
+            with inside:
+                fill()
+        return made
+
+    def toggled(self, key: str, is_open: bool) -> None:
+        """Remember what is open."""
+        (self.open.add if is_open else self.open.discard)(key)
+
+
+def bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
+    """How far a metric may be off, and whether nothing is released where it is further."""
+    least = agreement.at_least is not None
+    with element("div", "limit"):
+        with element("select", "input", key=f"{key}-way", aria_label="at most or at least") as way:
+            option("at most", "at_most", chosen=not least)
+            option("at least", "at_least", chosen=least)
+        value = agreement.at_least if least else agreement.at_most
+        about = {"type": "number", "step": "any", "^value": f"{value:g}", "aria_label": "Bound"}
+        cell = element("input", "input", key=f"{key}-bound", **about)
+        with element("label", "switch"):
+            on = {"checked": True} if agreement.refuse else {}
+            refuse = element("input", type="checkbox", key=f"{key}-refuse", **on)
+            text("release nothing where it is broken", "span")
+
+    def number(entered: str) -> None:
+        if entered:
+            become(**{"at_least" if least else "at_most": float(entered)})
+
+    def turned(word: str) -> None:
+        become(**{word: value, "at_most" if word == "at_least" else "at_least": None})
+
+    cell.on("change", lambda event: number(event.args), js_handler=VALUE)
+    way.on("change", lambda event: turned(event.args), js_handler=VALUE)
+    refuse.on(
+        "change", lambda event: become(refuse=bool(event.args)), js_handler="(event) => emit(event.target.checked)"
+    )
+
+
+class PromiseCard:
+    """A promise: what it is, its fields, and how the table stands today."""
+
+    def __init__(
+        self,
+        stage: PromiseStage,
+        key: str,
+        model: Any,
+        become: Callable[[Any, Any], None],
+        gone: Callable[[], None],
+    ) -> None:
+        self.model, self.key = model, key
+        crowd = crowd_field(model)
+        self.form = DrawnForm(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
+        with element("article", "card", aria_label=model.promise):
+            with element("div", "cardhead"):
+                text(model.promise, "h3")
+                with element("span", "today", role="status"):
+                    self.today = Words("today: …")
+                button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {model.promise}")
+            text(meaning_of(type(model)), "p")
+            self.form.draw()
+            self.under = element("p", "under", id=f"{key}-under", aria_live="polite")
+            with self.under:
+                self.told = Words("…")
+            self.implies = ""
+            stage.details(f"{key}-implies", "What it implies", lambda: text(self.implies or "…", "p"), "more")
+
+    def stands(self, told: dict[str, Any], today: dict[str, Any]) -> None:
+        """Say how the table stands today."""
+        if told["problem"]:
+            self.today.say("today: not known")
+            self.told.say(told["problem"])
+            self.under.classes("problem")
+        else:
+            mark = "✓" if told["holds"] else "✗"
+            self.today.say(f"today: {told['attained'] or ('it holds' if told['holds'] else 'it does not hold')} {mark}")
+            sentence = told["sentence"]
+            self.told.say(f"{sentence[:1].upper()}{sentence[1:]}.")
+        crowd = self.model.crowd
+        if crowd and not told["problem"]:
+            under = smaller(today, most_shown(crowd))
+            self.form.counts(under)
+            self.told.say(under_told(under[crowd], crowd))
+        self.implies = implied(told)
+
+
+def crowd_field(model: Any) -> str | None:
+    """The field that states how many must be alike, of a promise about that and nothing else."""
+    if model.crowd is None:
+        return None
+    names = (field.name for field in dataclasses.fields(model))
+    return next((name for name in names if getattr(model, name) == model.crowd), None)
+
+
+def smaller(today: dict[str, Any], most: int) -> list[int]:
+    """Records in classes smaller than 0, 1, 2 … up to a number.
+
+    >>> smaller({"sizes": [1, 3], "records": [7, 6]}, 4)
+    [0, 0, 7, 7, 13]
+    """
+    of_size = dict(zip(today["sizes"], today["records"], strict=True))
+    return [0, *itertools.accumulate(of_size.get(size, 0) for size in range(most))]
+
+
+def under_told(records: int, k: int) -> str:
+    """How many records stand in small classes."""
+    return f"{records:,} record{' stands' if records == 1 else 's stand'} in a class smaller than {k}."
+
+
+def implied(told: dict[str, Any]) -> str:
+    """What follows from a promise."""
+    here = f"It makes {', '.join(told['implies'])} hold too, which need not be promised. " if told["implies"] else ""
+    names = [title_of(name) for name in told["strong_enough"]]
+    return f"{here}When strong enough it implies {', '.join(names) or 'no other model'}."

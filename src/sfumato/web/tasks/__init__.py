@@ -42,5 +42,10 @@ TASKS: dict[str, Task] = {
     "export_hierarchy": Task("hierarchies:export_hierarchy"),
     "today": Task("promises:today"),
     "make": Task("running:make", "long"),
+    "standing": Task("promises:standing"),
+    "combinations": Task("promises:combinations"),
+    "policy_presets": Task("policies:presets", recipe=False),
+    "read_policy": Task("policies:read_policy", recipe=False),
+    "compile_policy": Task("policies:compile_policy", "long"),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }
