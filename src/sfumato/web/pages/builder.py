@@ -103,7 +103,7 @@ class Builder:
             if usual and len(fields) > FEW:
                 with element("details", "options"):
                     text("More settings", "summary", key="more settings")
-                    with element("div", "fields"):
+                    with element("div", "optionrow"):
                         for field in usual:
                             self._field(field)
         self.problems[""] = element("div", "notes")
@@ -128,7 +128,7 @@ class Builder:
             text(field.label, "span" if field.kind != "many" else "legend", "small", "soft")
             self._widget(field)
             if field.help:
-                text(field.help, "span", "help", "soft")
+                text(field.help, "span", "hint", "soft")
             self.problems[field.name] = element("span", "notes")
 
     def _widget(self, field: FormField) -> None:
@@ -252,7 +252,7 @@ class Builder:
 def _slider(
     title: str, words: str, low: int, high: int, now: int, key: str, moved: Callable[[Any, bool], Awaitable[None]]
 ) -> None:
-    with element("label", "slider"):
+    with element("label", "widthbar"):
         text(title, "span", "small", "soft")
         bar = element("input", key=key, type="range", min=low, max=high, step=1, value=now)
         shown = text(words, "output", "small")

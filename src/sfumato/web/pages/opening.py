@@ -149,7 +149,7 @@ class Opening:
             if open_:
                 details.props["open"] = True
             text(words, "summary", key="reading options")
-            with element("div", "fields"):
+            with element("div", "optionrow"):
                 for name, title, choices in CHOICES:
                     _select(self.chosen, name, title, choices)
                 _missing_values(self.chosen)
