@@ -50,6 +50,9 @@ def common_codes(frame: pl.DataFrame) -> dict[str, tuple[Code, ...]]:
     >>> import polars as pl
     >>> common_codes(pl.DataFrame({"age": [31, -9, 44, -9], "job": ["cook", "?", "?", "nurse"], "n": [1, 2, 3, 999]}))
     {'age': (-9,), 'job': ('?',)}
+    >>> narrow = pl.Series([31, -9, -9], dtype=pl.Int8)
+    >>> common_codes(pl.DataFrame({"cost": [12.5, 999.0, 999.0], "age": narrow}))
+    {'cost': (999,), 'age': (-9,)}
     """
     by_column: dict[str, tuple[Code, ...]] = {column.name: (*_words(column), *_numbers(column)) for column in frame}
     return {name: codes for name, codes in by_column.items() if codes}
@@ -78,8 +81,13 @@ def _all_codes(text: pl.Series) -> bool:
 def _numbers(column: pl.Series) -> list[int]:
     if not column.dtype.is_numeric():
         return []
+    if column.dtype.is_integer():
+        column = column.cast(pl.Int64, strict=False)  # a narrow type cannot even be compared with what it cannot hold
     codes = [code for code in (*BELOW, *ABOVE) if int((column == code).sum()) >= LEAST]
-    others = column.filter(~column.is_in(codes)).drop_nulls() if codes else column
+    same = pl.Series(codes, dtype=pl.Int64).cast(
+        column.dtype
+    )  # numbers of one type can be compared, others are refused
+    others = column.filter(~column.is_in(same.implode())).drop_nulls() if codes else column
     lowest, highest = others.min(), others.max()
     if not codes or lowest is None or highest is None:
         return []

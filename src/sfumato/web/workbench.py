@@ -52,6 +52,8 @@ class Workbench:
         self._jobs: list[Underway] = []
         self.opened: dict[str, Any] | None = None
         """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None: no table is open."""
+        self.searched: dict[int, dict[str, int]] = {}
+        """The levels that a search chose, by the version it was made for."""
         self.trouble = ""
         """Why the table could not be opened again; empty: it could, or there is none."""
         self._first = first
@@ -117,6 +119,7 @@ class Workbench:
         self._read_as = self.project.recipe.intake
         self.opened, self.trouble = opened, ""
         self._answers.clear()
+        self.searched.clear()
         remember(self.project.folder, opened["name"], opened["records"])
         self.tell_opened()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import importlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -169,8 +171,22 @@ def _bar(page: Page, drawer: Drawer) -> None:
         with element("nav", "stages", aria_label="Stages", tabindex=0):
             for stage in STAGES:
                 current = {"aria_current": "page"} if stage is page.stage else {}
-                text(stage.name, "a", "stage", href=stage.path, **current)
+                with text(stage.name, "a", "stage", href=stage.path, **current):
+                    if stage.counts:
+                        page.live(functools.partial(_count, page, stage), tag="span")
         drawer.switch("recipe", "⟨⟩ Recipe")
+
+
+async def _count(page: Page, stage: Stage) -> None:
+    """How many problems are open at a stage; nothing where there are none, or none can be told."""
+    module = importlib.import_module(f"sfumato.web.pages.{stage.module}")
+    try:
+        count = await module.open_problems(page.workbench)
+    except SfumatoError:
+        return
+    if count:
+        waiting = "1 open problem" if count == 1 else f"{count:,} open problems"
+        text(f"{count:,}", "span", "count", aria_label=waiting, role="img")
 
 
 def _foot(page: Page, colours: ui.dark_mode) -> None:

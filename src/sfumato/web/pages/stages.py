@@ -12,11 +12,13 @@ class Stage:
     name: str
     path: str
     module: str
+    counts: bool = False
+    """Whether its module tells how many problems are open there (``open_problems``)."""
 
 
 STAGES = (
-    Stage("Data", "/", "data"),
-    Stage("Hierarchies", "/hierarchies", "hierarchies"),
+    Stage("Data", "/", "data", counts=True),
+    Stage("Hierarchies", "/hierarchies", "hierarchies", counts=True),
     Stage("Promises", "/promises", "promises"),
     Stage("Run", "/run", "run"),
     Stage("Explore", "/explore", "explore"),
