@@ -242,9 +242,11 @@ def assess(
     return _assess(table, models, threshold=threshold, population=people)
 
 
-def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
-    """Why a record is risky: the smallest sets of columns on which nobody else is like it. Names columns, never values."""
-    return _why_alone(dataset, record, columns)
+def why_alone(
+    dataset: Dataset, record: int, columns: Sequence[str] | None = None, *, most: int = 5
+) -> tuple[tuple[str, ...], ...]:
+    """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else is like it. Names columns, never values."""
+    return _why_alone(dataset, record, columns, most=most)
 
 
 def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
