@@ -25,4 +25,11 @@ TASKS: dict[str, Task] = {
     "propose": Task("data:propose", "long", recipe=False),
     "today": Task("promises:today"),
     "make": Task("running:make", "long"),
+    "survey": Task("exploring:survey", "long"),
+    "front": Task("exploring:front"),
+    "nodes_near": Task("exploring:nodes_near"),
+    "node": Task("exploring:node"),
+    "reasons": Task("exploring:reasons"),
+    "level_examples": Task("exploring:level_examples"),
+    "compare": Task("exploring:compare", "long", recipe=False),
 }
