@@ -19,12 +19,14 @@ def application(workbench: Workbench) -> Any:
     """All pages as one application, not guarded yet."""
     require("nicegui", extra="web", to="open the workbench")
     from fastapi import FastAPI
+    from nicegui import app as drawing
     from nicegui import ui
 
     from sfumato.web.pages.entry import enter
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
+    drawing.on_startup(workbench.begin)
     ui.run_with(app, title="sfumato", language="en-US", tailwind=False, show_welcome_message=False, dark=None)
     return app
 
@@ -36,6 +38,7 @@ def serve(workbench: Workbench, *, port: int = 0, on_ready: Callable[[str], None
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", port))
+    listening.listen(128)  # before the address is told: who comes at once waits, and is not turned away
     bound = listening.getsockname()[1]
     token = secrets.token_urlsafe(32)
     hosts = frozenset({f"127.0.0.1:{bound}", f"localhost:{bound}"})

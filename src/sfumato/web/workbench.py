@@ -6,9 +6,10 @@ import asyncio
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import SfumatoError
 from sfumato.web.project import Opened, Project
 from sfumato.web.tasks import TASKS
 from sfumato.web.worker import BenchProcess
@@ -36,8 +37,12 @@ class Underway:
 class Workbench:
     """What all tabs share. Every edit goes through :meth:`edit`; every number through :meth:`answer` or :meth:`do`."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, first: Mapping[str, Any] | None = None) -> None:
+        """``first``: the table to open when the server is up, as :meth:`open` takes it; by default the one of the project."""
         self.project = project
+        self._first = first
+        self.trouble = ""
+        """Why the table could not be opened when the server came up."""
         self.worker = BenchProcess(on_fresh=self._fresh)
         self.job: Underway | None = None
         self.opened: dict[str, Any] | None = None
@@ -65,6 +70,14 @@ class Workbench:
         return self.project.edit(recipe, sentence, based_on=self.project.version if based_on is None else based_on)
 
     # the data
+
+    async def begin(self) -> None:
+        """Open the table that was named at the start, else the one of the project; what goes wrong is told on the first page."""
+        try:
+            await (self.open(**self._first) if self._first else self.reopen())
+        except SfumatoError as error:
+            self.trouble = str(error)
+            self.tell_opened()
 
     async def open(
         self, *, path: str | None = None, example: str | None = None, options: dict[str, Any] | None = None
