@@ -47,6 +47,8 @@ class Workbench:
         self.job: Underway | None = None
         self.opened: dict[str, Any] | None = None
         """What ``open_data`` answered: records, columns, notes; None: no table is open."""
+        self.findings: dict[str, Any] = {}
+        """What long work found and pages of all tabs show, by what it is about; gone with the table."""
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
@@ -87,6 +89,7 @@ class Workbench:
         opened = await self.do("open_data", "Reading the table", path=path, example=example, options=options or {})
         self.opened = opened
         self._answers.clear()
+        self.findings.clear()
         self.project.set_data(dataclasses.replace(data, digest=opened["digest"], name=opened["name"]))
         if not self.project.has_recipe:
             proposed = await self.do("propose", "Looking at the columns")

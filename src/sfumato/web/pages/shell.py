@@ -32,6 +32,7 @@ class Page:
         """The version that this tab shows; an edit of another tab's version is refused."""
         self.messages = element("div", "messages")
         self._leave: list[Callable[[], None]] = []
+        self._redraws: dict[int, Callable[[], None]] = {}
         self.client.on_disconnect(self._left)
 
     def live(
@@ -71,8 +72,13 @@ class Page:
         self._leave.append(source.listen(changed))
         if not job:
             self._leave.append(self.workbench.listen_opened(changed))
+        self._redraws[place.id] = changed
         changed()
         return place
+
+    def redraw(self, place: ui.element) -> None:
+        """Draw a live part again although the recipe is the same."""
+        self._redraws[place.id]()
 
     def edit(self, recipe: Any, sentence: str) -> None:
         """Make a recipe the one in use; where it cannot be, say why in place."""

@@ -42,7 +42,7 @@ class Surveyed:
     searched: dict[str, dict[str, int] | None]
 
 
-def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, version: int) -> dict[str, Any]:
+def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int) -> dict[str, Any]:
     """Look at every node of the lattice that the recipe's search chooses from, and keep it; ``open_recipe`` leaves the search its choice."""
     if choices.place_of(open_recipe) is None:
         raise ParameterError("no step of this recipe chooses from a lattice; global_recoding is such a step")
@@ -58,7 +58,7 @@ def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Rec
         release = make_release(table, free, seed=Seed.of(None), refuse=False, progress=_until(progress, 0.7))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
-    bench.keep(_key(open_recipe), Surveyed(landscape, version, {choices.searched_key(open_recipe): searched}))
+    bench.keep(_key(open_recipe), Surveyed(landscape, made_for, {choices.searched_key(open_recipe): searched}))
     bench.keep(LAST, _key(open_recipe))
     return {"nodes": len(landscape)}
 
