@@ -195,7 +195,10 @@ def _in_words(found: Mapping[str, Any]) -> str:
 
 def _side_by_side(found: Mapping[str, Any]) -> None:
     names = [one["name"] for one in found["candidates"]]
-    heads = [("", False), *((f"{name} · {title}", False) for name, title in zip(names, found["titles"], strict=False))]
+    heads = [
+        ("figure", False),
+        *((f"{name} · {title}", False) for name, title in zip(names, found["titles"], strict=False)),
+    ]
     with table("Candidates side by side", heads, "aside"):
         for title, cells, best in figures_of(found):
             with element("tr"):
@@ -236,9 +239,12 @@ def _words(name: str) -> str:
 def _figure(
     title: str, values: Sequence[float | None], every: Sequence[Any], *, share: bool = False, higher: bool = False
 ) -> Line:
-    """One figure of all candidates; best is the least (or most) of those that are known and may be released."""
+    """One figure of all candidates; best is the least (or most) of those that are known and may be released.
+
+    Where all are alike, none is best.
+    """
     known = [value for value, one in zip(values, every, strict=True) if value is not None and one["holds"]]
-    wanted = None if len(known) < 2 else max(known) if higher else min(known)
+    wanted = None if len(set(known)) < 2 else max(known) if higher else min(known)
     best = {
         place
         for place, (value, one) in enumerate(zip(values, every, strict=True))

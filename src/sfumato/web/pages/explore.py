@@ -268,7 +268,7 @@ class Explore:
 
     def _table(self) -> None:
         heads = [("point", False), (self._called("score"), True), ("marketer risk", True), ("prosecutor risk", True)]
-        heads += [("records lost", True), ("average class", True), ("", False)]
+        heads += [("records lost", True), ("average class", True), ("use", True)]
         shown = self.found["front"][:MOST_SHOWN]
         if not shown:
             return

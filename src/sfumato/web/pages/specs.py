@@ -11,6 +11,7 @@ PAPER, DOTS, RINGS = "var(--paper)", "var(--dots, #7ba7cf)", "var(--rings, #8c95
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LOOK = {
     "background": None,
+    "aria": False,  # the picture as a whole says what it shows, and a table has the figures
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
@@ -50,11 +51,11 @@ def axis(field: str, title: str, name: str, values: Sequence[float] = ()) -> dic
 def ticks(least: float, most: float) -> list[float]:
     """Powers of ten within a range, with twos and fives where there would be few.
 
-    >>> ticks(0.001, 0.2), ticks(0.05, 1)
-    ([0.001, 0.01, 0.1], [0.05, 0.1, 0.2, 0.5, 1.0])
+    >>> ticks(0.0001, 0.2), ticks(0.05, 1)
+    ([0.0001, 0.001, 0.01, 0.1], [0.05, 0.1, 0.2, 0.5, 1.0])
     """
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
-    steps = (1, 2, 5) if math.log10(most / least) < 2 else (1,)
+    steps = (1, 2, 5) if math.log10(most / least) < 2.5 else (1,)
     every = [round(step * 10.0**power, 12 - power) for power in range(low, high + 1) for step in steps]
     return [tick for tick in every if least * 0.999 <= tick <= most * 1.001]
 
