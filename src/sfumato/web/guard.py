@@ -112,8 +112,10 @@ class Guard:
 
         async def sending(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
+                # a page that allows itself less says so beside ours: browsers obey both
+                ours = more.keys() - {"content-security-policy"}
                 kept = [
-                    (name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in more
+                    (name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in ours
                 ]
                 message = {**message, "headers": [*kept, *encoded]}
             await send(message)

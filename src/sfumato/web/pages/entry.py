@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from sfumato.web.pages import assets, shell
+from sfumato.web.pages import assets, closer, shell
 from sfumato.web.pages.stages import STAGES
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def enter(app: Any, workbench: Workbench) -> None:
     """Enter all pages in the application."""
     assets.enter(app)
+    closer.enter(app, workbench)
     for stage in STAGES:
         draw = importlib.import_module(f"sfumato.web.pages.{stage.module}").draw
         ui.page(stage.path, title=f"{stage.name} · sfumato")(shell.page_of(stage, workbench, draw))

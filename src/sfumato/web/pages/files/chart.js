@@ -12,6 +12,7 @@ export default {
     this.view = view;
     this.$el.setAttribute("role", "img");
     this.$el.setAttribute("aria-label", this.label);
+    this.$el.querySelector("svg")?.setAttribute("aria-hidden", "true"); // the label speaks for all of it
     const tell = (name) => (_, item) => item?.datum?.id !== undefined && this.$emit(name, item.datum.id);
     view.addEventListener("click", tell("pick"));
     view.addEventListener("dblclick", tell("use"));
