@@ -46,14 +46,13 @@ async def rows(stage: Look) -> None:
         text("Rows were drawn anew and are nobody's: there is no original row to show beside them.", "p")
     else:
         text("Each record as it was, and below it what is released of it; ● marks what changed.", "p", "small", "soft")
+    if stage.row is not None and found["aligned"]:
+        await _why(stage, stage.row)
     pager("records", first, ROWS, found["total"], lambda at: stage.again(first={**stage.first, "rows": at}))
-    heads = [("record", False), ("", False), *((name, False) for name in found["columns"])]
-    heads[1] = ("which", False)
+    heads = [("record", False), ("which", False), *((name, False) for name in found["columns"])]
     with table("Records before and after", heads, "records"):
         for one in found["rows"]:
             _record(stage, one, found["columns"])
-    if stage.row is not None and found["aligned"]:
-        await _why(stage, stage.row)
 
 
 def _record(stage: Look, one: Mapping[str, Any], columns: list[str]) -> None:
@@ -167,7 +166,7 @@ def _findings(found: Mapping[str, Any]) -> None:
         ("verdict", False),
         ("finding", False),
     ]
-    with table("What was tried, strongest first", heads):
+    with table("What was tried, strongest first", heads, "wide"):
         for one in found["tried"]:
             verdict = f"{'✗' if one['exceeds'] else '✓'} {one['verdict']}"
             guess = "none" if one["guess"] is None else percent(one["guess"])
@@ -242,7 +241,7 @@ async def _measure(stage: Look, thorough: bool) -> None:
 
 def _measures(title: str, measures: list[Mapping[str, Any]]) -> None:
     with section(title):
-        with table(title, [("measure", False), ("value", True), ("best", False), ("meaning", False)]):
+        with table(title, [("measure", False), ("value", True), ("best", False), ("meaning", False)], "wide"):
             for one in measures:
                 row([one["name"], number(one["value"]), one["best"], one["meaning"]], numbers=(False, True))
         parts = [one for one in measures if one["columns"]]

@@ -28,6 +28,8 @@ LOOK = {
     "header": {"labelColor": INK, "titleColor": SOFT},
 }
 HEIGHT = 340
+MANY = 10
+"""Bins whose names no longer fit all."""
 RISKS = ("marketer_risk", "prosecutor_risk", "linkage")
 
 
@@ -131,7 +133,7 @@ def lattice(nodes: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any
 def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]:
     """Shares before and after, bin by bin: outlined bars before, filled ones after. Rows have ``bin``, ``place``, ``before`` and ``after``."""
     names: dict[str, Any] = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": None}
-    names["axis"] = {"labelAngle": -35, "labelLimit": 90, "labelOverlap": True}
+    names["axis"] = {"labelAngle": -35, "labelLimit": 90, "labelOverlap": len(rows) > MANY}
     share = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
     before: dict[str, Any] = {
         "type": "bar",
@@ -174,17 +176,17 @@ def columns_of_two(rows: Sequence[Mapping[str, Any]], title: str) -> dict[str, A
     """Records by class size, before and after, side by side; rows have ``bin``, ``place``, ``when`` and ``records``."""
     names = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": "size of the class"}
     names["axis"] = {"labelAngle": 0}
-    colour = {
-        "field": "when",
-        "type": "nominal",
-        "scale": {"domain": ["before", "after"], "range": [RINGS, ACCENT]},
-        "legend": {"title": None, "orient": "top-right"},
-    }
+    legend = {"title": None, "orient": "top-right"}
+    fill, stroke = (
+        {"field": "when", "type": "nominal", "scale": {"domain": ["before", "after"], "range": both}, "legend": legend}
+        for both in (["transparent", ACCENT], [RINGS, ACCENT])
+    )
     encoding = {
         "x": names,
         "xOffset": {"field": "when", "sort": ["before", "after"]},
         "y": {"field": "records", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 5}},
-        "color": colour,
+        "fill": fill,
+        "stroke": stroke,
     }
     return framed(
         {

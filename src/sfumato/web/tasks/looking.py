@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -275,7 +275,7 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
             "interval": one["interval"],
             "guess": one["baseline"],
             "exceeds": one["exceeds"],
-            "verdict": beyond_what(one) if one["exceeds"] else "within what is allowed",
+            "verdict": beyond_what(one) if one["exceeds"] else _within(one),
             "sentence": one["sentence"],
         }
         for one in ranked(plain)
@@ -291,6 +291,12 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
     ]
     told = {"conclusion": conclusion(plain), "looked_for": plain["looked_for"], "seconds": plain["seconds"]}
     return {"who": who, "tried": tried, "unknown": blind, "not_applicable": rest, **told}
+
+
+def _within(tried: Mapping[str, Any]) -> str:
+    """What an attack stays within; *allowed* is said of limits only."""
+    words = beyond_what(tried)
+    return "within the recipe's limit" if tried["limit"] is not None else f"not {words[0].lower()}{words[1:]}"
 
 
 def _words(name: str) -> str:
