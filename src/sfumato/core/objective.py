@@ -435,7 +435,8 @@ class Landscape:
         for name, value in zip((across, up), at, strict=True):
             values = self.along(name)[shown]
             here = math.log(max(value, TINY)) if name in RISKS else value
-            far += ((values - here) / max(float(np.ptp(values)) if len(values) else 0.0, TINY)) ** 2
+            span = float(np.ptp(values)) if len(values) else 0.0
+            far += ((values - here) / (span or 1.0)) ** 2  # where all are alike, they are equally far
         order = np.lexsort((self.levels[shown].sum(axis=1), self.suppressed[shown], np.round(far, 15)))
         nearest: NDArray[np.int64] = shown[order[:most]]
         return nearest

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.parts import Words, button, element, section, text
-from sfumato.web.pages.tables import badge, choice, folded, number, pager, percent, row, table, tabs
+from sfumato.web.pages.tables import badge, choice, folded, pager, row, table, tabs
+from sfumato.web.pins import number, percent
 
 if TYPE_CHECKING:
-    from sfumato.web.pages.look import Look
+    from sfumato.web.pages.look import LookStage
     from sfumato.web.workbench import Workbench
 
 ROWS = 20
@@ -28,7 +29,7 @@ REPORTS = "reports"
 # Rows.
 
 
-async def rows(stage: Look) -> None:
+async def rows(stage: LookStage) -> None:
     """The original and the released rows side by side, changed cells marked."""
     first = stage.first["rows"]
     found = await stage.ask("look_rows", first=first, count=ROWS, which=stage.which)
@@ -55,7 +56,7 @@ async def rows(stage: Look) -> None:
             _record(stage, one, found["columns"])
 
 
-def _record(stage: Look, one: Mapping[str, Any], columns: list[str]) -> None:
+def _record(stage: LookStage, one: Mapping[str, Any], columns: list[str]) -> None:
     before, after, number_of = one["before"], one["after"], one["row"]
     if before is not None:
         with element("tr", "was"):
@@ -99,7 +100,7 @@ def _now(name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) 
     _cell(after[name], *(["changed"] if changed else []), changed=changed)
 
 
-async def _why(stage: Look, at: int) -> None:
+async def _why(stage: LookStage, at: int) -> None:
     """Why one record is risky."""
     found = await stage.ask("why_risky", row=at)
     with section(f"Why is record {at + 1:,} risky?", "why"):
@@ -124,7 +125,7 @@ async def _why(stage: Look, at: int) -> None:
 # Attacks.
 
 
-async def attacks(stage: Look) -> None:
+async def attacks(stage: LookStage) -> None:
     """Who would try, within what time, and what they found."""
     found = await stage.ask("look_attacks")
     with element("div", "row", "controls"):
@@ -145,7 +146,7 @@ async def attacks(stage: Look) -> None:
     _intruders(found["who"])
 
 
-async def _attack(stage: Look) -> None:
+async def _attack(stage: LookStage) -> None:
     doing = stage.workbench.do("attack", "Intruders try the release", of=stage.version, seconds=float(stage.seconds))
     if await stage.page.wait_for(doing) is not None:
         stage.workbench.findings.pop(REPORTS, None)
@@ -209,7 +210,7 @@ def _intruders(who: list[Mapping[str, Any]]) -> None:
 # What it is worth.
 
 
-async def utility(stage: Look) -> None:
+async def utility(stage: LookStage) -> None:
     """What the release is still worth; measured on request, since it takes a while."""
     found = stage.workbench.findings.get(f"worth {stage.version}")
     with element("div", "row"):
@@ -231,7 +232,7 @@ async def utility(stage: Look) -> None:
                 text(f"{name}: {reason}", "li")
 
 
-async def _measure(stage: Look, thorough: bool) -> None:
+async def _measure(stage: LookStage, thorough: bool) -> None:
     doing = stage.workbench.do("worth", "Measuring what it is worth", of=stage.version, thorough=thorough)
     found = await stage.page.wait_for(doing)
     if found is not None:
@@ -259,7 +260,7 @@ def _measures(title: str, measures: list[Mapping[str, Any]]) -> None:
 # The reports, in frames that run nothing.
 
 
-async def report(stage: Look) -> None:
+async def report(stage: LookStage) -> None:
     """The reports as they would be written, in a frame of our own origin that runs no script."""
     drafts = stage.workbench.findings.get(REPORTS, {})
     if stage.version not in drafts:
@@ -276,7 +277,7 @@ async def report(stage: Look) -> None:
     element("iframe", "report", sandbox="", src=address, title=f"The {stage.page_of_report} report", key="report")
 
 
-async def _drawn(stage: Look) -> None:
+async def _drawn(stage: LookStage) -> None:
     folder = stage.workbench.project.folder
     doing = stage.workbench.do("draft_reports", "Drawing the reports", of=stage.version, folder=str(folder))
     pages = await stage.page.wait_for(doing)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.step import Span
 from sfumato.errors import SfumatoError
-from sfumato.web import choices
+from sfumato.web import choices, pins
 from sfumato.web.pages import candidates, specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
-from sfumato.web.pages.tables import badge, choice, number, percent, pips, table, tabs
+from sfumato.web.pages.tables import badge, choice, pips, table, tabs
+from sfumato.web.pins import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,8 +130,8 @@ class Explore:
 
     def _pin_both(self) -> None:
         project = self.workbench.project
-        candidates.pin(self.page, candidates.of_version(project, project.version))
-        candidates.pin(self.page, candidates.of_recipe("by global recoding", self._recoded()))
+        candidates.pin(self.page, pins.of_version(project, project.version))
+        candidates.pin(self.page, pins.of_recipe("by global recoding", self._recoded()))
 
     def _not_yet(self) -> None:
         text("Every combination of levels costs something and risks something. Nothing has been looked at yet.", "p")
@@ -435,7 +436,7 @@ class Explore:
             project.recipe, point["levels"], lost=point["suppressed"], records=self.found["records"]
         )
         figures = {name: point[name] for name in AXES}
-        candidates.pin(self.page, candidates.of_node(project.version, point["levels"], changed, figures))
+        candidates.pin(self.page, pins.of_node(project.version, point["levels"], changed, figures))
 
     async def _why(self, point: Point) -> None:
         told = await self.page.wait_for(self.ask("reasons", levels=dict(point["levels"])))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages import closer, specs
 from sfumato.web.pages.parts import Chart, button, element, section, text
-from sfumato.web.pages.tables import badge, choice, folded, number, pager, percent, row, table, tabs
+from sfumato.web.pages.tables import badge, choice, folded, pager, row, table, tabs
+from sfumato.web.pins import number, percent
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -20,11 +21,11 @@ AT_ONCE = 6
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    stage = Look(page)
+    stage = LookStage(page)
     stage.place = page.live(stage.draw, classes="work")
 
 
-class Look:
+class LookStage:
     """What one tab looks at: which release, which view of it, and where in that."""
 
     def __init__(self, page: Page) -> None:
@@ -97,7 +98,7 @@ class Look:
             text(words, "p", "alarm")
 
 
-async def _columns(stage: Look) -> None:
+async def _columns(stage: LookStage) -> None:
     """Every column before and after, a few at a time."""
     names, first = stage.told["shown"], stage.first["columns"]
     cards = await stage.ask("look_columns", names=names[first : first + AT_ONCE])
@@ -138,7 +139,7 @@ def _shares(card: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
             row([one["bin"], percent(one["before"]), percent(one["after"])], numbers=(False, True, True))
 
 
-async def _pairs(stage: Look) -> None:
+async def _pairs(stage: LookStage) -> None:
     """Two columns together, before and after."""
     names = stage.told["shown"]
     if len(names) < 2:
@@ -161,7 +162,7 @@ async def _pairs(stage: Look) -> None:
         _both(found, one, other)
 
 
-def _two(stage: Look, one: str, other: str, was: str) -> None:
+def _two(stage: LookStage, one: str, other: str, was: str) -> None:
     """Choose one of two columns; who takes the other's place gives it its own."""
     changed = [one, other] if one != other else [other, was] if was != other else [was, one]
     stage.again(two=changed if changed[0] != changed[1] else [one, was])
@@ -184,7 +185,7 @@ def _both(found: Mapping[str, Any], one: str, other: str) -> None:
                 row([x, y, *shares], numbers=(False, False, True, True))
 
 
-async def _classes(stage: Look) -> None:
+async def _classes(stage: LookStage) -> None:
     """Who is alike: records by the size of their class."""
     found = await stage.ask("look_classes")
     was, now = found["figures"]["before"], found["figures"]["after"]
@@ -216,7 +217,7 @@ async def _classes(stage: Look) -> None:
         )
 
 
-async def _contract(stage: Look) -> None:
+async def _contract(stage: LookStage) -> None:
     """What was promised, limited and agreed, and whether it holds."""
     told = stage.told
     _kept(

@@ -96,27 +96,3 @@ def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
         with element("summary", key=key):
             Words(words)
         yield
-
-
-def percent(value: float | None, digits: int = 2) -> str:
-    """A share as people read it; unknown is a word.
-
-    >>> percent(0.0106), percent(None), percent(0.2), percent(1)
-    ('1.06 %', 'unknown', '20.00 %', '100 %')
-    """
-    if value is None:
-        return "unknown"
-    return "100 %" if value == 1 else "0 %" if value == 0 else f"{100 * value:.{digits}f} %"
-
-
-def number(value: float | None) -> str:
-    """A figure with as many digits as it deserves; unknown is a word."""
-    if value is None:
-        return "unknown"
-    return (
-        f"{value:,.0f}"
-        if float(value).is_integer() and abs(value) >= 1
-        else f"{value:.4g}"
-        if abs(value) < 1000
-        else f"{value:,.0f}"
-    )

@@ -46,7 +46,7 @@ def release_of(bench: Bench, version: int) -> Release:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Looked:
+class WorkedOut:
     """What was worked out about a release to look at it, so that it is worked out once; gone when the release is another one."""
 
     dataset: Dataset
@@ -59,13 +59,13 @@ class Looked:
         return self.known[name]
 
 
-def _looked(bench: Bench, version: int) -> Looked:
+def _looked(bench: Bench, version: int) -> WorkedOut:
     release = release_of(bench, version)
     looked = bench.kept(f"looked {version}")
     if looked is None or looked.dataset is not release.dataset:
-        looked = Looked(release.dataset)
+        looked = WorkedOut(release.dataset)
         bench.keep(f"looked {version}", looked)
-    found: Looked = looked
+    found: WorkedOut = looked
     return found
 
 
