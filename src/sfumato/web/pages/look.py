@@ -149,8 +149,8 @@ async def _pairs(stage: LookStage) -> None:
     one, other = stage.two if len(stage.two) == 2 else names[:2]
     with element("div", "row", "controls"):
         options = {name: name for name in names}
-        choice("columns", options, one, lambda n: _two(stage, n, other, one), key="one column")
-        choice("and", options, other, lambda n: _two(stage, one, n, other), key="other column")
+        choice("columns", options, one, lambda name: _two(stage, (one, other), 0, name), key="one column")
+        choice("and", options, other, lambda name: _two(stage, (one, other), 1, name), key="other column")
     found = await stage.ask("look_pair", one=one, other=other)
     told = f"Going together (Cramér's V): {number(found['association_before'])} before, {number(found['association_after'])} after. "
     text(f"{told}The table moved by {percent(found['table_distance'])}.", "p")
@@ -162,10 +162,10 @@ async def _pairs(stage: LookStage) -> None:
         _both(found, one, other)
 
 
-def _two(stage: LookStage, one: str, other: str, was: str) -> None:
-    """Choose one of two columns; who takes the other's place gives it its own."""
-    changed = [one, other] if one != other else [other, was] if was != other else [was, one]
-    stage.again(two=changed if changed[0] != changed[1] else [one, was])
+def _two(stage: LookStage, two: tuple[str, str], place: int, name: str) -> None:
+    """Choose one of two columns; both cannot be the same: one that is taken changes sides."""
+    one, other = (name, two[1]) if place == 0 else (two[0], name)
+    stage.again(two=[one, other] if one != other else [two[1], two[0]])
 
 
 def _heat(found: Mapping[str, Any], when: str, titles: tuple[str, str], most: float) -> None:

@@ -19,7 +19,7 @@ def choice(
     """A native list to choose one of; its label stands before it."""
     with element("label", "choice") as made:
         text(label, "span", "soft", "small")
-        with element("select", key=key) as chosen:
+        with element("select", key=key, aria_label=label) as chosen:
             for name, words in options.items():
                 text(words, "option", value=name, **({"selected": True} if name == value else {}))
     chosen.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
