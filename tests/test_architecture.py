@@ -51,6 +51,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "report", "io"},
     "arx": GROUND | {"registry", "recipe_files"},
     "sql_tests": GROUND,
+    # a script calls things by their public names, where they have one
+    "scripts": GROUND | {"registry", "recipe_files", "__init__"},
     "testing": GROUND | {"verbs", "registry"},
     "accessors": {"verbs"},
     "register": GROUND,
@@ -85,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"hierarchies", "outputs", "results", "web"},
     "web": GROUND
     | {"verbs", "policy", "recipe_files", "registry", "profiling", "assessment", "intruders", "evaluation", "release"}
-    | {"report", "comparison", "examples", "dp", "hierarchies", "io"},
+    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

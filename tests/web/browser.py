@@ -45,7 +45,7 @@ WHY = (
 )
 NEEDS_BROWSER = [pytest.mark.service, pytest.mark.skipif(bool(LACKING) or CHROMIUM is None, reason=WHY)]
 START_SECONDS = 90
-MILLISECONDS = 30_000
+MILLISECONDS = 90_000
 """How long an expectation may take: long, since machines are busy, and a test that passes does not wait for it."""
 QUIET = (
     "--no-sandbox",
@@ -236,6 +236,9 @@ def served(
         thread.start()
     try:
         yield Served(process, _address(process, lines, first), where, lines)
+    except BaseException:
+        print("\n".join(["the workbench said:", *lines]))  # pytest shows it with what failed
+        raise
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)

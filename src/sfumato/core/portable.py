@@ -25,7 +25,7 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -199,6 +199,18 @@ def interrupts_to(handler: Any) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def endings_to(handlers: Mapping[str, Callable[[int, Any], Any]]) -> Iterator[None]:
+    """Let signals that ask a program to end (``SIGTERM``, ``SIGHUP``) call something during a block; those the system has not are left out."""
+    known = {name: number for name in handlers if (number := getattr(signal, name, None)) is not None}
+    before = {number: signal.signal(number, handlers[name]) for name, number in known.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def keep_memory() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -220,6 +220,7 @@ class Release:
         into: str | None = None,
         into_table: str | None = None,
         attack: float | None = None,
+        more: Callable[[Path], None] | None = None,
     ) -> Path:
         """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
 
@@ -229,6 +230,7 @@ class Release:
         ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
         ``attack`` are the seconds of computing that the named intruders have before; by default none, but for rows that were drawn anew,
         of which nothing else tells what they give away (``attack=0``: none there, either).
+        ``more`` writes what else the owner keeps, into the owner's folder, which it is given before anybody sees it.
         """
         if attack or (attack is None and self.needs_attack):
             return self.attacked(**({"seconds": attack} if attack else {})).write(
@@ -241,10 +243,11 @@ class Release:
                 into=into,
                 into_table=into_table,
                 attack=0,
+                more=more,
             )
         key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
         said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, **said)
+        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **said)
         return written
 
     def write_table(self, into: str, table: str, *, force: bool = False) -> None:

@@ -1,15 +1,15 @@
 """Who is let in: this machine's browser, at our address, with the token that was printed once.
 
 The outermost layer, around pages and sockets alike. In this order: the ``Host`` is ours (421: a name that was pointed here by others), the
-``Origin`` is ours where it is sent, and is sent where something may change (403), the token or the cookie it was exchanged for is right (401).
+``Origin`` is ours where it is sent, and is sent where something may change (403), the token or the cookie it was exchanged for is right (401),
+the browser says that one of our own pages asks (403), and what is sent is not too much (413, counted while it comes).
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -24,70 +24,113 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+PAGE = {
+    **HEADERS,
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}
+"""What goes with the few pages of the guard itself."""
 LANDING = (
     b"<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh content='0;url=/'>"
     b"<p><a href='/'>Open the workbench</a></p></html>"
 )
 SAFE_METHODS = ("GET", "HEAD")
-MOST_BODY = 4 * 1024**3
+ONCE = ("host", "origin", "sec-fetch-site", "content-length")
+"""Headers that count; one that is sent twice could mean one thing here and another thing inside."""
+MEGABYTE = 1024**2
+MOST_BODY = 16 * MEGABYTE
+MOST_UPLOAD = 4096 * MEGABYTE
+"""Bytes of a request, and of one that brings a table."""
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class TooMuch(Exception):
+    """More was sent than a request may bring."""
 
 
 class Guard:
-    """The application inside is reached only by who may."""
+    """The application inside is reached only by who may.
 
-    def __init__(self, app: Any, *, hosts: frozenset[str], token: str, port: int, tls: bool = False) -> None:
+    ``hosts`` are the names and ports that browsers may ask for; ``most`` and ``most_upload`` the bytes of a request.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        *,
+        hosts: frozenset[str],
+        token: str,
+        port: int,
+        tls: bool = False,
+        most: int = MOST_BODY,
+        most_upload: int = MOST_UPLOAD,
+    ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
         self._cookie = secrets.token_urlsafe(32)
-        self._name = f"sfumato_{port}"
+        self._name = f"sfumato_{port}"  # browsers send cookies to all ports of a machine
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
         self._tls = tls
+        self._most, self._most_upload = most, most_upload
 
-    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
+    def new_token(self) -> str:
+        """Another token, good once; one that was not used is good no more."""
+        self._token = secrets.token_urlsafe(32)
+        return self._token
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        heads = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
+        heads = _heads(scope["headers"])
         if self._lands(scope, heads):
             await self._land(send)
-            return
-        refused = self._refused(scope, heads)
-        if refused:
+        elif refused := self._refused(scope, heads):
             await _refuse(scope, send, refused)
-            return
-        await self.app(scope, receive, self._with_headers(send, heads["host"]))
+        else:
+            await self._pass(scope, receive, send, heads["host"])
 
     def _refused(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> int:
         """The status that a request is refused with; 0: it may pass."""
-        if heads.get("host") not in self._hosts:
+        if scope["type"] not in ("http", "websocket"):
+            return 403
+        if heads.get("host", "") not in self._hosts:
             return 421
-        origin = heads.get("origin")
-        changes = scope["type"] == "websocket" or scope.get("method") not in SAFE_METHODS
-        if (origin is None and changes) or (origin is not None and not self._ours(origin)):
+        if not self._right_origin(scope, heads):
             return 403
         if not self._knows(heads.get("cookie", "")):
             return 401
         if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403
-        return 413 if int(heads.get("content-length") or 0) > MOST_BODY else 0
+        length = heads.get("content-length") or "0"
+        if not (length.isascii() and length.isdigit()):
+            return 400
+        return 413 if int(length) > self._limit(scope) else 0
 
-    def _ours(self, origin: str) -> bool:
-        return any(origin == f"{self._scheme}://{host}" for host in self._hosts)
+    def _right_origin(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
+        origin = heads.get("origin")
+        if origin is None:
+            return scope["type"] == "http" and scope.get("method") in SAFE_METHODS
+        return origin in {f"{self._scheme}://{host}" for host in self._hosts}
 
     def _knows(self, cookies: str) -> bool:
-        try:
-            jar = SimpleCookie(cookies)
-        except CookieError:
-            return False
-        return self._name in jar and hmac.compare_digest(jar[self._name].value.encode(), self._cookie.encode())
+        """Whether one of the cookies is ours. Others, from other ports of this machine, may be malformed."""
+        given = [
+            value.strip()
+            for name, _, value in (one.partition("=") for one in cookies.split(";"))
+            if name.strip() == self._name
+        ]
+        return any(hmac.compare_digest(value.encode(), self._cookie.encode()) for value in given)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
-        """Whether this is the address that was printed, opened for the first time."""
-        if scope["type"] != "http" or scope.get("method") != "GET" or heads.get("host") not in self._hosts:
+        """Whether this is the address that was printed, opened for the first time; only here another site may lead to us."""
+        if scope["type"] != "http" or scope.get("method") != "GET" or scope.get("path") != "/":
+            return False
+        if heads.get("host", "") not in self._hosts or not self._right_origin(scope, heads):
             return False
         given = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
         if not given or self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
@@ -98,29 +141,65 @@ class Guard:
     async def _land(self, send: Send) -> None:
         """Exchange the token for a cookie. A redirect would not carry a strict cookie to where it leads, a page that refreshes does."""
         cookie = f"{self._name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/{'; Secure' if self._tls else ''}"
-        heads = {
-            "content-type": "text/html; charset=utf-8",
-            "cache-control": "no-store",
-            "set-cookie": cookie,
-            **HEADERS,
-        }
-        await _answer(send, 200, heads, LANDING)
+        await _answer(send, 200, {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE}, LANDING)
 
-    def _with_headers(self, send: Send, host: str) -> Send:
-        more = {**HEADERS, "content-security-policy": POLICY.format(socket=self._socket, host=host)}
-        encoded = [(name.encode(), value.encode()) for name, value in more.items()]
+    async def _pass(self, scope: Mapping[str, Any], receive: Receive, send: Send, host: str) -> None:
+        begun = False
 
         async def sending(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                # a page that allows itself less says so beside ours: browsers obey both
-                ours = more.keys() - {"content-security-policy"}
-                kept = [
-                    (name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in ours
-                ]
-                message = {**message, "headers": [*kept, *encoded]}
-            await send(message)
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(self._with_headers(message, host))
 
-        return sending
+        try:
+            await self.app(scope, self._counted(scope, receive), sending)
+        except TooMuch:
+            if not begun:
+                await _refuse(scope, send, 413)
+
+    def _limit(self, scope: Mapping[str, Any]) -> int:
+        return self._most_upload if "/upload/" in scope.get("path", "") else self._most
+
+    def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
+        """The same messages, until they are too much: a length that is said need not be true, and none need be said."""
+        left = self._limit(scope)
+
+        async def receiving() -> dict[str, Any]:
+            nonlocal left
+            message = await receive()
+            if message["type"] == "http.request":
+                left -= len(message.get("body") or b"")
+                if left < 0:
+                    raise TooMuch
+            return message
+
+        return receiving
+
+    def _with_headers(self, message: dict[str, Any], host: str) -> dict[str, Any]:
+        if message["type"] != "http.response.start":
+            return message
+        ours = {**HEADERS, "content-security-policy": POLICY.format(socket=self._socket, host=host)}
+        theirs = {name.decode("latin1").lower() for name, _ in message["headers"]}
+        if "cache-control" not in theirs:
+            ours["cache-control"] = "no-store"  # pages and answers may hold data
+        replaced = ours.keys() - {
+            "content-security-policy"
+        }  # a page that allows itself less says so too: browsers obey both
+        kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in replaced]
+        return {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())]}
+
+
+def _heads(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name; one that counts and is sent twice becomes something that is never right."""
+    heads: dict[str, str] = {}
+    for raw, value in headers:
+        name = raw.decode("latin1").lower()
+        said = value.decode("latin1")
+        if name in heads and name in ONCE:
+            heads[name] = "sent twice"
+        else:
+            heads[name] = f"{heads[name]}; {said}" if name in heads else said
+    return heads
 
 
 async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
@@ -128,7 +207,9 @@ async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
         await send({"type": "websocket.close", "code": 4403})
         return
     words = b"This is the workbench of somebody else, or its address was used before. Open the address that 'sfumato serve' printed.\n"
-    await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **HEADERS}, words)
+    if status == 413:
+        words = b"This is more than the workbench takes through a browser. Open the file by its path.\n"
+    await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **PAGE}, words)
 
 
 async def _answer(send: Send, status: int, heads: Mapping[str, str], body: bytes) -> None:

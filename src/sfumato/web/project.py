@@ -25,12 +25,15 @@ from typing import Any
 
 from sfumato import recipe_files as recipes
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
-from sfumato.core.portable import keep_private, lock, open_private
+from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
 from sfumato.core.recipe import Recipe
-from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 
 FORMAT = 1
 MOST_BYTES = 64 * MEGABYTE
+FOLDERS = ("history", "releases")
+OURS = (*FOLDERS, "lock", "log.jsonl", "recipe.yaml", "open.html")
+"""What a folder may hold that was meant for a project and left before it became one."""
 
 
 class Outdated(ParameterError):
@@ -79,14 +82,30 @@ class Project:
         _make(path)
         handle = _held(path / "lock")
         try:
-            state = _state(path / "project.json")
-            project = cls(path, handle, state, _entries(path / "log.jsonl"))
-            if project._at and project._at not in project._entries:
-                raise UnreadableInput(f"{path}: the log does not know version {project._at}; the project is damaged")
+            project = cls(path, handle, _state(path / "project.json"), _entries(path / "log.jsonl"))
+            project._mend()
         except BaseException:
-            os.close(handle)
+            if handle >= 0:
+                os.close(handle)
             raise
         return project
+
+    def _mend(self) -> None:
+        """Put right what a crash between two writes left; what cannot be put right is said."""
+        if self._at and self._at not in self._entries:
+            raise UnreadableInput(f"{self.folder}: the log does not know version {self._at}; the project is damaged")
+        for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
+            leftover.unlink(missing_ok=True)  # drafts of files: we hold the lock, so nobody writes them
+        if not self._at:
+            return
+        try:
+            self.recipe_of(self._at)
+            text = self._file(self._at).read_bytes()
+        except (SfumatoError, OSError) as error:
+            raise UnreadableInput(f"{self.folder}: version {self._at} cannot be read: {error}") from None
+        current = self.folder / "recipe.yaml"
+        if not current.exists() or current.read_bytes() != text:
+            write_whole(current, text)
 
     def close(self) -> None:
         """Let others open it."""
@@ -126,6 +145,12 @@ class Project:
     def log(self) -> tuple[Version, ...]:
         """All versions, oldest first."""
         return tuple(self._entries[number] for number in sorted(self._entries))
+
+    @property
+    def history(self) -> str:
+        """The log as it is written, which goes with a release as what led to it."""
+        file = self.folder / "log.jsonl"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
 
     @property
     def entry(self) -> Version | None:
@@ -184,6 +209,12 @@ class Project:
             self._entries[version] = dataclasses.replace(entry, effect={**entry.effect, **changed})
             self._append({"version": version, "effect": changed})
             self.tell()
+
+    def forget_effects(self) -> None:
+        """The table is another one: what versions did to the one before says nothing of it."""
+        self._append({"forget": "effects", "time": _now()})
+        self._entries = {number: dataclasses.replace(entry, effect={}) for number, entry in self._entries.items()}
+        self.tell()
 
     def set_data(self, data: Opened) -> None:
         """Say which table the project is about."""
@@ -250,23 +281,43 @@ class Project:
 
 
 def _make(path: Path) -> None:
-    """Make the folder of a project; a folder of somebody else's things is refused."""
-    if path.is_dir() and any(path.iterdir()) and not (path / "project.json").exists() and not (path / "lock").exists():
-        raise OutputError(f"{path} holds other things and no project; name an empty folder, or one that does not exist")
+    """Make the folder of a project, or let only its owner look into it; a folder of somebody else's things is refused."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        keep_private(path)
-        for name in ("history", "releases"):
-            (path / name).mkdir(mode=0o700, exist_ok=True)
+        there = {one.name for one in path.iterdir()} if path.exists() else set()
+        if "project.json" not in there and not all(name in OURS or name.startswith(".") for name in there):
+            raise OutputError(
+                f"{path} holds other things and no project; name an empty folder, or one that does not exist"
+            )
+        path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        path.chmod(PRIVATE_FOLDER)
+        for name in FOLDERS:
+            (path / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    except NotADirectoryError:
+        raise OutputError(f"{path} is a file; a project is a folder") from None
     except OSError as error:
-        raise OutputError(f"cannot make a project in {path}: {error.strerror}") from None
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            f"cannot open a project in {path}: {error.strerror}; --project names another folder"
+        ) from None
 
 
 def _held(path: Path) -> int:
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
-    if not lock(handle, wait=False):
+    """The lock of a project, held until it is closed; -1 where the system has no locks."""
+    try:
+        handle = open_private(path, os.O_RDWR | NO_LINK)
+    except OSError as error:
+        raise OutputError(f"cannot open {path}: {error.strerror}") from None
+    try:
+        free = lock(handle, wait=False)
+    except NoLocks:
         os.close(handle)
-        raise OutputError(f"{path.parent} is open in another workbench; close that one first")
+        return -1
+    if not free:
+        os.close(handle)
+        raise OutputError(
+            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C where it was started)"
+        )
     return handle
 
 
@@ -278,29 +329,43 @@ def _state(path: Path) -> dict[str, Any]:
         if state["sfumato_project"] != FORMAT:
             raise UnreadableInput(f"{path} is of another version of sfumato")
         Opened(**state["data"])
+        if not isinstance(state["at"], int) or not all(isinstance(pin, dict) for pin in state["pins"]):
+            raise TypeError
     except (ValueError, KeyError, TypeError):
         raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
     return dict(state)
 
 
 def _entries(path: Path) -> dict[int, Version]:
+    """The versions of a log. A last line that a crash cut off was never acted on: it is taken off, so that the next one begins anew."""
     entries: dict[int, Version] = {}
     if not path.exists():
         return entries
-    lines = read_plain(path, most=MOST_BYTES, what="the log of a project").splitlines()
-    for place, line in enumerate(lines, 1):
+    text = read_plain(path, most=MOST_BYTES, what="the log of a project")
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole != text:
+        write_whole(path, whole)
+    for place, line in enumerate(whole.splitlines(), 1):
         try:
-            said = json.loads(line)
-            if "effect" in said:
-                entry = entries[said["version"]]
-                entries[entry.version] = dataclasses.replace(entry, effect={**entry.effect, **said["effect"]})
-            else:
-                entries[said["version"]] = Version(said["version"], said["parent"], said["sentence"], said["time"])
+            _enter(entries, json.loads(line))
         except (ValueError, KeyError, TypeError):
-            if place == len(lines):  # a line that a crash cut off was never acted on
-                break
-            raise UnreadableInput(f"{path}, line {place}: this is no line of a log") from None
+            raise UnreadableInput(f"{path}, line {place}: this is no line of a log; the project is damaged") from None
     return entries
+
+
+def _enter(entries: dict[int, Version], said: Mapping[str, Any]) -> None:
+    """Enter a line of a log; what it says must go with the lines before it."""
+    if "forget" in said:
+        entries.update({number: dataclasses.replace(entry, effect={}) for number, entry in entries.items()})
+        return
+    if "effect" in said:
+        entry = entries[said["version"]]
+        entries[entry.version] = dataclasses.replace(entry, effect={**entry.effect, **said["effect"]})
+        return
+    version, parent = said["version"], said["parent"]
+    if not isinstance(version, int) or version in entries or not (parent == 0 or parent in entries):
+        raise ValueError
+    entries[version] = Version(version, parent, str(said["sentence"]), str(said["time"]))
 
 
 def _now() -> str:

@@ -6,16 +6,18 @@ import asyncio
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
+from sfumato.web.folders import remember
 from sfumato.web.project import Opened, Project
 from sfumato.web.tasks import TASKS
 from sfumato.web.worker import BenchProcess
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
+    from sfumato.core.source import Intake
 
 KEPT_ANSWERS = 300
 PAUSE = 0.2
@@ -37,16 +39,23 @@ class Underway:
 class Workbench:
     """What all tabs share. Every edit goes through :meth:`edit`; every number through :meth:`answer` or :meth:`do`."""
 
-    def __init__(self, project: Project, *, first: Mapping[str, Any] | None = None) -> None:
-        """``first``: the table to open when the server is up, as :meth:`open` takes it; by default the one of the project."""
+    def __init__(self, project: Project, *, first: Mapping[str, Any] | None = None, local: bool = True) -> None:
+        """``first``: the table to open when the server is up, as :meth:`open` takes it; by default the one of the project.
+
+        ``local``: only this machine can reach the pages.
+        """
         self.project = project
-        self._first = first
-        self.trouble = ""
-        """Why the table could not be opened when the server came up."""
+        self.local = local
+        self.colours = "system"
+        """Light, dark, or as the system has it; the same in all tabs."""
         self.worker = BenchProcess(on_fresh=self._fresh)
-        self.job: Underway | None = None
+        self._jobs: list[Underway] = []
         self.opened: dict[str, Any] | None = None
-        """What ``open_data`` answered: records, columns, notes; None: no table is open."""
+        """What ``open_data`` answered: records, columns, notes, whether it ``changed`` since; None: no table is open."""
+        self.trouble = ""
+        """Why the table could not be opened again; empty: it could, or there is none."""
+        self._first = first
+        self._read_as: Intake | None = None
         self.findings: dict[str, Any] = {}
         """What long work found and pages of all tabs show, by what it is about; gone with the table."""
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
@@ -54,9 +63,11 @@ class Workbench:
         self._opened_listeners: list[Callable[[], None]] = []
         self._told = 0.0
         self._opening: asyncio.Task[Any] | None = None
+        self._leave = project.listen(self._recipe_changed)
 
     def close(self) -> None:
         """End the worker and let go of the project."""
+        self._leave()
         self.worker.close()
         self.project.close()
 
@@ -75,46 +86,73 @@ class Workbench:
 
     async def begin(self) -> None:
         """Open the table that was named at the start, else the one of the project; what goes wrong is told on the first page."""
+        await self._try(self.open(**self._first) if self._first else self.reopen())
+
+    async def _try(self, opening: Awaitable[None]) -> None:
+        """Open a table that nobody waits for: what goes wrong is kept to be told."""
+        self.trouble = ""
         try:
-            await (self.open(**self._first) if self._first else self.reopen())
+            await opening
         except SfumatoError as error:
             self.trouble = str(error)
             self.tell_opened()
 
     async def open(
-        self, *, path: str | None = None, example: str | None = None, options: dict[str, Any] | None = None
+        self, *, path: str | None = None, example: str | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Open a table; a project without a recipe gets the proposed one as its first version."""
-        data = Opened(path=path, example=example, options=options or {})
-        opened = await self.do("open_data", "Reading the table", path=path, example=example, options=options or {})
-        self.opened = opened
-        self._answers.clear()
-        self.findings.clear()
+        """Open a table; a project without a recipe gets the proposed one as its first version, another one keeps its recipe.
+
+        Where the project was about a table of other content, that is said (``opened["changed"]``): its numbers are of another table.
+        """
+        before = self.project.data
+        data = Opened(path=path, example=example, options=dict(options or {}))
+        opened = await self._read(data)
+        opened["changed"] = before.digest is not None and before.digest != opened["digest"]
         self.project.set_data(dataclasses.replace(data, digest=opened["digest"], name=opened["name"]))
+        if opened["changed"]:
+            self.project.forget_effects()
         if not self.project.has_recipe:
             proposed = await self.do("propose", "Looking at the columns")
             self.project.edit(proposed["recipe"], f"Opened {opened['name']}", based_on=0)
+        self._read_as = self.project.recipe.intake
+        self.opened, self.trouble = opened, ""
+        self._answers.clear()
+        remember(self.project.folder, opened["name"], opened["records"])
         self.tell_opened()
 
     async def reopen(self) -> None:
-        """Open the table that the project is about, once; a table that changed since keeps the recipe and drops the numbers."""
+        """Open the table that the project is about; one that changed since keeps the recipe and drops the numbers."""
         data = self.project.data
-        if data.path is None and data.example is None:
-            return
-        self.opened = await self.do(
-            "open_data", "Reading the table", path=data.path, example=data.example, options=dict(data.options)
-        )
-        self._answers.clear()
-        if data.digest is not None and self.opened["digest"] != data.digest:
-            self.opened["changed"] = True
-        self.tell_opened()
+        if data.path is not None or data.example is not None:
+            await self.open(path=data.path, example=data.example, options=data.options)
 
-    def _fresh(self) -> None:
-        """A new process holds no data: let it read them again."""
+    async def _read(self, data: Opened) -> dict[str, Any]:
+        """Read a table as it was said, else as the recipe says."""
+        recipe = self.project.recipe if self.project.has_recipe else None
+        how: dict[str, Any] = {"path": data.path, "example": data.example, "options": dict(data.options)}
+        if recipe is not None:
+            how["recipe"] = recipe
+        self.findings.clear()
+        return dict(await self.do("open_data", "Reading the table", **how))
+
+    def _recipe_changed(self) -> None:
+        """A recipe that says something else about reading has the table read again."""
+        if self._read_as is None or not self.project.has_recipe or self.project.recipe.intake == self._read_as:
+            return
+        self._read_as = self.project.recipe.intake
+        self._open_again()
+
+    def _fresh(self, asked: bool) -> None:
+        """A new process holds no data: let it read them again, unless reading them is what the user ended."""
+        reading = self.job is not None and self.job.task == "open_data"
         self.opened = None
         self._answers.clear()
         self.tell_opened()
-        self._opening = asyncio.get_running_loop().create_task(self.reopen())
+        if not (asked and reading):
+            self._open_again()
+
+    def _open_again(self) -> None:
+        self._opening = asyncio.get_running_loop().create_task(self._try(self.reopen()))
 
     # questions
 
@@ -134,25 +172,34 @@ class Workbench:
             raise
 
     async def do(self, task: str, title: str, *, version: int | None = None, **given: Any) -> Any:
-        """Do long work that tells how far it is; one at a time, the next one waits."""
+        """Do long work that tells how far it is; one at a time, the next one waits.
+
+        What a task answers as its ``effect`` (numbers by name: suppressed, loss, risk …) is noted with the version it was done for.
+        """
         number = self.project.version if version is None else version
         job = Underway(task, title, number, time.monotonic())
 
         def progress(share: float, words: str) -> None:
             job.share, job.words = share, words
-            self.job = job
             if time.monotonic() - self._told >= PAUSE:
                 self._told = time.monotonic()
                 self.tell()
 
-        if self.job is None:
-            self.job = job
+        self._jobs.append(job)
         self.tell()
         try:
-            return await self._ask(task, number, given, on_progress=progress)
+            answer = await self._ask(task, number, given, on_progress=progress)
         finally:
-            self.job = None
+            self._jobs.remove(job)
             self.tell()
+        if isinstance(answer, dict) and isinstance(answer.get("effect"), dict):
+            self.project.note(number, answer["effect"])
+        return answer
+
+    @property
+    def job(self) -> Underway | None:
+        """The long work under way; what waits for it comes later."""
+        return self._jobs[0] if self._jobs else None
 
     async def cancel(self) -> None:
         """End the long work under way."""

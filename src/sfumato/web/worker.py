@@ -45,10 +45,10 @@ class Waiting:
 class BenchProcess:
     """The process that does the work, seen from the pages. All members are called on the event loop.
 
-    ``on_fresh`` is called after a process had to be replaced: the data must be opened again.
+    ``on_fresh`` is called after a process had to be replaced, with whether the user had asked for its end: the data must be opened again.
     """
 
-    def __init__(self, on_fresh: Callable[[], Any] | None = None) -> None:
+    def __init__(self, on_fresh: Callable[[bool], Any] | None = None) -> None:
         self._on_fresh = on_fresh
         self._asked: dict[int, Waiting] = {}
         self._last = 0
@@ -101,11 +101,7 @@ class BenchProcess:
     def _replace(self) -> None:
         """End the process and start another one; all that was asked is over."""
         self._end()
-        self._give_up("")
-        if not self._closed:
-            self.start()
-            if self._on_fresh is not None:
-                self._on_fresh()
+        self._another("")
 
     def _end(self) -> None:
         if self._pipe is not None:
@@ -117,6 +113,14 @@ class BenchProcess:
                 os.killpg(process.pid, 9)
             process.kill()
             process.join(5)
+
+    def _another(self, reason: str) -> None:
+        """Start another process, and tell all who wait why theirs is gone (no reason: they asked for it)."""
+        if not self._closed:
+            self.start()
+            if self._on_fresh is not None:
+                self._on_fresh(not reason)
+        self._give_up(reason)
 
     def _give_up(self, reason: str) -> None:
         asked, self._asked = self._asked, {}
@@ -144,11 +148,7 @@ class BenchProcess:
         """The process died by itself: say so, and start another."""
         if pipe is self._pipe:
             self._end()
-            self._give_up("the process that holds the data died, perhaps for want of memory; another one was started")
-            if not self._closed:
-                self.start()
-                if self._on_fresh is not None:
-                    self._on_fresh()
+            self._another("the process that holds the data died, perhaps for want of memory; another one was started")
 
     def _take(self, message: tuple[Any, ...]) -> None:
         word, number, *rest = message

@@ -5,28 +5,48 @@ from __future__ import annotations
 import asyncio
 import functools
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import sfumato.report
+from sfumato.web.take_away import KINDS as KINDS_TAKEN
+from sfumato.web.take_away import taken
+
+if TYPE_CHECKING:
+    from sfumato.web.workbench import Workbench
 
 FILES = Path(__file__).parent / "files"
+TOKENS = Path(sfumato.report.__file__).parent / "templates" / "tokens.css"
+"""Colours, which reports have too."""
 KINDS = {".css": "text/css", ".js": "text/javascript"}
 
 
-def enter(app: Any) -> None:
-    """Serve the files below ``/sfumato/``."""
+def enter(app: Any, workbench: Workbench) -> None:
+    """Serve the files below ``/sfumato/``, and what can be taken away below ``/sfumato/take/``."""
     from fastapi.responses import Response
 
     async def vega() -> Response:
         return Response(await asyncio.to_thread(pictures), media_type="text/javascript")
 
-    def own(name: str) -> Any:
+    def own(file: Path) -> Any:
         def answer() -> Response:
-            return Response((FILES / name).read_bytes(), media_type=KINDS[Path(name).suffix])
+            return Response(file.read_bytes(), media_type=KINDS[file.suffix])
 
         return answer
 
     app.add_api_route("/sfumato/vega.js", vega, methods=["GET"])
-    for file in sorted(FILES.iterdir()):
-        app.add_api_route(f"/sfumato/{file.name}", own(file.name), methods=["GET"])
+    for file in (*sorted(FILES.iterdir()), TOKENS):
+        app.add_api_route(f"/sfumato/{file.name}", own(file), methods=["GET"])
+
+    def take(kind: str) -> Any:
+        def answer() -> Response:
+            name, words = taken(workbench.project, kind)
+            heads = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(words, media_type=KINDS_TAKEN[kind].media, headers=heads)
+
+        return answer
+
+    for kind, parcel in KINDS_TAKEN.items():
+        app.add_api_route(f"/sfumato/take/{parcel.file}", take(kind), methods=["GET"])
 
 
 @functools.cache

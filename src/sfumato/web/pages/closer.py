@@ -24,6 +24,7 @@ SECONDS = {"5": "5 seconds", "20": "20 seconds", "60": "a minute", "300": "5 min
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
 """A report runs no script, sends no form, and is shown in our own pages only."""
 REPORTS = "reports"
+KINDS = ("owner", "public")
 
 
 # Rows.
@@ -212,7 +213,7 @@ def _intruders(who: list[Mapping[str, Any]]) -> None:
 
 async def utility(stage: LookStage) -> None:
     """What the release is still worth; measured on request, since it takes a while."""
-    found = stage.workbench.findings.get(f"worth {stage.version}")
+    found = stage.workbench.findings.get(stage.known_as("worth"))
     with element("div", "row"):
         button(
             "Measure" if found is None else "Measure again", lambda: _measure(stage, False), "primary", key="measure"
@@ -236,7 +237,7 @@ async def _measure(stage: LookStage, thorough: bool) -> None:
     doing = stage.workbench.do("worth", "Measuring what it is worth", of=stage.version, thorough=thorough)
     found = await stage.page.wait_for(doing)
     if found is not None:
-        stage.workbench.findings[f"worth {stage.version}"] = found
+        stage.workbench.findings[stage.known_as("worth")] = found
         stage.workbench.project.tell()
 
 
@@ -262,15 +263,15 @@ def _measures(title: str, measures: list[Mapping[str, Any]]) -> None:
 
 async def report(stage: LookStage) -> None:
     """The reports as they would be written, in a frame of our own origin that runs no script."""
-    drafts = stage.workbench.findings.get(REPORTS, {})
-    if stage.version not in drafts:
+    draft = stage.workbench.findings.get(REPORTS, {}).get(stage.version, {})
+    if draft.get("about") != stage.known_as("reports"):
         text(
             "The reports are drawn from a draft of the release: it is written to a private folder, read back, judged and removed.",
             "p",
         )
         button("Draw the reports", lambda: _drawn(stage), "primary", key="draw reports")
         return
-    tabs("Which report", ("owner", "public"), stage.page_of_report, lambda name: stage.again(page_of_report=name))
+    tabs("Which report", KINDS, stage.page_of_report, lambda name: stage.again(page_of_report=name))
     if stage.page_of_report == "owner":
         badge("owner's eyes only")
     address = f"/sfumato/report/{stage.version}/{stage.page_of_report}"
@@ -284,7 +285,7 @@ async def _drawn(stage: LookStage) -> None:
     if pages is not None:
         public, owner = pages
         drafts = stage.workbench.findings.setdefault(REPORTS, {})
-        drafts[stage.version] = {"public": public, "owner": owner}
+        drafts[stage.version] = {"public": public, "owner": owner, "about": stage.known_as("reports")}
         stage.workbench.project.tell()
 
 
@@ -294,7 +295,7 @@ def enter(app: Any, workbench: Workbench) -> None:
 
     def page(version: int, kind: str) -> Response:
         found = workbench.findings.get(REPORTS, {}).get(version, {}).get(kind)
-        if found is None:
+        if found is None or kind not in KINDS:
             return Response("This report is not there any more.", status_code=404, media_type="text/plain")
         heads = {"content-security-policy": POLICY, "cache-control": "no-store"}
         return Response(found, media_type="text/html; charset=utf-8", headers=heads)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def enter(app: Any, workbench: Workbench) -> None:
     """Enter all pages in the application."""
-    assets.enter(app)
+    assets.enter(app, workbench)
     closer.enter(app, workbench)
     for stage in STAGES:
         draw = importlib.import_module(f"sfumato.web.pages.{stage.module}").draw

@@ -36,7 +36,7 @@ Point = dict[str, Any]
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = Explore(page)
-    stage.place = page.live(stage.draw, classes="work")
+    stage.place = page.live(stage.draw, classes="work figured")
 
 
 def before(project: Project, version: int) -> list[Recipe]:

@@ -22,7 +22,7 @@ AT_ONCE = 6
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = LookStage(page)
-    stage.place = page.live(stage.draw, classes="work")
+    stage.place = page.live(stage.draw, classes="work figured")
 
 
 class LookStage:
@@ -56,9 +56,17 @@ class LookStage:
         """Make the release of the recipe in use."""
         version = self.workbench.project.version
         doing = self.workbench.do("make", "Making the release", key=str(version))
-        if await self.page.wait_for(doing) is not None:
+        made = await self.page.wait_for(doing)
+        if made is not None and not made.get("made", True):
+            self.page.say(f"{made.get('message', 'Nothing could be made.')} The stage Run says what would help.")
+        elif made is not None:
             self.version = version
+            self.workbench.project.note(version, made.get("effect", {}))
             self.workbench.project.tell()
+
+    def known_as(self, what: str) -> str:
+        """What is found about a release is known by when that was made: made again it is another one."""
+        return f"{what} {self.version} {self.told['created']}"
 
     # drawing
 

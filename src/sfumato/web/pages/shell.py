@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from sfumato.errors import SfumatoError
+from sfumato.web.discreet import told_bug
+from sfumato.web.pages.drawer import VALUE, Drawer
 from sfumato.web.pages.parts import Words, button, element, text
 from sfumato.web.pages.stages import STAGES, Stage
+from sfumato.web.pages.strip import UnderWay, draw_figures, draw_undo
 
 if TYPE_CHECKING:
     from sfumato.web.workbench import Workbench
 
 HEAD = (
-    '<link rel="stylesheet" href="/sfumato/workbench.css"><script type="module" src="/sfumato/focus.js"></script>'
+    '<link rel="stylesheet" href="/sfumato/tokens.css"><link rel="stylesheet" href="/sfumato/dark.css">'
+    '<link rel="stylesheet" href="/sfumato/workbench.css"><link rel="stylesheet" href="/sfumato/shell.css">'
+    '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/shell.js"></script>'
     '<script type="module" src="/sfumato/vega.js"></script>'
 )
+COLOURS = {"system": None, "light": False, "dark": True}
 
 
 class Page:
@@ -33,7 +39,8 @@ class Page:
         self.messages = element("div", "messages")
         self._leave: list[Callable[[], None]] = []
         self._redraws: dict[int, Callable[[], None]] = {}
-        self.client.on_disconnect(self._left)
+        self.client.on_delete(self._left)  # a tab that was cut off for a moment comes back and goes on
+        self.client.on_exception(self._broken)
 
     def live(
         self, draw: Callable[[], Awaitable[None] | None], *, job: bool = False, tag: str = "div", classes: str = ""
@@ -112,6 +119,14 @@ class Page:
         """Say in place what is wrong."""
         text(words, "p", "problem", role="alert")
 
+    def leaving(self, leave: Callable[[], None]) -> None:
+        """Do this when the tab is gone."""
+        self._leave.append(leave)
+
+    def _broken(self, error: Exception) -> None:
+        """Show what is wrong: what we refuse in our words, all else as our bug, without what the error says, which may quote a person."""
+        self.say(str(error) if isinstance(error, SfumatoError) else f"{told_bug(error)} Please report it.")
+
     def _left(self) -> None:
         for leave in self._leave:
             leave()
@@ -123,13 +138,19 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
 
     async def page() -> None:
         ui.add_head_html(HEAD)
+        text("Skip to the work", "a", "skip", href="#work")
         here = Page(stage, workbench)
-        _bar(here)
-        here.live(lambda: _strip(here), classes="strip")
+        colours = ui.dark_mode(COLOURS[workbench.colours])
+        drawer = Drawer(here)
+        _bar(here, drawer)
+        with element("div", "strip"):
+            here.live(lambda: draw_figures(here), classes="figures")
+            here.live(lambda: draw_undo(here, drawer), classes="undo")
         here.messages.move(ui.context.slot.parent)
-        body = element("div", "body")
-        here.live(lambda: _under_way(here), job=True, classes="underway")
-        _foot(here)
+        drawer.place()
+        body = element("div", "body", id="work", tabindex=-1)
+        UnderWay(here)
+        _foot(here, colours)
         with body:
             answer = draw(here)
             if answer is not None:
@@ -138,48 +159,38 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
     return page
 
 
-def _bar(page: Page) -> None:
+def _bar(page: Page, drawer: Drawer) -> None:
     with element("header", "bar"):
         text("sfumato", "span", "brand")
-        with element("nav", "stages", aria_label="Stages"):
+        with element("nav", "stages", aria_label="Stages", tabindex=0):
             for stage in STAGES:
                 current = {"aria_current": "page"} if stage is page.stage else {}
                 text(stage.name, "a", "stage", href=stage.path, **current)
+        drawer.switch("recipe", "⟨⟩ Recipe")
 
 
-async def _strip(page: Page) -> None:
-    """The figures that are always in sight, and the history."""
-    project, opened = page.workbench.project, page.workbench.opened
-    if opened is not None:
-        _figure("records", f"{opened['records']:,}")
-    if project.has_recipe:
-        promised = " · ".join(model.promise for model in project.recipe.meet) or "none yet"
-        _figure("promise", promised)
-    with element("div", "undo"):
-        button("Undo", lambda: page.attempt(project.undo), key="undo", disabled=not project.can_undo)
-        button("Redo", lambda: page.attempt(project.redo), key="redo", disabled=not project.can_redo)
-        entry = project.entry
-        if entry is not None:
-            text(f"v{entry.version} · {entry.sentence}", "span", "soft", "small", role="status")
+def _foot(page: Page, colours: ui.dark_mode) -> None:
+    """What stays where, and the choice of light or dark."""
+    workbench = page.workbench
 
+    def chosen(event: Any) -> None:
+        workbench.colours = event.args if event.args in COLOURS else "system"
+        colours.value = COLOURS[workbench.colours]
 
-def _figure(term: str, value: str) -> None:
-    with element("div", "figure"):
-        text(term, "span", "soft", "small")
-        text(value, "span", "value")
-
-
-def _under_way(page: Page) -> None:
-    job = page.workbench.job
-    if job is None:
-        return
-    with element("div", "job", role="status"):
-        text(f"{job.title} · {job.words or '…'} · {job.share:.0%}")
-        element("progress", value=job.share, max=1, aria_label=job.title)
-        button("Cancel", page.workbench.cancel, key="cancel")
-
-
-def _foot(page: Page) -> None:
-    project = page.workbench.project
     with element("footer", "foot", "soft", "small"):
-        Words(f"Everything stays on this machine. Project {project.folder.name}")
+        where = (
+            "Everything stays on this machine." if workbench.local else "Who has this address can work with these data."
+        )
+        page.live(lambda: _said_of_data(page, where), classes="where")
+        with element("label", "colours"):
+            Words("Colours ")
+            with element("select", "select", "small", key="colours").on("change", chosen, js_handler=VALUE):
+                for name, words in (("system", "as the system"), ("light", "light"), ("dark", "dark")):
+                    picked = {"selected": True} if workbench.colours == name else {}
+                    text(words, "option", value=name, **picked)
+
+
+def _said_of_data(page: Page, where: str) -> None:
+    project = page.workbench.project
+    about = f" {project.data.name} ·" if project.data.name else ""
+    Words(f"{where}{about} project {project.folder}")

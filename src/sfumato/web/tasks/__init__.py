@@ -13,11 +13,15 @@ from typing import Literal
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Where a task is, in which lane it runs, and whether it is about the recipe (which is then given to it)."""
+    """Where a task is, in which lane it runs, and whether it is about the recipe (which is then given to it).
+
+    One that cannot be ``cancelled`` ends soon by itself: what it writes stands whole or not at all.
+    """
 
     home: str
     lane: Literal["quick", "long"] = "quick"
     recipe: bool = True
+    cancelled: bool = True
 
 
 TASKS: dict[str, Task] = {
@@ -43,4 +47,5 @@ TASKS: dict[str, Task] = {
     "look_attacks": Task("looking:look_attacks", recipe=False),
     "worth": Task("looking:worth", "long", recipe=False),
     "draft_reports": Task("looking:draft_reports", "long", recipe=False),
+    "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }

@@ -11,18 +11,25 @@ from sfumato.verbs import in_memory, profile, read
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
     from sfumato.web.bench import Bench
 
 
 def open_data(
-    bench: Bench, progress: Progress, *, path: str | None, example: str | None, options: dict[str, Any]
+    bench: Bench,
+    progress: Progress,
+    *,
+    path: str | None,
+    example: str | None,
+    options: dict[str, Any],
+    recipe: Recipe | None = None,
 ) -> dict[str, Any]:
-    """Read a table, or make a bundled example; what was opened, in counts."""
+    """Read a table as it was said, else as the recipe says, or make a bundled example; what was opened, in counts."""
     progress(0.0, "reading")
     if example is not None:
         table = examples.load(example)
     else:
-        table = in_memory(read(path, engine="memory", **options), "the workbench")
+        table = in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
     bench.table = table
     bench.made.clear()
     source = table.source

@@ -88,6 +88,7 @@ def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
     head, pair = release.headline, _pair(bench, of)
     shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
     return {
+        "created": release.created.isoformat(),
         "headline": head.text,
         "state": head.state,
         "told": release.told_records,

@@ -1,0 +1,73 @@
+"""What libraries below the workbench log, without a word of the data.
+
+They log addresses that were asked for and tracebacks with what an error said; both may hold a value. So nothing of it is
+written but where an error came from and of which kind it was. ``SFUMATO_DEBUG`` shows all of it, as everywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+QUIETED = (
+    "nicegui",
+    "uvicorn",
+    "uvicorn.error",
+    "uvicorn.access",
+    "uvicorn.asgi",
+    "starlette",
+    "fastapi",
+    "asyncio",
+    "socketio",
+    "engineio",
+)
+LEFT = "No response returned."
+"""What the layers below say when a browser leaves before it was answered: nothing is wrong then."""
+
+
+class Discreet(logging.Handler):
+    """Writes one line an error: its kind and where it was raised; everything that is no error is left out."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line."""
+        line = told(record)
+        if line:
+            sys.stderr.write(line + "\n")
+
+
+def told(record: logging.LogRecord) -> str:
+    """What is written of a record, never what it says itself; empty: nothing.
+
+    >>> told(logging.LogRecord("nicegui", logging.WARNING, "pages.py", 7, "http://host/?zip=12345 not found", None, None))
+    ''
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None and isinstance(record.msg, BaseException):
+        error = record.msg
+    if record.levelno < logging.ERROR or (isinstance(error, RuntimeError) and str(error) == LEFT):
+        return ""
+    if error is None:
+        return f"error: {record.name} complained at {os.path.basename(record.pathname)}:{record.lineno}"
+    return f"error: {told_bug(error)} Set SFUMATO_DEBUG=1 to see all of it; that may show data."
+
+
+def told_bug(error: BaseException) -> str:
+    """What is said of our own bugs: of which kind, and where; never what the error itself says, which may quote a person."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    return f"This is a bug of ours: {type(error).__name__}{where}."
+
+
+def keep_quiet() -> None:
+    """Let all these libraries log through :class:`Discreet` alone."""
+    if os.environ.get("SFUMATO_DEBUG"):
+        return
+    handler = Discreet()
+    for name in QUIETED:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+        logger.setLevel(logging.ERROR)

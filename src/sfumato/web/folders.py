@@ -1,0 +1,84 @@
+"""Where projects are: one a table, in the user's own data folder, and a list of those that were open last."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.portable import PRIVATE_FOLDER, NoLocks, lock, open_private
+from sfumato.errors import SfumatoError
+
+MOST_RECENT = 12
+UNTITLED = "untitled"
+
+
+def home() -> Path:
+    """The folder of ours among the user's data: ``$XDG_DATA_HOME/sfumato``, or what the system has in its place."""
+    if base := os.environ.get("XDG_DATA_HOME"):
+        return Path(base) / "sfumato"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "sfumato"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "sfumato"
+    return Path.home() / ".local" / "share" / "sfumato"
+
+
+def project_of(data: Path | None) -> Path:
+    """The folder of the project of a table: the same for the same path. Without a table: the first one that nobody began to use.
+
+    >>> project_of(Path("/data/visits.csv")).name.startswith("visits-")
+    True
+    """
+    if data is not None:
+        path = str(data.absolute())
+        stem = re.sub(r"[^\w.-]+", "-", data.stem).strip("-.")[:40] or "table"
+        return home() / "projects" / f"{stem}-{hashlib.sha256(path.encode(errors='replace')).hexdigest()[:6]}"
+    number = 1
+    while not _unused(home() / "projects" / f"{UNTITLED}-{number}"):
+        number += 1
+    return home() / "projects" / f"{UNTITLED}-{number}"
+
+
+def _unused(folder: Path) -> bool:
+    """Whether nobody made anything there, nor is about to."""
+    if (folder / "project.json").exists():
+        return False
+    if not (folder / "lock").exists():
+        return True
+    handle = open_private(folder / "lock", os.O_RDWR)
+    try:
+        return lock(handle, wait=False)
+    except NoLocks:
+        return True
+    finally:
+        os.close(handle)
+
+
+def recent() -> list[dict[str, Any]]:
+    """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records`` (or None); those that are gone are left out."""
+    try:
+        listed = json.loads(read_plain(home() / "recent.json", most=MEGABYTE, what="the list of projects"))
+    except (SfumatoError, ValueError):
+        return []
+    known = (
+        [one for one in listed if isinstance(one, dict) and isinstance(one.get("folder"), str)]
+        if isinstance(listed, list)
+        else []
+    )
+    return [one for one in known if (Path(one["folder"]) / "project.json").is_file()][:MOST_RECENT]
+
+
+def remember(folder: Path, name: str, records: int | None) -> None:
+    """Put a project at the head of the list; a home that cannot be written to is left as it is."""
+    mine: dict[str, Any] = {"folder": str(folder), "name": name, "records": records}
+    others = [one for one in recent() if one["folder"] != mine["folder"]]
+    with contextlib.suppress(SfumatoError, OSError):
+        home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        write_whole(home() / "recent.json", json.dumps([mine, *others][:MOST_RECENT], ensure_ascii=False).encode())

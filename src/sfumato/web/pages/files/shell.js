@@ -1,0 +1,36 @@
+// What every page does in the browser: keys for undo, redo and closing the panel, copying, and a clock for what is under way.
+const typing = (element) => element?.closest?.("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, [contenteditable]");
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "z" || typing(event.target)) return;
+  const button = document.querySelector(`[data-key="${event.shiftKey ? "redo" : "undo"}"]`);
+  if (!button || button.disabled) return;
+  event.preventDefault();
+  button.click();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || document.querySelector("dialog[open], .q-dialog, .q-menu")) return;
+  document.querySelector('aside.open [data-key="close drawer"]')?.click();
+});
+
+document.addEventListener("click", async (event) => {
+  const source = event.target.closest?.("[data-copies]")?.getAttribute("data-copies");
+  if (!source) return;
+  const from = document.getElementById(source);
+  const said = document.getElementById("copied");
+  try {
+    await navigator.clipboard.writeText(from.value ?? from.textContent);
+    if (said) said.textContent = "Copied.";
+  } catch {
+    if (said) said.textContent = "The browser does not let us copy; mark the text and copy it.";
+  }
+});
+
+const tick = () => {
+  for (const clock of document.querySelectorAll("[data-started]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Number(clock.dataset.started)) / 1000));
+    clock.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  }
+};
+setInterval(tick, 500);

@@ -1,0 +1,53 @@
+"""The recipe of a project in the forms in which it can be taken away."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from sfumato import recipe_files as recipes
+from sfumato.scripts import Errand, to_command, to_notebook, to_python
+
+if TYPE_CHECKING:
+    from sfumato.web.project import Project
+
+
+@dataclasses.dataclass(frozen=True)
+class Parcel:
+    """A form of a recipe: its title, the name of its file, and what it is for."""
+
+    title: str
+    file: str
+    media: str
+    meaning: str
+
+
+KINDS = {
+    "recipe": Parcel(
+        "Recipe",
+        "recipe.yaml",
+        "application/yaml",
+        "The whole state of this workbench. Change it here, or keep it with your data.",
+    ),
+    "python": Parcel("Python", "release.py", "text/x-python", "A script that makes the same release."),
+    "command": Parcel("Command line", "release.sh", "text/x-sh", "The words for a terminal, a Makefile or a pipeline."),
+    "notebook": Parcel("Notebook", "release.ipynb", "application/x-ipynb+json", "The script in cells, for Jupyter."),
+}
+
+
+def taken(project: Project, kind: str) -> tuple[str, str]:
+    """The name of the file and the text of a form of the recipe in use."""
+    form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
+    if kind == "recipe":
+        return form.file, recipes.write_yaml(recipes.to_dict(recipe, base=project.folder))
+    if kind == "python":
+        return form.file, to_python(recipe, errand)
+    if kind == "notebook":
+        return form.file, to_notebook(recipe, errand)
+    return form.file, to_command(errand, str(project.folder / "recipe.yaml")) + "\n"
+
+
+def errand_of(project: Project) -> Errand:
+    """What is done with the recipe: the table of the project, read as it was read here."""
+    data = project.data
+    return Errand(data.path or "data.csv", example=data.example, options=dict(data.options))

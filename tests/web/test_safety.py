@@ -1,0 +1,150 @@
+"""A workbench as others on the machine and on the web see it: by raw requests, by what processes show, and by what is left when it ends."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.web.browser import NEEDS_BROWSER, Served, served
+
+pytestmark = [*NEEDS_BROWSER, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
+SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+def ask(bench: Served, path: str, method: str = "GET", **heads: str) -> tuple[int, str, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", bench.port, timeout=60)
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in heads.items()})
+    answer = connection.getresponse()
+    heads = {name.lower(): value for name, value in answer.getheaders()}
+    body = "" if answer.status == 101 else answer.read().decode("utf-8", "replace")
+    connection.close()
+    return answer.status, body, heads
+
+
+def children(process: int) -> list[int]:
+    """All processes below one."""
+    direct = [
+        int(one) for task in Path(f"/proc/{process}/task").iterdir() for one in (task / "children").read_text().split()
+    ]
+    return direct + [below for one in direct for below in children(one)]
+
+
+def alive(process: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+
+def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
+    with served(tmp_path) as bench:
+        token = urlsplit(bench.address).query
+        assert ask(bench, "/")[0] == 401
+        assert ask(bench, "/?token=wrong")[0] == 401
+        assert ask(bench, f"/?{token}", Host="evil.example")[0] == 421
+        assert ask(bench, f"/?{token}", Origin="http://evil.example")[0] == 403
+        landed, page, heads = ask(bench, f"/?{token}", Sec_Fetch_Site="cross-site")
+        assert landed == 200 and "refresh" in page and token.removeprefix("token=") not in page
+        assert ask(bench, f"/?{token}")[0] == 401
+        cookie = heads["set-cookie"].split(";")[0]
+        ours = {"Cookie": cookie, "Origin": bench.origin}
+        status, page, heads = ask(bench, "/", Cookie=cookie)
+        assert status == 200 and "server" not in heads and heads["cache-control"] == "no-store"
+        assert "default-src 'none'" in heads["content-security-policy"]
+        assert not re.search(r"(src|href)=[\"']?(https?:)?//", page)
+        for socket in (SOCKET + "polling", SOCKET + "websocket"):
+            more = UPGRADE if socket.endswith("websocket") else {}
+            assert ask(bench, socket, **more, Origin=bench.origin)[0] in (401, 403)
+            assert ask(bench, socket, **more, Cookie=cookie, Origin="http://evil.example")[0] == 403
+            assert ask(bench, socket, **more, Cookie=cookie, Origin=bench.origin, Host="evil.example")[0] in (403, 421)
+        assert ask(bench, SOCKET + "websocket", **UPGRADE, Cookie=cookie)[0] == 403  # no Origin
+        assert ask(bench, SOCKET + "websocket", **UPGRADE, **ours)[0] == 101
+        assert ask(bench, SOCKET + "polling", **ours)[0] == 200
+        assert ask(bench, SOCKET + "polling", "POST", Cookie=cookie)[0] == 403
+        assert ask(bench, "/", "POST", **ours, Content_Length=str(1 << 40))[0] == 413
+        for path in ("/docs", "/openapi.json", "/redoc", "/sfumato/../guard.py", "/nothing?zip=12345"):
+            assert ask(bench, path, **ours)[0] in (404, 405), path
+        assert bench.stop() == 130
+        assert not any("12345" in line or "Traceback" in line for line in bench.said)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 0)])
+def test_whatever_ends_it_nothing_is_left(tmp_path: Path, number: int, code: int) -> None:
+    (tmp_path / "tmp").mkdir()
+    table = tmp_path / "visits.csv"
+    table.write_text("age,sex\n" + "30,f\n40,m\n" * 30)
+    with served(tmp_path, table, TMPDIR=str(tmp_path / "tmp")) as bench:
+        wait_for((bench.project / "recipe.yaml").exists)
+        below = children(bench.process.pid)
+        (private,) = (tmp_path / "tmp").iterdir()
+        assert below and stat.S_IMODE(private.stat().st_mode) == 0o700
+        assert bench.stop(number) == code
+        wait_for(lambda: not any(alive(one) for one in below))
+        assert not list((tmp_path / "tmp").iterdir())
+        assert not any("Traceback" in line for line in bench.said)
+    with served(tmp_path, table) as again:  # the project was let go
+        assert again.stop() == 130
+
+
+def test_the_browser_is_opened_without_a_token_in_sight_of_others(browser: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    script = tmp_path / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$1" > {seen}.part && mv {seen}.part {seen}\nexec sleep 60\n')
+    script.chmod(0o700)
+    with served(tmp_path, None, "--browser", BROWSER=str(script)) as bench:
+        wait_for(seen.exists)
+        address = seen.read_text().strip()
+        assert address == (bench.project / "open.html").as_uri()
+        assert stat.S_IMODE((bench.project / "open.html").stat().st_mode) == 0o600
+        token = urlsplit(bench.address).query.removeprefix("token=")
+        assert token in (bench.project / "open.html").read_text()
+        shown = b"".join(file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline") if readable(file))
+        assert token.encode() not in shown
+        page = browser.new_page()
+        page.goto(address)  # from a file, as a browser does: a strict cookie would be lost on a redirect
+        page.wait_for_selector("h1", timeout=90_000)
+        assert page.url == bench.origin + "/" and "token" not in page.url
+        assert page.evaluate("document.cookie") == ""
+        page.close()
+        bench.stop()
+        assert not (bench.project / "open.html").exists()
+
+
+def readable(file: Path) -> bool:
+    try:
+        file.read_bytes()
+    except OSError:
+        return False
+    return True
+
+
+def wait_for(holds: Any) -> None:
+    for _ in range(900):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def test_what_draws_pictures_leaves_the_connection_of_the_page_alone(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as bench, bench.tab(browser) as tab:
+        tab.page.wait_for_function("window.vegaEmbed !== undefined")
+        assert tab.page.evaluate("typeof io === 'undefined' || typeof io.Socket !== 'undefined'")
+        tab.open_hospital()  # and it still answers
+        os.kill(bench.process.pid, 0)
