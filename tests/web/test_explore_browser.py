@@ -175,7 +175,7 @@ def _report(tab: Tab) -> None:
     frame = page.frame_locator("iframe.report")
     frame.get_by_text("This page stays with the owner").wait_for(timeout=LONG)
     button(tab, "public").click()
-    page.wait_for_function("document.querySelector('iframe.report').src.endsWith('/1/public')")
+    page.wait_for_function("document.querySelector('iframe.report')?.src.endsWith('/1/public')")
     answer = page.request.get(tab.bench.origin + "/sfumato/report/1/public")
     policies = [one["value"] for one in answer.headers_array if one["name"].lower() == "content-security-policy"]
     assert answer.ok and any("sandbox" in policy and "script-src" not in policy for policy in policies)

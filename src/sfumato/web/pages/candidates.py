@@ -56,7 +56,7 @@ def _pinned(page: Page) -> None:
                 words = f"Take {letter(place)} out"
                 button("Take out", lambda _, p=place: _take_out(page, p), "quiet", key=f"take out {place}", label=words)
     if project.pins:
-        button("Compare side by side", lambda: _compare(page), "primary", key="compare")
+        button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
 
 
 def _take_out(page: Page, place: int) -> None:

@@ -137,7 +137,7 @@ async def attacks(stage: LookStage) -> None:
             lambda name: setattr(stage, "seconds", int(name)),
             key="seconds",
         )
-        button("Let the intruders try", lambda: _attack(stage), "primary", key="attack")
+        button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
     if found["tried"] is None:
         with element("p", "verdict", "open"):
             text("?", "span", "sign", aria_hidden="true")
@@ -216,7 +216,7 @@ async def utility(stage: LookStage) -> None:
     found = stage.workbench.findings.get(stage.known_as("worth"))
     with element("div", "row"):
         button(
-            "Measure" if found is None else "Measure again", lambda: _measure(stage, False), "primary", key="measure"
+            "Measure" if found is None else "Measure again", lambda: _measure(stage, False), "strongly", key="measure"
         )
         button("Measure thoroughly", lambda: _measure(stage, True), key="measure thoroughly")
         text("thoroughly: models are fitted too, which takes longer", "span", "small", "soft")
@@ -269,7 +269,7 @@ async def report(stage: LookStage) -> None:
             "The reports are drawn from a draft of the release: it is written to a private folder, read back, judged and removed.",
             "p",
         )
-        button("Draw the reports", lambda: _drawn(stage), "primary", key="draw reports")
+        button("Draw the reports", lambda: _drawn(stage), "strongly", key="draw reports")
         return
     tabs("Which report", KINDS, stage.page_of_report, lambda name: stage.again(page_of_report=name))
     if stage.page_of_report == "owner":

@@ -135,7 +135,7 @@ class Explore:
 
     def _not_yet(self) -> None:
         text("Every combination of levels costs something and risks something. Nothing has been looked at yet.", "p")
-        button("Look at all combinations", self.survey, "primary", key="survey")
+        button("Look at all combinations", self.survey, "strongly", key="survey")
 
     def _landscape(self) -> None:
         found = self.found
@@ -143,7 +143,7 @@ class Explore:
         if not found["fresh"]:
             with element("div", "row"):
                 badge(f"for version {found['version']}")
-                button(f"Look again for version {self.workbench.project.version}", self.survey, "primary", key="survey")
+                button(f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey")
         self._choose_first()
         self._controls()
         with element("div", "two", *([] if found["fresh"] else ["old"])):
@@ -361,7 +361,9 @@ class Explore:
         text(told, "p")
         told = f"{self._called('score')} {number(point['score'])} · marketer risk {percent(point['marketer_risk'])}"
         text(f"{told} · best guess for the least protected {percent(point['prosecutor_risk'])}", "p", "small", "soft")
-        if not point["within_budget"]:
+        if not point["classes"]:
+            text("Nothing would be left to release.", "p", "alarm")
+        elif not point["within_budget"]:
             over = point["suppressed"] - self.found["budget"]
             text(f"This loses {over:,} records more than you allow.", "p", "alarm")
         if not looked:
@@ -391,8 +393,8 @@ class Explore:
     def _acts(self, point: Point, *, used: bool) -> None:
         with element("div", "row"):
             words = "Use" if point["within_budget"] else f"Use, and allow {point['suppressed']:,} lost records"
-            if self.found["fresh"]:
-                button(words, lambda: self._use(point), "primary", key="use", disabled=used and self.found["by_hand"])
+            if self.found["fresh"] and point["classes"]:
+                button(words, lambda: self._use(point), "strongly", key="use", disabled=used and self.found["by_hand"])
                 button("Pin", lambda: self._pin(point), key="pin")
                 button("Why not finer?", lambda: self._why(point), key="why")
 
@@ -418,6 +420,9 @@ class Explore:
     def _use(self, point: Point) -> None:
         if not self.found["fresh"]:
             self.page.say("These are the figures of an older version. Look again first.")
+            return
+        if not point["classes"]:
+            self.page.say("Nothing would be left to release at these levels.")
             return
         self.levels = dict(point["levels"])
         recipe = self.workbench.recipe

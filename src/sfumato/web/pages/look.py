@@ -81,7 +81,7 @@ class LookStage:
         made = await self.workbench.worker.ask("made_versions")
         if not made:
             text("Nothing has been made yet. A release is made from the recipe as it is; nothing is written.", "p")
-            button("Make the release", self.make, "primary", key="make")
+            button("Make the release", self.make, "strongly", key="make")
             return
         self.version = (
             project.version if project.version in made else self.version if self.version in made else made[-1]
@@ -101,7 +101,7 @@ class LookStage:
         if self.version != project.version:
             with element("div", "row"):
                 badge(f"for version {self.version}")
-                button(f"Make the release of version {project.version}", self.make, "primary", key="make")
+                button(f"Make the release of version {project.version}", self.make, "strongly", key="make")
         for words in told["warnings"]:
             text(words, "p", "alarm")
 
