@@ -148,3 +148,27 @@ def test_what_draws_pictures_leaves_the_connection_of_the_page_alone(browser: An
         assert tab.page.evaluate("typeof io === 'undefined' || typeof io.Socket !== 'undefined'")
         tab.open_hospital()  # and it still answers
         os.kill(bench.process.pid, 0)
+
+
+def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again(browser: Any, tmp_path: Path) -> None:
+    table = tmp_path / "visits.csv"
+    table.write_text("age,sex\n" + "30,f\n40,m\n" * 30)
+    with served(tmp_path, table) as bench, bench.tab(browser) as tab:
+        records = tab.page.locator(".figure", has_text="records").get_by_text("60", exact=True)
+        records.wait_for()
+        tab.go("/write")
+        worker = max(children(bench.process.pid), key=memory)
+        os.kill(worker, signal.SIGSTOP)  # it works for ever
+        tab.page.get_by_role("button", name="Write the release").click()
+        tab.page.locator(".job", has_text="Writing the release").wait_for()
+        os.kill(worker, signal.SIGKILL)
+        tab.page.locator(".message", has_text="died").wait_for()
+        records.wait_for()
+        assert not list((bench.project / "releases").iterdir())
+        tab.page.get_by_role("button", name="Write the release").click()
+        tab.sees("To publish")
+
+
+def memory(process: int) -> int:
+    """Pages that a process holds: the one with the data has more than those that only look after others."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1])

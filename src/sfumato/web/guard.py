@@ -206,7 +206,10 @@ async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 4403})
         return
-    words = b"This is the workbench of somebody else, or its address was used before. Open the address that 'sfumato serve' printed.\n"
+    words = (
+        b"This is the workbench of somebody else, or its address was used before, which is good once. Open the address that "
+        b"'sfumato serve' printed; after another browser was closed, end the workbench with Ctrl-C and start it again.\n"
+    )
     if status == 413:
         words = b"This is more than the workbench takes through a browser. Open the file by its path.\n"
     await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **PAGE}, words)

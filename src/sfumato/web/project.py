@@ -32,7 +32,7 @@ from sfumato.errors import OutputError, ParameterError, SfumatoError, Unreadable
 FORMAT = 1
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
-OURS = (*FOLDERS, "lock", "log.jsonl", "recipe.yaml", "open.html")
+OURS = (*FOLDERS, "uploads", "hierarchies", "lock", "log.jsonl", "recipe.yaml", "open.html")
 """What a folder may hold that was meant for a project and left before it became one."""
 
 

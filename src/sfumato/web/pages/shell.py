@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
+from nicegui.logging import log
 
 from sfumato.errors import SfumatoError
 from sfumato.web.discreet import told_bug
@@ -61,6 +62,9 @@ class Page:
                         await answer
                 except SfumatoError as error:
                     self.complain(str(error))
+                except Exception as error:  # noqa: BLE001 - a part that fails is our bug; the others go on, and so does this one later
+                    log.exception(error)
+                    self.complain(f"{told_bug(error)} Please report it.")
 
         async def drawn() -> None:
             drawing["again"] = True
