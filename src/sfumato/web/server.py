@@ -111,6 +111,10 @@ def _usable(certificate: Path, key: Path) -> None:
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 
+SILENCE = 60.0
+"""Seconds for which a tab that says nothing is not given up: a busy machine, or a browser that draws, is no lost one."""
+
+
 def application(workbench: Workbench) -> Any:
     """All pages as one application, not guarded yet."""
     require("nicegui", extra="web", to="open the workbench")
@@ -123,7 +127,8 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    ui.run_with(app, title="sfumato", language="en-US", tailwind=False, show_welcome_message=False, dark=None)
+    look: dict[str, Any] = {"title": "sfumato", "language": "en-US", "tailwind": False, "dark": None}
+    ui.run_with(app, **look, show_welcome_message=False, reconnect_timeout=SILENCE)
     return app
 
 

@@ -143,7 +143,9 @@ class Explore:
         if not found["fresh"]:
             with element("div", "row"):
                 badge(f"for version {found['version']}")
-                button(f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey")
+                button(
+                    f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey"
+                )
         self._choose_first()
         self._controls()
         with element("div", "two", *([] if found["fresh"] else ["old"])):
