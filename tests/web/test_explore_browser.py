@@ -182,3 +182,27 @@ def _report(tab: Tab) -> None:
     assert page.locator("iframe.report").get_attribute("sandbox") == ""
     for gone in ("/sfumato/report/2/public", "/sfumato/report/1/lock"):
         assert page.request.get(tab.bench.origin + gone).status == 404
+
+
+def test_a_question_is_asked_under_a_budget(browser: Any, tmp_path: Path) -> None:
+    table, recipe = tmp_path / "visits.csv", tmp_path / "visits.yaml"
+    table.write_text("sex,cost\n" + "".join(f"{'fm'[i % 2]},{100 + i}\n" for i in range(90)), encoding="utf-8")
+    recipe.write_text(
+        "sfumato: 1\ncolumns:\n  sex: {role: quasi, domain: [f, m]}\n  cost: {role: sensitive, kind: numeric, bounds: [0, 500]}\n"
+    )
+    with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
+        tab.sees("90")
+        tab.go("/questions")
+        button(tab, "Start the budget").click()
+        tab.page.get_by_text("Spent ε = 0 of ε = 1, δ = 0").wait_for(timeout=LONG)
+        assert tab.page.locator("table").count() == 0, "nothing of the data is seen before an answer"
+        tab.page.get_by_label("Question (SQL)").fill("SELECT sex, COUNT(*) FROM recipe GROUP BY sex")
+        tab.page.keyboard.press("Tab")
+        button(tab, "How exact would it be?").click()
+        tab.sees("95 times out of 100")
+        button(tab, "Ask").focus()
+        tab.page.keyboard.press("Enter")
+        tab.page.get_by_text("Spent ε = 0.1 of ε = 1").wait_for(timeout=LONG)
+        tab.sees("count by sex (ε = 0.1)")
+        assert tab.page.locator("table tbody tr").count() == 3
+        tab.clean()

@@ -110,8 +110,10 @@ def _marks(
 def lattice(nodes: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The lattice itself: a row for each sum of levels, finest below; a line joins nodes that are one level of one column apart."""
     x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"padding": 14}}
-    y = {"field": "y", "type": "quantitative", "title": "sum of levels (coarser ↑)", "scale": {"padding": 14}}
-    y["axis"] = {"grid": False, "tickMinStep": 1, "format": "d"}
+    sums = [one["y"] for one in nodes]
+    domain = {"domain": [min(sums) - 0.6, max(sums) + 0.6], "nice": False}
+    y: dict[str, Any] = {"field": "y", "type": "quantitative", "title": "sum of levels (coarser ↑)", "scale": domain}
+    y["axis"] = {"grid": False, "values": sorted(set(sums)), "format": "d"}
     where = {"x": x, "y": y}
     ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
     within, beyond = ([one for one in nodes if one["within"] is wanted] for wanted in (True, False))

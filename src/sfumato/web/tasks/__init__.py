@@ -46,6 +46,10 @@ TASKS: dict[str, Task] = {
     "attack": Task("looking:attack", "long", recipe=False),
     "look_attacks": Task("looking:look_attacks", recipe=False),
     "worth": Task("looking:worth", "long", recipe=False),
+    "budget_state": Task("questions:budget_state"),
+    "start_budget": Task("questions:start_budget", "long"),
+    "error_expected": Task("questions:error_expected"),
+    "ask_question": Task("questions:ask_question", "long"),
     "draft_reports": Task("looking:draft_reports", "long", recipe=False),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }
