@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
@@ -110,10 +110,22 @@ class QuestionStage:
         state = self.state
         this = self.asking["epsilon"]
         with section("The budget", "gauge"):
-            element("meter", min=0, max=state["total"], value=state["spent"], aria_label="spent of the budget")
+            self._bar()
             delta = f", δ = {state['delta']:g}" if state["delta"] else ", δ = 0"
             text(self._told(this, delta), "p")
             text(f"It protects {state['whom']}.", "p", "small", "soft")
+
+    def _bar(self) -> None:
+        """Spent, this answer, left; the sentence below says the same in numbers."""
+        state = self.state
+        spent = min(1.0, state["spent"] / state["total"])
+        try:
+            this = max(0.0, float(self.asking["epsilon"])) / state["total"] if state["currency"] == "ε" else 0.0
+        except ValueError:
+            this = 0.0
+        with element("div", "budgetbar", aria_hidden="true"):
+            element("i", "spent", style=f"width:{spent:.2%}")
+            element("i", "this", style=f"width:{min(1.0 - spent, this):.2%}")
 
     def _told(self, this: str, delta: str) -> str:
         state = self.state
@@ -136,7 +148,7 @@ class QuestionStage:
                 area.props["value"] = self.asking["statement"]
             area.on("change", lambda event: self.asking.update(statement=str(event.args)), js_handler=VALUE)
             with element("div", "row", "controls"):
-                _field("ε of this answer", self.asking, "epsilon", "")
+                _field("ε of this answer", self.asking, "epsilon", "", lambda: self.page.redraw(self.place))
                 _field("records you expect", self.asking, "rows", "your guess; the data are not looked at")
             with element("div", "row"):
                 button("How exact would it be?", self._expect, key="expect")
@@ -203,14 +215,21 @@ def _values(one: Mapping[str, Any], place: int) -> None:
             row([group, number(value), *between], numbers=(False, True, True, True))
 
 
-def _field(label: str, where: dict[str, str], name: str, help_words: str) -> ui.element:
+def _field(
+    label: str, where: dict[str, str], name: str, help_words: str, then: Callable[[], None] = lambda: None
+) -> ui.element:
     """A number to be typed, with its help below it."""
     with element("label", "typed") as made:
         text(label, "span", "soft", "small")
         typed = element("input", inputmode="decimal", value=where[name], key=f"field {name}")
         if help_words:
             text(help_words, "span", "soft", "small")
-    typed.on("change", lambda event: where.update({name: str(event.args)}), js_handler=VALUE)
+
+    def changed(event: Any) -> None:
+        where[name] = str(event.args)
+        then()
+
+    typed.on("change", changed, js_handler=VALUE)
     return made
 
 
