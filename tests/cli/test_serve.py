@@ -13,6 +13,7 @@ import pytest
 from sfumato.web import server
 from sfumato.web.folders import project_of, recent, remember
 from sfumato.web.project import Project
+from tests.web.pem import self_signed
 
 needs_web = pytest.mark.skipif(importlib.util.find_spec("nicegui") is None, reason="needs the extra web")
 
@@ -25,26 +26,7 @@ def serve(sfumato: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.fixture
 def pem(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate of this machine, signed by itself, and its key."""
-    import datetime
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    day = datetime.datetime(2025, 1, 1)
-    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    made = made.serial_number(1).not_valid_before(day).not_valid_after(day + datetime.timedelta(days=36500))
-    pem = serialization.Encoding.PEM
-    (tmp_path / "own.pem").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(pem))
-    form = serialization.PrivateFormat.PKCS8
-    (tmp_path / "key.pem").write_bytes(key.private_bytes(pem, form, serialization.NoEncryption()))
-    (tmp_path / "locked.pem").write_bytes(
-        key.private_bytes(pem, form, serialization.BestAvailableEncryption(b"secret"))
-    )
-    return tmp_path / "own.pem", tmp_path / "key.pem"
+    return self_signed(tmp_path)
 
 
 @needs_web

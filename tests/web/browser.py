@@ -51,7 +51,7 @@ QUIET = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE 127.0.0.2",
 )
 EXCUSED = ("Failed to load resource: net::ERR_CONNECTION",)
 """What browsers log when the server they had a page of ends; some tests end it."""

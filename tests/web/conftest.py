@@ -1,4 +1,4 @@
-"""What tests of the workbench share: one browser for all of them."""
+"""What tests of the workbench share: a browser."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pytest
 from tests.web.browser import open_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A browser without a window; tests that need it carry ``NEEDS_BROWSER``."""
+    """A browser without a window, one a file; tests that need it carry ``NEEDS_BROWSER``.
+
+    What drives it keeps an event loop running in this thread as long as it is open: tests of other files that start their own could not.
+    """
     with open_browser() as opened:
         yield opened

@@ -126,6 +126,7 @@ def test_a_release_is_looked_at_from_all_sides(browser: Any, tmp_path: Path) -> 
         _views(tab)
         _attacks(tab)
         _report(tab)
+        _older(tab)
 
 
 def _views(tab: Tab) -> None:
@@ -182,6 +183,21 @@ def _report(tab: Tab) -> None:
     assert page.locator("iframe.report").get_attribute("sandbox") == ""
     for gone in ("/sfumato/report/2/public", "/sfumato/report/1/lock"):
         assert page.request.get(tab.bench.origin + gone).status == 404
+
+
+def _older(tab: Tab) -> None:
+    """A point that is used makes the release one of an older version; made again, it loses what the point said."""
+    page = tab.page
+    surveyed(tab)
+    lost = page.locator("table.points tbody tr").nth(3).locator("td").nth(3).inner_text()
+    button(tab, "Use point 4").click()
+    tab.sees("chosen by hand")
+    tab.go("/look")
+    tab.sees("for version 1")
+    tab.axe()
+    button(tab, "Make the release of version 2").click()
+    page.get_by_text(f"of 400 records released, {lost} suppressed").wait_for(timeout=LONG)
+    assert page.get_by_text("for version 1").count() == 0
 
 
 def test_a_question_is_asked_under_a_budget(browser: Any, tmp_path: Path) -> None:

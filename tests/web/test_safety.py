@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import signal
+import socket
 import stat
 import sys
 import time
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.web.browser import NEEDS_BROWSER, Served, served
+from tests.web.pem import self_signed
 
 pytestmark = [*NEEDS_BROWSER, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
@@ -68,11 +70,11 @@ def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
         assert status == 200 and "server" not in heads and heads["cache-control"] == "no-store"
         assert "default-src 'none'" in heads["content-security-policy"]
         assert not re.search(r"(src|href)=[\"']?(https?:)?//", page)
-        for socket in (SOCKET + "polling", SOCKET + "websocket"):
-            more = UPGRADE if socket.endswith("websocket") else {}
-            assert ask(bench, socket, **more, Origin=bench.origin)[0] in (401, 403)
-            assert ask(bench, socket, **more, Cookie=cookie, Origin="http://evil.example")[0] == 403
-            assert ask(bench, socket, **more, Cookie=cookie, Origin=bench.origin, Host="evil.example")[0] in (403, 421)
+        for path in (SOCKET + "polling", SOCKET + "websocket"):
+            more = UPGRADE if path.endswith("websocket") else {}
+            assert ask(bench, path, **more, Origin=bench.origin)[0] in (401, 403)
+            assert ask(bench, path, **more, Cookie=cookie, Origin="http://evil.example")[0] == 403
+            assert ask(bench, path, **more, Cookie=cookie, Origin=bench.origin, Host="evil.example")[0] in (403, 421)
         assert ask(bench, SOCKET + "websocket", **UPGRADE, Cookie=cookie)[0] == 403  # no Origin
         assert ask(bench, SOCKET + "websocket", **UPGRADE, **ours)[0] == 101
         assert ask(bench, SOCKET + "polling", **ours)[0] == 200
@@ -172,3 +174,28 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
 def memory(process: int) -> int:
     """Pages that a process holds: the one with the data has more than those that only look after others."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1])
+
+
+def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any, tmp_path: Path) -> None:
+    own, key = self_signed(tmp_path)
+    words = ("--host", "127.0.0.2", "--to-others", "--certificate", str(own), "--key", str(key))
+    with served(tmp_path, None, *words) as bench:
+        assert bench.address.startswith("https://127.0.0.2:")
+        plain = http.client.HTTPConnection("127.0.0.2", bench.port, timeout=30)
+        plain.request("GET", "/")
+        with pytest.raises((http.client.HTTPException, OSError)):
+            plain.getresponse()
+        plain.close()
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", bench.port), 30)
+        context = browser.new_context(ignore_https_errors=True)
+        page = context.new_page()
+        page.goto(bench.address)
+        page.wait_for_selector("h1", timeout=90_000)
+        page.get_by_text("Who has this address can work with these data").wait_for(
+            timeout=90_000
+        )  # its socket is encrypted too
+        (cookie,) = context.cookies()
+        assert cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+        context.close()
+        assert not any("Everything stays" in line for line in bench.said)

@@ -10,7 +10,6 @@ from rich.markup import escape
 
 from sfumato.cli.options import reading
 from sfumato.cli.talk import out, tell
-from sfumato.core.interrupts import note_done
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError, require
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.web.project import Project
 
 MOST_BYTES = 1 << 40
+INTERRUPTED = 130
+"""The code that all commands leave with after Ctrl-C."""
 
 
 @reading
@@ -75,9 +76,14 @@ def serve(
     opened = Project.open(project or project_of(data))
     _begin_with(opened, recipe, loaded)
     first = None if data is None else {"path": str(data.absolute()), "options": intake.said()}
-    note_done(f"the project is kept in {opened.folder}")
     workbench = Workbench(opened, first=first, local=place.local)
-    server.serve(workbench, place, browser=browser, on_ready=lambda address: _say(address, opened.folder, place.local))
+    try:
+        server.serve(
+            workbench, place, browser=browser, on_ready=lambda address: _say(address, opened.folder, place.local)
+        )
+    except KeyboardInterrupt:  # this is how a workbench ends
+        tell(f"The workbench has ended. The project is kept in {escape(str(opened.folder))}.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _place(host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool) -> server.Reach:

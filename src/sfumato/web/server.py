@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
+AWAY = 60.0
+"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was; then it is loaded anew."""
 PATIENCE = 2
 """Seconds that open pages have to close when the server ends."""
 REDIRECT = (
@@ -111,10 +113,6 @@ def _usable(certificate: Path, key: Path) -> None:
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 
-SILENCE = 60.0
-"""Seconds for which a tab that says nothing is not given up: a busy machine, or a browser that draws, is no lost one."""
-
-
 def application(workbench: Workbench) -> Any:
     """All pages as one application, not guarded yet."""
     require("nicegui", extra="web", to="open the workbench")
@@ -127,8 +125,8 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    look: dict[str, Any] = {"title": "sfumato", "language": "en-US", "tailwind": False, "dark": None}
-    ui.run_with(app, **look, show_welcome_message=False, reconnect_timeout=SILENCE)
+    look: dict[str, Any] = {"title": "sfumato", "language": "en-US", "dark": None, "tailwind": False}
+    ui.run_with(app, show_welcome_message=False, reconnect_timeout=AWAY, **look)
     return app
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sfumato.report
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.portable import PRIVATE_FOLDER
+from sfumato.errors import SfumatoError
+from sfumato.web.folders import home
 from sfumato.web.take_away import KINDS as KINDS_TAKEN
 from sfumato.web.take_away import taken
 
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
 FILES = Path(__file__).parent / "files"
 TOKENS = Path(sfumato.report.__file__).parent / "templates" / "tokens.css"
 """Colours, which reports have too."""
+MOST_BYTES = 16 * MEGABYTE
 KINDS = {".css": "text/css", ".js": "text/javascript"}
 
 
@@ -25,7 +32,8 @@ def enter(app: Any, workbench: Workbench) -> None:
     from fastapi.responses import Response
 
     async def vega() -> Response:
-        return Response(await asyncio.to_thread(pictures), media_type="text/javascript")
+        heads = {"cache-control": "private, max-age=3600"}  # it holds no data, and every page has it
+        return Response(await asyncio.to_thread(pictures), media_type="text/javascript", headers=heads)
 
     def own(file: Path) -> Any:
         def answer() -> Response:
@@ -51,7 +59,14 @@ def enter(app: Any, workbench: Workbench) -> None:
 
 @functools.cache
 def pictures() -> str:
-    """The script that draws pictures, made once; it sets ``window.vegaEmbed``."""
+    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept, a version a file."""
+    kept = home() / f"vega-{version('vl-convert-python')}.js"
+    with contextlib.suppress(SfumatoError, UnicodeDecodeError):
+        return read_plain(kept, most=MOST_BYTES, what="a script").decode()
     import vl_convert
 
-    return vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    script = vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    with contextlib.suppress(SfumatoError, OSError):
+        home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        write_whole(kept, script.encode())
+    return script

@@ -10,6 +10,7 @@ from sfumato import recipe_files as recipes
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
 from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
 
 if TYPE_CHECKING:
@@ -253,8 +254,8 @@ def said_of(entry: Version, *, clock: bool = True) -> str:
     parts = [when] if when else []
     if "suppressed" in effect:
         parts.append(f"{effect['suppressed']:,} records lost")
-    if "loss" in effect:
-        parts.append(f"loss {effect['loss']:.2f}")
+    if "score" in effect:
+        parts.append(f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}")
     if "smallest_class" in effect:
         parts.append(f"smallest class {effect['smallest_class']:,}")
     return " · ".join(parts if effect else [*parts, "not run"])

@@ -63,9 +63,19 @@ def _last_run(project: Project) -> None:
         return
     old = () if entry.version == project.version else ("older",)
     told = f"for version {entry.version}" if old else ""
-    lost, loss = entry.effect.get("suppressed"), entry.effect.get("loss")
+    lost, score = entry.effect.get("suppressed"), entry.effect.get("score")
     _figure("lose", UNKNOWN if lost is None else f"{lost:,}", *old, note=told)
-    _figure("loss", UNKNOWN if loss is None else f"{loss:.2f}", *old, note=told)
+    name = str(entry.effect.get("objective", "loss")).replace("_", " ")
+    _figure(name, "none measured" if score is None else shown(score), *old, note=told)
+
+
+def shown(score: float) -> str:
+    """A figure with as many digits as tell something.
+
+    >>> shown(0.3149), shown(48_211.4)
+    ('0.31', '48,211')
+    """
+    return f"{score:.2f}" if abs(score) < 100 else f"{score:,.0f}"
 
 
 def measured(project: Project) -> Version | None:

@@ -34,10 +34,10 @@ MEANINGS = {
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    Writing(page).draw()
+    WriteForm(page).draw()
 
 
-class Writing:
+class WriteForm:
     """The form and what came of it; what was typed stays while the recipe changes."""
 
     def __init__(self, page: Page) -> None:
@@ -135,7 +135,11 @@ class Writing:
         except TaskFailed as error:
             if error.kind != "NotMade":
                 raise
-        await workbench.do("make", "Making the release", version=version, key=key)
+        made = await workbench.do("make", "Making the release", version=version, key=key)
+        if made.get("made") is False:
+            raise TaskFailed(
+                "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
+            )
         return await self._written(given)
 
     async def _written(self, given: dict[str, Any]) -> dict[str, Any]:

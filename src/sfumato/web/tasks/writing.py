@@ -80,14 +80,15 @@ def _files(file: Path) -> list[Path]:
 
 
 def effect_of(release: Release) -> dict[str, Any]:
-    """What a version did, in numbers for the history: records released and lost, loss, smallest class, the highest risk."""
+    """What a version did, in numbers for the history: records released and lost, what the search made small, smallest class, the highest risk."""
     risks = {measure.name: measure.value for _, measure in release.risks}
     effect: dict[str, Any] = {
         "records": release.dataset.records,
         "suppressed": release.suppressed,
         "holds": release.holds,
     }
-    effect |= {name: release.scores[name] for name in ("loss",) if name in release.scores}
+    for name, score in list(release.scores.items())[:1]:  # what the search made small
+        effect |= {"objective": name, "score": float(score)}
     if not release.dataset.drawn:
         effect |= {"smallest_class": release.after.smallest_class}
     return effect | {name: risks[name] for name in ("prosecutor_risk", "marketer_risk") if name in risks}
