@@ -216,7 +216,7 @@ def candidates(
             "field": "y",
             "type": "quantitative",
             "title": titles[1],
-            "scale": {"padding": 25},
+            "scale": {"zero": True, "nice": True},
             "axis": {"format": "~%"},
         },
     }
