@@ -363,16 +363,37 @@ KEPT_ERROR = "kept_marginal_error"
 """The error of the tables of the columns that must survive, alike for all means."""
 
 
-def try_candidate(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
+def try_candidate(
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
+) -> CandidateOutcome:
     """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
+    return try_and_keep(dataset, candidate, terms, progress)[0]
+
+
+def try_and_keep(
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
+) -> tuple[CandidateOutcome, Release | None]:
+    """The same, with the release itself; None where nothing came out."""
     started = time.monotonic()
     recipe = candidate.recipe
-    plain = recipes.public_dict(recipe)
     try:
-        release = make_release(described(dataset, recipe), recipe, seed=terms.seed, refuse=False)
+        release = make_release(
+            described(dataset, recipe), recipe, seed=terms.seed, refuse=False, progress=_part(progress, 0.0, 0.6)
+        )
     except (Unsatisfiable, SchemaError, ParameterError) as error:
-        return _nothing(candidate.name, str(error), plain, started)
-    measured = _measured(release, terms)
+        return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
+    return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release
+
+
+def _part(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a part of the work, as that of the whole."""
+    return lambda share, words="": progress(start + (end - start) * share, words)
+
+
+def _outcome(
+    candidate: Candidate, release: Release, terms: CommonTerms, started: float, progress: Progress
+) -> CandidateOutcome:
+    measured = _measured(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
     broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
     return CandidateOutcome(
@@ -385,13 +406,13 @@ def try_candidate(dataset: Dataset, candidate: Candidate, terms: CommonTerms) ->
             *(verdict.promise for verdict in release.verdicts),
             *(f"{kept.name.replace('_', ' ')} within {kept.limit:g}" for kept in release.limits),
         ),
-        recipe=plain,
+        recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
         **measured,
     )
 
 
-def _measured(release: Release, terms: CommonTerms) -> dict[str, Any]:
+def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
     if not len(release.dataset):
         return {"risks": {}, "utilities": {}, "higher": ()}
     pair = release.pair
@@ -403,6 +424,7 @@ def _measured(release: Release, terms: CommonTerms) -> dict[str, Any]:
         seconds=terms.seconds,
         sample=terms.sample,
         seed=terms.seed,
+        progress=progress,
     )
     worth = evaluate(pair, quick_metrics())
     of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
@@ -451,8 +473,7 @@ def compare(
     """
     if not candidates:
         raise ParameterError("there is nothing to compare; give at least one recipe")
-    if terms.attacks == ONLY_LINKAGE and any(step.draws_anew for c in candidates for step in c.recipe.steps):
-        terms = dataclasses.replace(terms, attacks=(*ONLY_LINKAGE, *FOR_DRAWN))
+    terms = fair_terms(candidates, terms)
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
     done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
     open_ones = [c for c in candidates if c.name not in done]
@@ -461,7 +482,19 @@ def compare(
         _remember(remember, keys[outcome.name], outcome)
         progress(len(done) / len(candidates), outcome.name)
     ordered = order_of(list(done.values()), [c.name for c in candidates])
-    return Comparison(dataset.source.name, ordered, _risk_axis(ordered), _utility_axis(ordered))
+    return on_one_map(dataset.source.name, ordered)
+
+
+def fair_terms(candidates: Sequence[Candidate], terms: CommonTerms) -> CommonTerms:
+    """Terms under which all candidates can be compared: where one draws rows anew, more is tried than linkage."""
+    if terms.attacks == ONLY_LINKAGE and any(step.draws_anew for c in candidates for step in c.recipe.steps):
+        return dataclasses.replace(terms, attacks=(*ONLY_LINKAGE, *FOR_DRAWN))
+    return terms
+
+
+def on_one_map(name: str, outcomes: Sequence[CandidateOutcome]) -> Comparison:
+    """What came of all candidates, along the first of the usual axes that were measured on all of them."""
+    return Comparison(name, tuple(outcomes), _risk_axis(outcomes), _utility_axis(outcomes))
 
 
 def _risk_axis(outcomes: Sequence[CandidateOutcome]) -> str:

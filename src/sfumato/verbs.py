@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
@@ -108,6 +110,25 @@ def read(
 def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
     """What is said about values: in the options, and where nothing is, in the recipe."""
     return {**(recipe.intake.about_values.said() if recipe else {}), **options}
+
+
+def cell_by_cell(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """A table that was read as text, its numbers written alike; every cell is read for itself: what one row holds must not decide how all others are read.
+
+    Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
+    a single odd one would turn everybody's number into none, which no noise could hide.
+    """
+    mark = dataset.source.decimal or "."
+    between = "." if mark == "," else ","
+    grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
+    written: dict[str, Any] = {}
+    for name, attribute in recipe.schema.attributes.items():
+        if attribute.bounds is not None and name in dataset.columns and dataset.column(name).dtype == pl.String:
+            cells = dataset.column(name)
+            bare = cells.str.replace_all(between, "", literal=True)
+            chosen = pl.select(pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)).to_series()
+            written[name] = chosen.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
+    return dataset.with_columns(written) if written else dataset
 
 
 def in_memory(table: Dataset | LazyTable, what: str) -> Dataset:
@@ -247,9 +268,11 @@ def assess(
     return _assess(table, models, threshold=threshold, population=people)
 
 
-def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
-    """Why a record is risky: the smallest sets of columns on which nobody else is like it. Names columns, never values."""
-    return _why_alone(dataset, record, columns)
+def why_alone(
+    dataset: Dataset, record: int, columns: Sequence[str] | None = None, *, most: int = 5
+) -> tuple[tuple[str, ...], ...]:
+    """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else is like it. Names columns, never values."""
+    return _why_alone(dataset, record, columns, most=most)
 
 
 def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:

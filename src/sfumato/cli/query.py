@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 from rich.markup import escape
 
@@ -14,6 +13,7 @@ from sfumato.cli.options import Json, Quiet, read_data, reading
 from sfumato.cli.talk import give_json, out, tell
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import UnreadableInput
+from sfumato.verbs import cell_by_cell
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -103,23 +103,8 @@ def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
 
 
 def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
-    """The table, every cell read for itself: what one row holds must not decide how all others are read.
-
-    Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
-    a single odd one would turn everybody's number into none, which no noise could hide.
-    """
-    dataset = read_data(data, quiet=True, intake=intake, recipe=recipe, text=True)
-    mark = dataset.source.decimal or "."
-    between = "." if mark == "," else ","
-    grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
-    written: dict[str, Any] = {}
-    for name, attribute in recipe.schema.attributes.items():
-        if attribute.bounds is not None and name in dataset.columns and dataset.column(name).dtype == pl.String:
-            cells = dataset.column(name)
-            bare = cells.str.replace_all(between, "", literal=True)
-            chosen = pl.select(pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)).to_series()
-            written[name] = chosen.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
-    return dataset.with_columns(written) if written else dataset
+    """The table, every cell read for itself: what one row holds must not decide how all others are read."""
+    return cell_by_cell(read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe)
 
 
 def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget | None:

@@ -307,6 +307,10 @@ def objective_named(name: str) -> Objective:
 
 SLACK = 1e-12
 """Scores closer than this, relative to the smaller, are equal."""
+TINY = 1e-300
+RISKS = ("marketer_risk", "prosecutor_risk")
+AXES = ("score", *RISKS, "suppressed", "class_size")
+"""What nodes can be drawn by; of each, less is better."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -405,9 +409,44 @@ class Landscape:
         """
         return self._unbeaten(self.classes > 0, ("score", "marketer_risk", "prosecutor_risk", "suppressed"))
 
-    def trade_off(self, risk: str = "marketer_risk") -> NDArray[np.int64]:
-        """The nodes within the budget that no other such node beats in score and one risk, by rising score."""
-        return self._unbeaten(self.feasible() & (self.classes > 0), ("score", risk))
+    def trade_off(self, risk: str = "marketer_risk", cost: str = "score") -> NDArray[np.int64]:
+        """The nodes within the budget that no other such node beats in score (or another cost) and one risk, by rising cost."""
+        return self._unbeaten(self.feasible() & (self.classes > 0), (cost, risk))
+
+    def thinned(self, across: str, up: str, cells: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Few enough nodes to draw: one for each cell of a plane that holds any, in or beyond the budget, and how many it stands for.
+
+        Nodes that release nothing are left out.
+        """
+        shown = np.flatnonzero(self.classes > 0)
+        if not len(shown):
+            return shown, shown
+        x, y = (_cells(self.along(name)[shown], count) for name, count in zip((across, up), cells, strict=True))
+        cell = (x * cells[1] + y) * 2 + self.feasible()[shown]
+        order = np.argsort(cell, kind="stable")
+        _, starts, nodes = np.unique(cell[order], return_index=True, return_counts=True)
+        # a node that is there, and not on the edge of its cell more often than not
+        return shown[order[starts + nodes // 2]], nodes
+
+    def near(self, across: str, up: str, at: tuple[float, float], most: int) -> NDArray[np.int64]:
+        """The nodes nearest to a point of a plane, nearest first; of equally near ones those that suppress less, then the lower."""
+        shown = np.flatnonzero(self.classes > 0)
+        far = np.zeros(len(shown))
+        for name, value in zip((across, up), at, strict=True):
+            values = self.along(name)[shown]
+            here = math.log(max(value, TINY)) if name in RISKS else value
+            span = float(np.ptp(values)) if len(values) else 0.0
+            far += ((values - here) / (span or 1.0)) ** 2  # where all are alike, they are equally far
+        order = np.lexsort((self.levels[shown].sum(axis=1), self.suppressed[shown], np.round(far, 15)))
+        nearest: NDArray[np.int64] = shown[order[:most]]
+        return nearest
+
+    def along(self, name: str) -> NDArray[np.float64]:
+        """Where nodes lie along an axis of a picture: risks span orders of magnitude, so by their logarithms."""
+        if name not in AXES:
+            raise ParameterError(f"{name!r} is no axis.{did_you_mean(name, AXES)}")
+        values: NDArray[np.float64] = getattr(self, name).astype(np.float64)
+        return np.log(np.maximum(values, TINY)) if name in RISKS else values
 
     def _unbeaten(self, among: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.int64]:
         nodes = np.flatnonzero(among)
@@ -416,7 +455,14 @@ class Landscape:
         ties = self.levels[nodes].sum(axis=1)
         order = np.lexsort((ties, *points.T[::-1]))
         front: NDArray[np.int64] = nodes[kernels.lattice.unbeaten(points, order)]
-        return front[np.lexsort((self.marketer_risk[front], self.score[front]))]
+        return front[np.lexsort((getattr(self, names[1])[front], getattr(self, names[0])[front]))]
 
 
 _SHIFT = (slice(1, None), slice(None, -1))
+
+
+def _cells(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Which of so many equal intervals each value lies in."""
+    least, span = values.min(), max(float(np.ptp(values)), TINY)
+    cells: NDArray[np.int64] = np.minimum(((values - least) / span * count).astype(np.int64), count - 1)
+    return cells

@@ -143,9 +143,7 @@ class Alternatives:
 
 def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) -> Alternatives:
     """Look at the lattice that the last global recoding of a release chose from."""
-    step, dataset, plan = _surveyed(release)
-    goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
-    landscape = step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort)
+    landscape, plan = landscape_of(release, most_nodes=most_nodes, most_effort=most_effort)
     found = alternatives_in(landscape, plan.levels)
     effort = plan.effort()
     proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
@@ -155,6 +153,15 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
         proved=found.overlooked is None and (found.whole or proved),
         gap=effort.get("gap"),
     )
+
+
+def landscape_of(
+    release: Release, *, most_nodes: int = MOST_NODES, most_effort: float = MOST_EFFORT
+) -> tuple[Landscape, Any]:
+    """The lattice that the last global recoding of a release chose from, and its plan, which has the ``levels`` it chose."""
+    step, dataset, plan = _surveyed(release)
+    goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
+    return step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort), plan
 
 
 def alternatives_in_passing(release: Release) -> Alternatives | None:
@@ -190,7 +197,7 @@ def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternat
         nodes_within_budget=int(landscape.feasible().sum()),
         whole=landscape.whole,
         tops=dict(zip(landscape.columns, landscape.tops, strict=True)),
-        chosen=_option(landscape, at),
+        chosen=option_at(landscape, at),
         neighbours=tuple(_neighbours(landscape, chosen)),
     )
     return _with_overview(common, landscape, at) if landscape.whole else common
@@ -202,8 +209,8 @@ def _with_overview(common: Alternatives, landscape: Landscape, at: int) -> Alter
         budgets=tuple(_budgets(landscape)),
         next_better=_next_better(landscape, at),
         overlooked=_overlooked(landscape, at),
-        front=tuple(_option(landscape, node) for node in landscape.front().tolist()),
-        trade_off=tuple(_option(landscape, node) for node in landscape.trade_off().tolist()),
+        front=tuple(option_at(landscape, node) for node in landscape.front().tolist()),
+        trade_off=tuple(option_at(landscape, node) for node in landscape.trade_off().tolist()),
         cloud=tuple(_cloud(landscape)),
     )
 
@@ -215,7 +222,8 @@ def _size(landscape: Landscape) -> int:
     return size
 
 
-def _option(landscape: Landscape, at: int) -> Option:
+def option_at(landscape: Landscape, at: int) -> Option:
+    """One node of a landscape."""
     names = ("score", "suppressed", "classes", "class_size", "precision", "discernibility")
     return Option(
         levels=dict(zip(landscape.columns, landscape.levels[at].tolist(), strict=True)),
@@ -230,7 +238,7 @@ def _neighbours(landscape: Landscape, chosen: Mapping[str, int]) -> list[Neighbo
         for change in (-1, 1):
             at = landscape.position({**chosen, column: chosen[column] + change})
             if at is not None:
-                found.append(Neighbour(column, change, _option(landscape, at)))
+                found.append(Neighbour(column, change, option_at(landscape, at)))
     return found
 
 
@@ -240,7 +248,7 @@ def _budgets(landscape: Landscape) -> list[BudgetChange]:
     found = []
     for records in sorted(wanted):
         best = landscape.best(records)
-        found.append(BudgetChange(records, None if best is None else _option(landscape, best)))
+        found.append(BudgetChange(records, None if best is None else option_at(landscape, best)))
     return found
 
 
@@ -250,35 +258,21 @@ def _next_better(landscape: Landscape, at: int) -> Option | None:
     nodes = np.flatnonzero(better & (landscape.suppressed > landscape.budget))
     if landscape.minimal or not len(nodes):
         return None
-    return _option(landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]))
+    return option_at(landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]))
 
 
 def _overlooked(landscape: Landscape, at: int) -> Option | None:
     best = landscape.best()
     if best is None or landscape.score[best] >= landscape.score[at] - NEAR:
         return None
-    return _option(landscape, best)
+    return option_at(landscape, best)
 
 
 def _cloud(landscape: Landscape) -> list[Dot]:
     """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or beyond the budget."""
-    shown = np.flatnonzero(landscape.classes > 0)
-    if not len(shown):
-        return []
-    score, risk, within = landscape.score[shown], landscape.marketer_risk[shown], landscape.feasible()[shown]
-    across, up = _cells(score, CELLS[0]), _cells(np.log(risk), CELLS[1])
-    cells = (across * CELLS[1] + up) * 2 + within
-    order = np.argsort(cells, kind="stable")
-    _, starts, nodes = np.unique(cells[order], return_index=True, return_counts=True)
-    middle = order[starts + nodes // 2]  # a node that is there, and not on the edge of its cell more often than not
-    columns = score[middle], risk[middle], nodes, within[middle]
+    nodes, times = landscape.thinned("score", "marketer_risk", CELLS)
+    columns = landscape.score[nodes], landscape.marketer_risk[nodes], times, landscape.feasible()[nodes]
     return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
-
-
-def _cells(values: Any, count: int) -> Any:
-    """Which of so many equal intervals each value lies in."""
-    least, span = values.min(), max(float(np.ptp(values)), 1e-300)
-    return np.minimum(((values - least) / span * count).astype(np.int64), count - 1)
 
 
 def _row(what: str, option: Option) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def story_of(release: Release, pair: Pair) -> dict[str, Any]:
     drawn = set(_by_role(pair, shown)[:MOST_CARDS])
     bins = {c: binned(pair, c, fewest=FEWEST) for c in shown if c in drawn}
     return {
-        "cards": [_card(pair, b) for b in bins.values()],
-        "maps": _maps(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
+        "cards": [card_of(pair, b) for b in bins.values()],
+        "maps": maps_of(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
         "suppressed_cells": {c: _gone(pair, c) for c in shown},
         "sampled": len(pair.released) < release.dataset.records,
     }
@@ -83,7 +83,8 @@ def _sampled(release: Release, pair: Pair) -> Pair:
     return dataclasses.replace(pair, released=some, origin=pair.origin[rows])
 
 
-def _card(pair: Pair, column: Binned) -> dict[str, Any]:
+def card_of(pair: Pair, column: Binned) -> dict[str, Any]:
+    """One column before and after, as plain data."""
     losses = pair.losses(column.column)
     return {
         "column": column.column,
@@ -102,7 +103,7 @@ def _by_role(pair: Pair, columns: list[str]) -> list[str]:
     return [*first, *(c for c in columns if c not in first)]
 
 
-def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
+def maps_of(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
     """For every two columns: how far their table moved, and how much they go together before and after.
 
     Both are counted over the same bins, a generalised cell spread over what it may stand for: a column that was not

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from pathlib import Path
@@ -173,6 +174,26 @@ def publish(
         _write(release, made, format, sign, pictures, defuse, more, table)
         keep_pseudonyms(release)
     return folder
+
+
+def drafted(release: Release, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
+    """The two reports of a release as they would be written (to share, to keep), without writing one.
+
+    The table is written into a private folder, read back and judged, and goes with the folder, which is made ``within`` another one.
+    A release that may not be published has pages too: they say so.
+    """
+    with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as name:
+        folder = Path(name)
+        share, owner = folder / "share", folder / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        input_digest = digest_of_input(release.original)
+        release, told, data_file = _written_and_told(release, share, format, defuse=False)
+        salt = secrets.token_hex(SALT_BYTES)
+        body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
+        seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
+        public, private = ((place / "report.html").read_text(encoding="utf-8") for place in (share, owner))
+    return public, private
 
 
 def publish_table(release: Release, into: str, table: str, *, force: bool) -> None:

@@ -182,7 +182,10 @@ class Guard:
         theirs = {name.decode("latin1").lower() for name, _ in message["headers"]}
         if "cache-control" not in theirs:
             ours["cache-control"] = "no-store"  # pages and answers may hold data
-        kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in ours]
+        replaced = ours.keys() - {
+            "content-security-policy"
+        }  # a page that allows itself less says so too: browsers obey both
+        kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in replaced]
         return {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())]}
 
 

@@ -58,6 +58,8 @@ class Workbench:
         """Why the table could not be opened again; empty: it could, or there is none."""
         self._first = first
         self._read_as: Intake | None = None
+        self.findings: dict[str, Any] = {}
+        """What long work found and pages of all tabs show, by what it is about; gone with the table."""
         self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
         self.remembered: dict[str, Any] = {}
         """What stages keep for all tabs, by a name of theirs."""
@@ -135,6 +137,7 @@ class Workbench:
         how: dict[str, Any] = {"path": data.path, "example": data.example, "options": dict(data.options)}
         if recipe is not None:
             how["recipe"] = recipe
+        self.findings.clear()
         return dict(await self.do("open_data", "Reading the table", **how))
 
     def _recipe_changed(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from sfumato.web.pages import assets, sending, shell
+from sfumato.web.pages import assets, closer, sending, shell
 from sfumato.web.pages.stages import STAGES
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def enter(app: Any, workbench: Workbench) -> None:
     """Enter all pages in the application."""
     assets.enter(app, workbench)
     sending.enter(app, workbench)
+    closer.enter(app, workbench)
     for stage in STAGES:
         draw = importlib.import_module(f"sfumato.web.pages.{stage.module}").draw
         ui.page(stage.path, title=f"{stage.name} · sfumato")(shell.page_of(stage, workbench, draw))

@@ -1,4 +1,5 @@
-// A picture in Vega-Lite that tells which mark was hovered ("look") or clicked ("pick"), by the id of its datum.
+// A picture in Vega-Lite that tells which mark was hovered ("look"), clicked ("pick") or clicked twice ("use"), by the id of its datum,
+// and that the mouse has gone ("leave"). What is drawn besides (a ring) is changed in place.
 export default {
   template: "<div></div>",
   props: { spec: Object, label: String },
@@ -7,19 +8,27 @@ export default {
     const plain = JSON.parse(JSON.stringify(this.spec)); // what the page library wraps cannot be cloned
     const options = { actions: false, renderer: "svg", ast: true, tooltip: { theme: "sfumato" } };
     const { view } = await window.vegaEmbed(this.$el, plain, options);
+    if (this.gone) return view.finalize();
     this.view = view;
     this.$el.setAttribute("role", "img");
     this.$el.setAttribute("aria-label", this.label);
+    this.$el.querySelector("svg")?.setAttribute("aria-hidden", "true"); // the label speaks for all of it
     const tell = (name) => (_, item) => item?.datum?.id !== undefined && this.$emit(name, item.datum.id);
     view.addEventListener("click", tell("pick"));
+    view.addEventListener("dblclick", tell("use"));
     view.addEventListener("mouseover", tell("look"));
+    this.$el.addEventListener("mouseleave", () => this.$emit("leave"));
+    for (const [name, rows] of Object.entries(this.waiting ?? {})) view.data(name, rows);
+    view.run();
   },
   methods: {
     change(name, rows) {
-      this.view?.data(name, rows).run();
+      if (this.view) this.view.data(name, rows).run();
+      else this.waiting = { ...this.waiting, [name]: rows };
     },
   },
   beforeUnmount() {
+    this.gone = true;
     this.view?.finalize();
   },
 };
