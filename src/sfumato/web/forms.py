@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.core.parameters import Naming, plain_data
+from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
-from sfumato.recipe_files import read_yaml, write_yaml
 
 if typing.TYPE_CHECKING:
     from sfumato.core.schema import Schema
