@@ -27,6 +27,7 @@ from sfumato import recipe_files as recipes
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
 from sfumato.core.recipe import Recipe
+from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 
 FORMAT = 1
@@ -175,7 +176,7 @@ class Project:
         if based_on != self._at:
             raise Outdated("The recipe was changed in another tab. Look at it as it is now, and change it again.")
         moved = dataclasses.replace(recipe, base=self.folder) if recipe.base == self.folder else self._moved(recipe)
-        text = recipes.write_yaml(recipes.to_dict(moved, base=self.folder))
+        text = write_yaml(recipes.to_dict(moved, base=self.folder))
         if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
             return self._at
         version = max(self._entries, default=0) + 1

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from sfumato import recipe_files as recipes
+from sfumato.core.yaml_text import write_yaml
 from sfumato.scripts import Errand, to_command, to_notebook, to_python
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def taken(project: Project, kind: str) -> tuple[str, str]:
     """The name of the file and the text of a form of the recipe in use."""
     form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
     if kind == "recipe":
-        return form.file, recipes.write_yaml(recipes.to_dict(recipe, base=project.folder))
+        return form.file, write_yaml(recipes.to_dict(recipe, base=project.folder))
     if kind == "python":
         return form.file, to_python(recipe, errand)
     if kind == "notebook":
