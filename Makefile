@@ -42,7 +42,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons (several tables), roles, queries, parties, tables (of results) or scale (tables larger than memory) for one script
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons, roles, queries, parties, tables (of results, and several that join) or scale (tables larger than memory) for one script
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 
