@@ -29,7 +29,7 @@ quick:  ## Run the tests that take no time: after every change
 
 test-services:  ## Run the tests that need a browser, a server, a Java machine or a large library; those that are not there are skipped
 	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
-	@$(BIN)/python -m pytest -m service tests $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m service tests $(ARGS)
 
 check:  ## Check format, lint and types
 	@sh tools/install.sh test lint

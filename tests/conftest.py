@@ -25,7 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # `ci` and `quick` always try the same examples: a failure is the change's doing. `thorough` looks for new ones.
 # Choose with HYPOTHESIS_PROFILE=thorough make test. Deadlines would measure the machine, not the code.
 _shared = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("ci", derandomize=True, max_examples=50, print_blob=True, **_shared)
+settings.register_profile("ci", derandomize=True, max_examples=35, print_blob=True, **_shared)
 settings.register_profile("quick", derandomize=True, max_examples=15, **_shared)
 settings.register_profile("thorough", max_examples=1000, print_blob=True, **_shared)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
