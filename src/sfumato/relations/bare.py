@@ -1,0 +1,88 @@
+"""Keys that stand in a column that is none: they would be released as they are, beside the pseudonyms that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sfumato.relations.reading import canonical
+
+if TYPE_CHECKING:
+    from sfumato.relations.rows import TableRows
+
+SAMPLE = 10_000
+"""Rows of a table that are looked at; they are in a random order when it is released."""
+RARE = 1e-3
+"""How likely it may be that values are keys by chance where they are taken for keys."""
+FEWEST = 3
+
+
+def bare_keys(parts: Sequence[TableRows]) -> list[str]:
+    """A sentence about every column that holds keys of a table and is not said to be a key; such columns must not be released.
+
+    A column does so where it names, row by row, the key of the row itself, of the row above or of the person; or where half of its different values are keys,
+    and it is called as the key is, or chance would hardly bring that about. Numbers from 1 on are keys by chance, and taken for none by their values alone.
+    """
+    found = {}
+    seen = [(rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)]
+    for keyed in parts:
+        if keyed.names is not None:
+            for rows, name in _held(keyed, parts, seen):
+                found.setdefault((rows.name, name), keyed.name)
+    return [
+        f"table {table!r}: column {column!r} holds keys of {of!r}, which are never released as they are; give it role direct, and it is dropped"
+        for (table, column), of in found.items()
+    ]
+
+
+def _readable(frame: pl.DataFrame) -> list[str]:
+    return [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
+
+
+def _sample(values: pl.Series) -> pl.Series:
+    return canonical(values.head(SAMPLE)).cast(pl.String)
+
+
+def _held(
+    keyed: TableRows, parts: Sequence[TableRows], seen: Sequence[tuple[TableRows, str, pl.Series]]
+) -> Iterator[tuple[TableRows, str]]:
+    """The columns that hold keys of one table."""
+    if keyed.names is None:
+        return
+    keys = canonical(keyed.names).cast(pl.String)
+    called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {keyed.link.key}
+    own = {rows.name: _of_rows(rows, keyed, keys, parts) for rows in parts}
+    chance = chance_of(keys)
+    for rows, name, values in seen:
+        kinds = values.drop_nulls().unique()
+        hits = int(kinds.is_in(keys.implode()).sum()) if name in called or chance < 1 else 0
+        half = 0 < len(kinds) <= 2 * hits
+        if (half and (name in called or chance**hits <= RARE)) or _copied(values, len(kinds), own[rows.name]):
+            yield rows, name
+
+
+def _of_rows(rows: TableRows, keyed: TableRows, keys: pl.Series, parts: Sequence[TableRows]) -> pl.Series | None:
+    """Per row the key of the row of another table that it belongs to, or of itself; None where it belongs to none."""
+    if keyed is rows:
+        return keys.head(SAMPLE)
+    if keyed is parts[0]:
+        return keys.gather(rows.owner[:SAMPLE])
+    return keys.gather(rows.above[:SAMPLE]) if rows.link.parent == keyed.name else None
+
+
+def _copied(values: pl.Series, kinds: int, keys: pl.Series | None) -> bool:
+    """Whether values are the keys, row by row, and no few of them."""
+    return keys is not None and kinds >= FEWEST and bool((values == keys).drop_nulls().all())
+
+
+def chance_of(keys: pl.Series) -> float:
+    """How likely a word as short as the shortest key is to be one of the keys: of numbers from 1 on, surely.
+
+    >>> chance_of(pl.Series(["7", "8", "12"])), chance_of(pl.Series(["100200", "100201"]))
+    (0.3, 2e-06)
+    """
+    shortest = int(keys.str.len_chars().min() or 0)  # type: ignore[arg-type]
+    signs = 10 if bool(keys.str.contains(r"^\d+$").all()) else 36
+    return min(1.0, len(keys) / signs ** min(shortest, 100))
