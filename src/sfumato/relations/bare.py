@@ -16,16 +16,17 @@ SAMPLE = 10_000
 """Rows of a table that are looked at; they are in a random order when it is released."""
 RARE = 1e-3
 """How likely it may be that values are keys by chance where they are taken for keys."""
-FEWEST = 3
+FEWEST, SHORT, SIGNS = 3, 3, 36
+"""Different values that are no chance where each is the key of its row; letters of a word that may be any code; signs of words."""
 
 
 def bare_keys(parts: Sequence[TableRows]) -> list[str]:
     """A sentence about every column that holds keys of a table and is not said to be a key; such columns must not be released.
 
     A column does so where it names, row by row, the key of the row itself, of the row above or of the person; or where half of its different values are keys,
-    and it is called as the key is, or chance would hardly bring that about. Numbers from 1 on are keys by chance, and taken for none by their values alone.
+    and it is called as the key is, or chance would hardly bring that about. Keys that are numbers in a row are not found by their values alone: years and prices may lie between them.
     """
-    found = {}
+    found = dict[tuple[str, str], str]()
     seen = [(rows, name, _sample(rows.frame[name])) for rows in parts for name in _readable(rows.frame)]
     for keyed in parts:
         if keyed.names is not None:
@@ -57,9 +58,10 @@ def _held(
     chance = chance_of(keys)
     for rows, name, values in seen:
         kinds = values.drop_nulls().unique()
-        hits = int(kinds.is_in(keys.implode()).sum()) if name in called or chance < 1 else 0
+        named = _is_called(name, called)
+        hits = int(kinds.is_in(keys.implode()).sum()) if named or chance < 1 else 0
         half = 0 < len(kinds) <= 2 * hits
-        if (half and (name in called or chance**hits <= RARE)) or _copied(values, len(kinds), own[rows.name]):
+        if (half and (named or chance**hits <= RARE)) or _copied(values, len(kinds), own[rows.name]):
             yield rows, name
 
 
@@ -78,11 +80,18 @@ def _copied(values: pl.Series, kinds: int, keys: pl.Series | None) -> bool:
 
 
 def chance_of(keys: pl.Series) -> float:
-    """How likely a word as short as the shortest key is to be one of the keys: of numbers from 1 on, surely.
+    """How likely another value is to be one of the keys by chance: of numbers in a row surely, if it lies between them; of longer words hardly.
 
-    >>> chance_of(pl.Series(["7", "8", "12"])), chance_of(pl.Series(["100200", "100201"]))
-    (0.3, 2e-06)
+    >>> chance_of(pl.Series(["7", "8", "9"])), chance_of(pl.Series(["1001", "2000"])), chance_of(pl.Series(["ab12", "ab13"])) < 2e-6
+    (1.0, 0.002, True)
     """
+    if bool(keys.str.contains(r"^-?\d{1,18}$").all()):
+        numbers = keys.cast(pl.Int64)
+        return min(1.0, len(keys) / (int(numbers.max()) - int(numbers.min()) + 1))  # type: ignore[arg-type]
     shortest = int(keys.str.len_chars().min() or 0)  # type: ignore[arg-type]
-    signs = 10 if bool(keys.str.contains(r"^\d+$").all()) else 36
-    return min(1.0, len(keys) / signs ** min(shortest, 100))
+    return 1.0 if shortest < SHORT else min(1.0, len(keys) / SIGNS ** min(shortest, 99))
+
+
+def _is_called(column: str, names: set[str | None]) -> bool:
+    """Whether a column is called as a key is, or as somebody's: ``person_id``, ``mother_person_id``."""
+    return any(name is not None and (column == name or column.endswith(f"_{name}")) for name in names)
