@@ -105,3 +105,40 @@ def test_where_every_row_is_an_orphans_nothing_is_read():
     }
     with pytest.raises(SchemaError, match="table 'visits': no row belongs to anybody"):
         Tables.of(frames, schemas, Source())
+
+
+# What a cut must not leave behind.
+
+
+def cut_tables(key, *, split, shuffle=True):
+    ids = [f"K-{number}" for number in range(8800, 8840)]
+    frames = {
+        "people": pl.DataFrame({"pid": ids, "age": list(range(40))}),
+        "visits": pl.DataFrame({"vid": [f"V{i}" for i in ids], "pid": ids, "age": list(range(40))}),
+    }
+    said = f"""
+    tables:
+      people: {{key: pid, columns: {{age: {{role: plain}}}}}}
+      visits: {{key: vid, belongs_to: {{people: pid}}, columns: {{age: {{role: plain}}}}}}
+    meet: [{{persons_k_anonymity: {{k: 1}}}}]
+    steps: [{{key_pseudonyms: {{split: {str(split).lower()}{key}}}}}]
+    """
+    recipe = recipe_files.any_from_dict(recipe_files.read_yaml(said, "recipe"))
+    return sf.run(frames, recipe, seed=3, shuffle=shuffle, seconds=0).data
+
+
+def test_a_cut_release_does_not_join_through_one_under_the_same_key_that_is_not_cut(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "0123456789abcdef")
+    key = ", key: {env: SOME_KEY}"
+    whole, cut, again = cut_tables(key, split=False), cut_tables(key, split=True), cut_tables(key, split=True)
+    assert set(whole["people"]["pid"]) == set(cut["people"]["pid"])
+    assert not set(whole["visits"]["vid"]) & set(cut["visits"]["vid"])
+    assert set(again["visits"]["vid"]) == set(cut["visits"]["vid"])
+
+
+def test_a_cut_is_not_undone_by_the_order_of_rows():
+    tables = cut_tables("", split=True, shuffle=False)
+    met = sum(a == b for a, b in zip(tables["people"]["age"], tables["visits"]["age"], strict=True))
+    assert met < 10
+    together = cut_tables("", split=False, shuffle=False)
+    assert together["people"]["age"].to_list() == list(range(40))

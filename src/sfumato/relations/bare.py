@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from sfumato.relations.reading import canonical
@@ -56,13 +57,23 @@ def _held(
     called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {keyed.link.key}
     own = {rows.name: _of_rows(rows, keyed, keys, parts) for rows in parts}
     chance = chance_of(keys)
-    for rows, name, values in seen:
-        kinds = values.drop_nulls().unique()
-        named = _is_called(name, called)
-        hits = int(kinds.is_in(keys.implode()).sum()) if named or chance < 1 else 0
-        half = 0 < len(kinds) <= 2 * hits
-        if (half and (named or chance**hits <= RARE)) or _copied(values, len(kinds), own[rows.name]):
+    kinds = [values.drop_nulls().unique() for _, _, values in seen]
+    for (rows, name, values), count, hits in zip(seen, map(len, kinds), _among(kinds, keys), strict=True):
+        half = 0 < count <= 2 * hits
+        sure = half and (_is_called(name, called) or chance**hits <= RARE)
+        if sure or _copied(values, count, own[rows.name]):
             yield rows, name
+
+
+def _among(several: Sequence[pl.Series], keys: pl.Series) -> list[int]:
+    """Of several lists of values how many of each are keys; the keys, of which there may be millions, are gone through once."""
+    lengths = [len(values) for values in several]
+    if not sum(lengths):
+        return [0] * len(several)
+    place = np.repeat(np.arange(len(several)), lengths)
+    values = pl.DataFrame({"place": place, "value": pl.concat(several, rechunk=False)})
+    met = values.join(pl.DataFrame({"value": keys}), on="value", how="semi")["place"].to_numpy()
+    return [int(hits) for hits in np.bincount(met, minlength=len(several))]
 
 
 def _of_rows(rows: TableRows, keyed: TableRows, keys: pl.Series, parts: Sequence[TableRows]) -> pl.Series | None:
