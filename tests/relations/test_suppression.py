@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import examples, registry
+import sfumato as sf
+from sfumato import examples, recipe_files, registry
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
@@ -229,3 +230,22 @@ def test_who_surely_falls_short_goes_before_who_may():
     plan = SuppressPersons(0.2).plan(few(people), goal_of(model))
     assert plan.kept.tolist() == [True] * 4 + [False]
     assert model.judge(SuppressPersons().apply(few(people), plan)).holds
+
+
+@pytest.mark.parametrize("means", ["mondrian", "k_member"])
+def test_local_means_recode_people_for_promises_about_persons(means):
+    tables = examples.clinic_tables(60)
+    recipe = f"""
+    tables:
+      people:
+        key: person_id
+        columns: {{name: {{role: direct}}, age: {{role: quasi, kind: numeric}}, sex: {{role: quasi}}, region: {{role: quasi}}, diagnosis: {{role: sensitive}}}}
+      visits: {{belongs_to: {{people: person_id}}, columns: {{visit_id: {{role: direct}}, ward: {{role: plain}}, month: {{role: plain}}, cost: {{role: plain}}}}}}
+    meet: [persons_k_anonymity: {{k: 3, knows: own}}]
+    steps: [in_table: {{table: people, step: {{{means}: {{}}}}}}]
+    """
+    said = recipe_files.any_from_dict(recipe_files.read_yaml(recipe, "recipe"))
+    release = sf.run({name: tables[name] for name in ("people", "visits")}, said, seed=1, seconds=0)
+    shown = release.data["people"].group_by("age", "sex", "region").len()["len"]
+    assert shown.min() >= 3
+    assert len(shown) > 1

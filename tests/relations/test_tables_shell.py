@@ -186,3 +186,25 @@ def test_orphans_are_proposed_to_be_dropped_and_strangers_left_out():
 def test_tables_without_a_key_are_nobodys():
     with pytest.raises(sf.errors.SchemaError, match="no table has a column of different values"):
         guessed(a=pl.DataFrame({"x": [1, 1]}), b=pl.DataFrame({"x": [1, 1]}))
+
+
+def test_of_two_columns_with_keys_of_one_table_the_one_of_the_same_name_is_taken_and_the_other_dropped(
+    tmp_path, sfumato
+):
+    pupils = [f"{number:05d}" for number in range(0, 90_000, 1_500)]
+    pl.DataFrame({"pupil": pupils, "sex": ["f", "m"] * 30}).write_csv(tmp_path / "pupils.csv")
+    courses = {
+        "tutor_pupil": 2 * (pupils[7:] + pupils[:7]),
+        "pupil": 2 * pupils,
+        "course": ["maths", "music", "latin"] * 40,
+    }
+    pl.DataFrame(courses).write_csv(tmp_path / "courses.csv")
+    code, text, _ = sfumato("profile", tmp_path)
+    assert code == 0
+    assert (
+        "belongs_to: {pupils: pupil}  # guess: 100.0% of its values are a pupil of pupils, and it has the same name"
+        in text
+    )
+    assert "tutor_pupil: {role: direct}  # guess: its values are keys of pupils" in text
+    recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "proposed"), base=tmp_path)
+    assert sf.run(tmp_path, recipe, seed=1, seconds=0).data["courses"].columns == ["pupil", "course"]

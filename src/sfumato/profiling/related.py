@@ -39,6 +39,8 @@ class ParentGuess:
     table: str
     share: float
     reason: str
+    named: bool = False
+    """Whether it is called as the key is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +77,7 @@ class RelationsProposal:
 def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:
     """What is proposed for a column besides the keys; one that names people or rows of further tables is dropped."""
     if further is not None:
-        why = f"its values are keys of {further}, to which these rows belong only through another table"
+        why = f"its values are keys of {further}, to which these rows belong by another column or through another table"
         return dataclasses.replace(column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,))
     if Role.UNIT in column.roles:
         why = "it numbers rows or people, and the keys say who belongs together"
@@ -180,22 +182,25 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
                 words = _why(column, key.column, other)
                 if share >= ENOUGH and words is not None:
                     told = f"{share:.1%} of its values are a {key.column} of {other}, {words}"
-                    found.append(ParentGuess(column, other, share, told))
+                    found.append(ParentGuess(column, other, share, told, column.lower() == key.column.lower()))
     return _nearest(found)
 
 
 def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
-    """Each table once: the column that fits best."""
+    """Of each table the column that fits best, and those that are called as its key is with a word before, like ``tutor_pupil``."""
     best: dict[str, ParentGuess] = {}
-    for guess in sorted(found, key=lambda g: g.share, reverse=True):
+    ranked = sorted(found, key=lambda g: (g.named, g.share), reverse=True)
+    for guess in ranked:
         best.setdefault(guess.table, guess)
-    return list(best.values())
+    more = [g for g in ranked if g.column.lower().endswith(f"_{best[g.table].column.lower()}")]
+    return [*best.values(), *more]
 
 
 def _why(column: str, key: str, table: str) -> str | None:
     """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance."""
     if column.lower() == key.lower():
-        return None if not _said(KeyGuess(column, "")) else "and it has the same name"
+        told = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
+        return "and it has the same name" if told else None
     if _stems(column) & _stems(table):
         return "and it is called after it"
     same = _stems(column) & _stems(key) - KEY_WORDS
@@ -247,7 +252,7 @@ def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentG
             fits = [g for g in guesses if g.table in depth and g.table != name and not _leads(chosen, g.table, name)]
             if name == top or not fits:
                 continue
-            best = max(fits, key=lambda g: (depth[g.table], g.share))
+            best = max(fits, key=lambda g: (depth[g.table], g.named, g.share))
             chosen[name], depth[name] = best, depth[best.table] + 1
     return chosen
 

@@ -138,6 +138,11 @@ class OwnCrowd(Model):
         """The k."""
         return self.k
 
+    @property
+    def enough_k(self) -> int | None:
+        """The k: whatever makes classes of so many persons keeps it."""
+        return self.k
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PlanInTable(Plan):

@@ -216,6 +216,8 @@ class KeyPseudonyms(ShapedStep):
     def plan(self, people: Any, goal: Goal) -> PseudonymPlan:
         """Give pseudonyms."""
         tables = require_tables(people, self.name)
+        if self.split:  # the same order in two tables would join them again, whoever asked for it
+            tables = tables.shuffled(goal.stream("order of rows"))
         parts = tuple(_cut(rows, tables.parts[0].name) for rows in tables.parts) if self.split else tables.parts
         warned: tuple[str, ...] = ()
         if self.key is not None:

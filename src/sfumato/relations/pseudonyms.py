@@ -45,15 +45,18 @@ def _given(rows: TableRows, seed: Seed) -> TableRows:
 def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
     """The tables with the pseudonyms that a secret key gives: HMAC-SHA-256 of the key as text, in the domain of its table.
 
-    The first 64 bits are written, more where two of them would be the same.
+    Tables that join with the people and tables that do not have other domains: else a release in which they join would put together again what
+    another one under the same key cuts. The first 64 bits are written, more where two of them would be the same.
     """
-    return tuple(_keyed(rows, parts[0], key) for rows in parts)
+    split = any(rows.apart for rows in parts)
+    return tuple(_keyed(rows, parts[0], key, split=split) for rows in parts)
 
 
-def _keyed(rows: TableRows, people: TableRows, key: bytes) -> TableRows:
+def _keyed(rows: TableRows, people: TableRows, key: bytes, *, split: bool) -> TableRows:
     fresh: dict[str, Any] = {}
     if rows.names is not None:
-        fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, rows.name))
+        domain = f"{rows.name} apart" if split and not rows.is_people else rows.name
+        fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, domain))
     if rows.apart and people.names is not None:
         codes = _coded(people.names, derived(key, PURPOSE, f"{people.name} in {rows.name}"))
         fresh["groups"] = codes.gather(rows.owner)

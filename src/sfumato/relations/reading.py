@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NOBODY = -1
 """The row above of a row whose key names none."""
+WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"
+"""A whole number as a program writes it that counts with fractions."""
 
 
 @dataclasses.dataclass
@@ -47,6 +49,7 @@ def parts(
     if problems:
         raise SchemaError(problems)
     _require_apart(tables, links)
+    _require_any(found)
     made = tuple(_rows(link, tables[link.table], schemas[link.table], found) for link in links)
     return made, tuple(notes)
 
@@ -57,6 +60,12 @@ def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
         raise SchemaError(
             [f"table {name!r} has no rows; leave it out of the recipe, or give one that has" for name in empty]
         )
+
+
+def _require_any(found: Mapping[str, _Found]) -> None:
+    empty = [name for name, one in found.items() if not one.stays.any()]
+    if empty:
+        raise SchemaError([f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty])
 
 
 def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
@@ -133,11 +142,15 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
 
 
 def canonical(keys: pl.Series) -> pl.Series:
-    """Keys as they are compared: whole numbers as such, everything else as text; a float that is whole is a whole number."""
+    """Keys as they are compared: whole numbers as such, everything else as text; a float that is whole is a whole number.
+
+    >>> canonical(pl.Series(["7.0", "7", "07", "7.5"])).to_list()
+    ['7', '7', '07', '7.5']
+    """
     keys = keys.fill_nan(None) if keys.dtype.is_float() else keys
     if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
         keys = keys.cast(pl.Int64, strict=False)
-    return keys if keys.dtype.is_integer() else keys.cast(pl.String)
+    return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
 
 
 def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_mean
 from sfumato.relations import pseudonyms, reading
+from sfumato.relations.bare import bare_keys
 from sfumato.relations.rows import TableRows
 from sfumato.relations.shown import Shown, shown_of
 
@@ -184,10 +185,12 @@ class Tables(Shaped):
     # What is written.
 
     def sealed(self, seed: Seed) -> Self:
-        """Keys that no step gave pseudonyms get random ones; a table of which no row is left is not released."""
+        """Keys that no step gave pseudonyms get random ones; a table of which no row is left, or that holds keys elsewhere, is not released."""
         empty = [rows.name for rows in self.parts if not len(rows)]
         if empty:
             raise ReleaseRefused(f"the steps left no row of {' and '.join(empty)}; allow more, or leave the table out")
+        if problems := bare_keys(self.parts):
+            raise SchemaError(problems)
         return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
 
     def written(self) -> dict[str, pl.DataFrame]:

@@ -251,7 +251,10 @@ def as_released(schema: Schema) -> Schema:
 
 def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What a certificate says of each table of a release; of several tables together, else of one or two by themselves."""
-    return dict(said["tables"]) if "tables" in said else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    found = dict(said["tables"]) if "tables" in said else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    if not found:
+        raise UnreadableInput("the certificate describes no table")
+    return found
 
 
 def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.shape import DATA, PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
+from sfumato.io.formats import FORMAT_OF_SUFFIX
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
@@ -46,6 +47,7 @@ from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
+    from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
     from sfumato.core.source import Intake
     from sfumato.release.shaped.release import ShapedRelease
@@ -75,7 +77,7 @@ def verify_people(
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), signed)
     claims += [_counts(certificate, released), *_tables(certificate, files)]
-    claims += [_roles(certificate, released), _direct(certificate)]
+    claims += [_roles(certificate, released), _loose(certificate), _direct(certificate)]
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
     promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
     again = _from_original(certificate, released, original, owner)
@@ -135,6 +137,10 @@ def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
         return Claim(
             name, "fails", f"the table of {' and '.join(missing)} is not certified, though the release has one"
         )
+    if (cut := _cut(described, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
+        return Claim(
+            name, "fails", f"{' and '.join(cut)} joins with nobody, and no step of the recipe cuts it off (split: true)"
+        )
     other = [
         column
         for table, section in written.items()
@@ -147,6 +153,29 @@ def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
             name, "fails", f"{len(other)} have another role than the recipe gives them: {', '.join(other[:5])}"
         )
     return Claim(name, "holds", "the same roles in recipe and tables")
+
+
+def _cut(described: Mapping[str, Schema], expected: Mapping[str, Schema]) -> list[str]:
+    """Tables that belong to another one in the recipe, and to none in the release."""
+    return [
+        table
+        for table, schema in described.items()
+        if any(c in expected[table].attributes and schema[c].of != expected[table][c].of for c in schema.attributes)
+    ]
+
+
+def _said_to_cut(steps: Sequence[Any]) -> bool:
+    options = [said for step in steps if isinstance(step, Mapping) for said in step.values()]
+    return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
+
+
+def _loose(certificate: Mapping[str, Any]) -> Claim | None:
+    """A table that lies in the folder, and of which the certificate says nothing: nobody judged it."""
+    judged = {own_file(section) for section in sections(certificate).values()}
+    loose = [file for file in certificate["files"] if Path(file).suffix in FORMAT_OF_SUFFIX and file not in judged]
+    if not loose:
+        return None
+    return Claim("tables judged", "fails", f"{len(loose)} more table(s) in the folder, which no promise is about")
 
 
 def _direct(certificate: Mapping[str, Any]) -> Claim:
