@@ -10,6 +10,10 @@ from sfumato.profiling.related import RelationsProposal, TableGuess
 from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
 
 MEANS = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
+STRONGER = (
+    "  # These hold in each table for itself. Who knows rows of somebody in several tables finds more people; to promise against that:",
+    "  # - persons_k_anonymity: {k: 5, knows: any, facts: 1}   with 'suppress_persons: {budget: 0.05}' as the last step",
+)
 
 
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
@@ -21,7 +25,7 @@ def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str
         lines += _table(table, files.get(table.name))
     known = [table for table in proposal.tables if any(Role.QUASI in column.roles for column in table.columns)]
     promised = [flow({"in_table": {"table": table.name, "promise": PROMISE}})[1:-1] for table in known]
-    lines += ["meet:", *(f"  - {line}" for line in promised)] if promised else ["meet: []"]
+    lines += ["meet:", *(f"  - {line}" for line in promised), *STRONGER] if promised else ["meet: []"]
     lines += ["steps:", *_caps(proposal)]
     lines += [f"  - {flow({'in_table': {'table': table.name, 'step': MEANS}})[1:-1]}" for table in known]
     return "\n".join([*lines, "  - key_pseudonyms: {split: false}"]) + "\n"
