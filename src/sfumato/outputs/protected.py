@@ -24,6 +24,7 @@ from sfumato.outputs.rules import Threshold
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import altair as alt
     from numpy.typing import NDArray
 
     from sfumato.outputs.audit import Move
@@ -108,6 +109,15 @@ class ProtectedTable:
         values = self.published[self.judged.table.variables[number]]
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
         return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
+
+    def plot(self) -> alt.LayerChart:
+        """What is published, for tables of one or two columns: sensitive cells dark, those suppressed to protect them light.
+
+        For the owner: the certificate does not say which is which.
+        """
+        from sfumato.outputs.picture import table_drawing
+
+        return table_drawing(self).chart()
 
     def write(
         self, folder: str | Path, *, force: bool = False, sign: Path | None = None, to: str | None = None
