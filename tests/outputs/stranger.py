@@ -93,6 +93,11 @@ def contributions(records, cell, measure, *, unit=None, weight=None, missing_cou
     return found
 
 
+def magnitude(given):
+    """What respondents contribute, each by its size."""
+    return sum(abs(x) for x in given.values() if x is not None)
+
+
 def need_of(given, rules, measure):
     """How far a cell must stay unknown upwards, or None where it may be told."""
     n = len(given)
@@ -177,8 +182,10 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
     """All that is wrong with a published folder, in words; empty when it holds."""
     seen = read_folder(share)
     truth = Truth.of(seen, records, rules, measure, **options)
-    everything = contributions(records, frozenset(), measure, **options)
-    grand = sum(abs(x) for x in everything.values() if x is not None)
+    # where a respondent's contributions cancel out, a part is larger than the whole
+    size = {cell: magnitude(contributions(records, cell, measure, **options)) for cell in seen.texts}
+    largest = max(size, key=size.__getitem__)
+    grand = size[largest]
     near = 2e-6 * max(1.0, grand)
     wrong = [
         f"a published cell is not what the records say: {sorted(cell)}"
@@ -187,7 +194,7 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
     ]
     sensitive = [cell for cell, need in truth.need.items() if need is not None]
     wrong += [f"a sensitive cell is published: {sorted(cell)}" for cell in sensitive if seen.texts[cell] != "x"]
-    high = grand * (BEYOND if seen.texts[frozenset()] == "x" else 1.0)
+    high = grand * (BEYOND if seen.texts[largest] == "x" else 1.0)
     solver = Solver(seen, truth, low=-high if negatives else 0.0, high=high, whole=not measure.startswith("sum"))
     lone = [cell for cell in seen.hidden if singles and cell in truth.alone]
     for cell in (one for one in sensitive if seen.texts[one] == "x"):

@@ -13,7 +13,11 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import build_app
+from sfumato.core.pair import Pair
+from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
+from sfumato.outputs.protected import SlowTable
+from sfumato.register.memory import Newcomer
 from sfumato.register.store import start_register
 from tests.outputs.stranger import read_folder, within
 
@@ -166,13 +170,22 @@ def test_sums_are_put_beside_each_other_too(register, tmp_path):
     assert made.audit().holds
     other = sf.tabulate(frame, ["region"], register=register).protect(RULES)  # counts are another quantity
     assert other.beside.earlier == ()
+    assert other.beside.unknown == dict.fromkeys((1, 4), "it tells sum(cost) of records, this one count of records")
 
 
 def test_people_of_another_source_are_not_meant(register, tmp_path):
     publish(people(), register, tmp_path / "one", ["region", "diagnosis"])
     made = publish(people(seed=8), register, tmp_path / "two", ["region", "diagnosis"])
     assert made.beside.earlier == ()
-    assert made.beside.unknown == {} or "not here" in made.beside.unknown[1]
+    assert "of its 150 records are not here" in made.beside.unknown[1]  # or the same people say something else now
+    named = [
+        people(seed).with_columns(who=pl.Series(range(seed * 1000, seed * 1000 + 150)), year=pl.lit("d"))
+        for seed in (4, 5)
+    ]
+    publish(named[0], register, tmp_path / "three", ["region"], unit="who")
+    number = register.entries[-1].number
+    made = publish(named[1], register, tmp_path / "four", ["region"], unit="who")
+    assert number not in made.beside.unknown  # the same column tells all of them apart, and nobody is in both
 
 
 def test_a_source_that_grew_is_known_again_and_one_that_changed_is_unknown(register, tmp_path):
@@ -232,6 +245,52 @@ def test_changed_tables_do_not_go_with_a_register(register, method):
         sf.tabulate(people(), ["region"], register=register).protect(RULES, method=method)
 
 
+OTHER = [
+    pytest.param({"measure": "sum(cost)"}, "it tells count of records, this one sum(cost) of records", id="measure"),
+    pytest.param({"unit": "who"}, "it tells count of records, this one count of persons by who", id="unit"),
+    pytest.param(None, "it is a release of records", id="records"),
+]
+
+
+@pytest.mark.parametrize(("second", "why"), OTHER)
+def test_what_is_not_audited_together_is_unknown_and_no_pass(register, tmp_path, second, why):
+    frame = people().with_columns(who=pl.Series(range(150)))
+    if second is None:
+        register_records(frame, register)
+    else:
+        publish(frame, register, tmp_path / "one", ["region"])
+    made = publish(frame, register, tmp_path / "two", ["region"], **(second or {}))
+    assert (made.beside.verdict, made.beside.to_dict()["verdict"]) == ("unknown", "unknown")
+    assert why in made.beside.unknown[1]
+    assert any("release 1 of the register: unknown, not audited together" in one for one in made.sentences())
+    assert json.loads((tmp_path / "two" / "owner" / "lock.json").read_text())["register"]["verdict"] == "unknown"
+    claims = {one.name: one for one in sf.verify(tmp_path / "two" / "share", owner=tmp_path / "two" / "owner").claims}
+    assert claims["earlier releases"].status == "needs original"
+    assert claims["earlier releases"].detail.startswith("unknown: not audited together with 1")
+
+
+def register_records(frame, register):
+    """A release of the records themselves."""
+    original = sf.read(frame).with_schema(Schema.from_roles({"quasi": frame.columns}))
+    newcomer = Newcomer.of(register, Pair(original, original, np.arange(len(original))))
+    told = {"recipient": "x", "folder": register.path, "certificate": "", "digest": "", "k": 1}
+    with register.turn():
+        register.now_is(register.plan(newcomer.entry(**told), newcomer.people), "released")
+
+
+def test_what_takes_long_is_said_before(register, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.outputs.protected.BY_PROGRAMS", 10)
+    frame = people()
+    linked = sf.tabulate(frame, [["region", "diagnosis"], ["region", "sex"]])
+    with pytest.warns(
+        SlowTable, match=r"linked tables go by linear programs, for each of \d+ sensitive cells over all"
+    ):
+        linked.protect(RULES, method="heuristic")
+    publish(frame, register, tmp_path / "one", ["region", "diagnosis"])  # a single one does not warn
+    with pytest.warns(SlowTable, match="tables beside earlier ones go by linear programs"):
+        publish(frame, register, tmp_path / "two", ["region", "diagnosis"])
+
+
 # The command.
 
 
@@ -264,6 +323,10 @@ def test_the_command_asks_the_register_and_is_written_down(tmp_path):
     assert call("verify", tmp_path / "two" / "share")[0] == 0
     code, told = call("register", "list", register)
     assert (code, told.count("released")) == (0, 2)
+    words[2] = "region: sum(cost)"
+    code, told = call(*words, "--to", "the press", "-o", tmp_path / "three", "--quiet")  # unknown is said aloud
+    assert (code, told.count("! beside release")) == (0, 2), told
+    assert "it tells count of records, this one sum(cost) of records" in told
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.audit import audit
 from sfumato.outputs.changing import adjusted, random_rounded, rounded
+from sfumato.outputs.picture import table_drawing
 from sfumato.outputs.problem import problem_of
+from sfumato.report.drawing import AFTER, FILLED
 from tests.outputs.tables_of_cells import INSIDE, golden_a
 
 TREE = {"r": sf.mask_right(2)}
@@ -272,3 +274,17 @@ def test_sums_are_not_rounded():
 
 def test_the_worked_table_is_the_one_of_the_literature():
     assert INSIDE.sum() == 190
+
+
+def test_a_picture_shows_which_cells_are_told():
+    frame = pl.DataFrame(
+        {"r": ["n"] * 9 + ["s"] * 13, "c": ["u"] * 2 + ["v"] * 7 + ["u"] * 6 + ["v"] * 7, "z": ["k"] * 22}
+    )
+    made = sf.tabulate(frame, [["r", "c"], ["c"]]).protect([sf.Threshold(3)])
+    drawn = table_drawing(made).svg()
+    # one cell is sensitive, three protect it; u and v stand in both tables, and the legend names both colours
+    assert (drawn.count(f'fill="{AFTER}"'), drawn.count(f'fill="{FILLED}"')) == (1 + 1, 3 + 1)
+    assert (drawn.count(">x<"), drawn.count(">22<")) == (4, 2)
+    assert made.plot().to_dict(validate=False)["width"] > 200
+    with pytest.raises(ParameterError, match="one or two columns"):
+        sf.tabulate(frame, ["r", "c", "z"]).protect([sf.Threshold(3)]).plot()

@@ -6,11 +6,13 @@ import contextlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.cli.remembered import RegisterFile, RegisterKey
@@ -19,6 +21,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.outputs.beside import Beside
     from sfumato.outputs.rules import SensitivityRule
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
@@ -106,7 +109,7 @@ def table(
     loaded = None if recipe is None else recipes.load(recipe)
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
     rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
-    with progress("tabulating", quiet=quiet) as on_progress, solvers_aside():
+    with progress("tabulating", quiet=quiet) as on_progress, solvers_aside(), warnings_told(quiet=quiet):
         made = tabulate(
             dataset,
             groups,
@@ -136,13 +139,22 @@ def table(
     elif output is None:
         for number in range(len(groups)):
             out().print(protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True)
-    for sentence in protected.sentences() if not json else ():
+    for sentence in protected.own_sentences if not json else ():
         tell(sentence, quiet=quiet)
+    if protected.beside is not None and not json:
+        _tell_beside(protected.beside)
     if output is not None:
         tell(
             f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock and page with parameters and intervals",
             quiet=quiet,
         )
+
+
+def _tell_beside(beside: Beside) -> None:
+    """Print what the table tells together with releases before it; what is unknown is marked, and not left out when talk is."""
+    mark = "[green]✓[/]" if beside.verdict == "holds" else "[yellow]![/]"
+    for sentence in beside.sentences:
+        out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
 
 
 def _register(register: Path | None, to: str | None, key: Path | None, output: Path | None) -> Any:
@@ -175,6 +187,17 @@ def solvers_aside() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+
+
+@contextlib.contextmanager
+def warnings_told(*, quiet: bool) -> Iterator[None]:
+    """Warnings are told when they come, in the words they have and no others."""
+    from sfumato.outputs.protected import SlowTable
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SlowTable)
+        warnings.showwarning = lambda message, *_, **__: tell(f"note: {escape(str(message))}", quiet=quiet)
+        yield
 
 
 def _tell_sensitive(judged: Any, *, json: bool) -> None:

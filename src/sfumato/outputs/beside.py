@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -97,8 +97,8 @@ class TableMemory:
         order = np.argsort(self.hashes, kind="stable")
         for entry in self.register.standing:
             if entry.table is None:
-                if self._shares(entry):
-                    unknown[entry.number] = "it is a release of records"
+                if not self._others(entry):
+                    unknown[entry.number] = "it is a release of records, whose classes are not put beside cells"
                 continue
             known = self.register.rows(entry.number)
             at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
@@ -110,22 +110,28 @@ class TableMemory:
                 unknown[entry.number] = reason
         return found, unknown
 
-    def _shares(self, entry: RegisteredRelease) -> bool:
-        same = tuple(entry.person) == (self.columns or BY_CONTENT)
-        return same and bool(np.isin(self.people.hashes, self.register.people(entry.number).hashes).any())
+    def _others(self, entry: RegisteredRelease) -> bool:
+        """Whether a release is known to be about other people; of whole rows nobody knows, for the same people may say something else now."""
+        same = bool(self.columns) and tuple(entry.person) == self.columns
+        return same and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
 
     def _apart(self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]) -> str | None:
-        """Why an earlier table cannot be put beside this one; None where it is about others or tells something else, "" where it can."""
+        """Why an earlier table cannot be put beside this one; None where it is about other people, "" where it can."""
         saved = entry.table or {}
-        if not there.any() and not self._shares(entry):
+        if not there.any() and self._others(entry):
             return None
-        alike = (saved["measure"], saved["weight"]) == (str(table.measure), table.weight)
-        if not alike or (table.counted and saved["unit"] != table.unit):
-            return None
+        unit = saved["unit"] if table.counted else table.unit
+        told = _told(saved["measure"], saved["weight"], unit)
+        if told != (ours := _told(str(table.measure), table.weight, table.unit)):
+            return f"it tells {told}, this one {ours}"
         if saved["method"] in CHANGED:
             return "its cells were changed, not suppressed"
         missing = int((~there).sum())
         return f"{missing:,} of its {len(there):,} records are not here, or say something else now" if missing else ""
+
+
+def _told(measure: str, weight: str | None, unit: str | None) -> str:
+    return f"{measure}{f' by the weight {weight}' if weight else ''} of {f'persons by {unit}' if unit else 'records'}"
 
 
 def _leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
@@ -235,10 +241,15 @@ class Beside:
         return audit(self.problem, self.hidden(own), exact=False)
 
     @property
+    def verdict(self) -> Literal["holds", "unknown"]:
+        """What is known of all releases of the register together: what was not audited with this table is no pass."""
+        return "unknown" if self.unknown else "holds"
+
+    @property
     def sentences(self) -> list[str]:
         """What a data steward reads."""
         if not self.earlier and not self.unknown:
-            return ["no table of the register is about the same records"]
+            return ["no release of the register is about the same people"]
         told = []
         for entry in self.earlier:
             count = self.given_away.get(entry.number, 0)
@@ -247,12 +258,16 @@ class Beside:
             told.append(
                 f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
             )
-        told += [f"release {number} of the register: unknown, {why}" for number, why in self.unknown.items()]
+        told += [
+            f"beside release {number} of the register: unknown, not audited together ({why})"
+            for number, why in self.unknown.items()
+        ]
         return told
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: counts only."""
         return {
+            "verdict": self.verdict,
             "earlier": [entry.number for entry in self.earlier],
             "given_away": {str(number): count for number, count in self.given_away.items()},
             "unknown": {str(number): why for number, why in self.unknown.items()},

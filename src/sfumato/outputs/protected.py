@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from sfumato.outputs.rules import Threshold
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import altair as alt
     from numpy.typing import NDArray
 
     from sfumato.outputs.audit import Move
@@ -36,12 +38,18 @@ EXACTLY = 30_000
 """Sensitive cells times cells up to which the least suppression is looked for by default."""
 FEW_ROUNDS, FEW_NODES = 15, 500
 """How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes of the search in each."""
+BY_PROGRAMS = 300_000
+"""Sensitive cells times cells above which it is said that linear programs take long; a tenth where lone respondents attack, each of whom asks for more."""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
 MOST_TRIED = 20_000
 """Cells of a table up to which the nearest one that can be published is looked for."""
 MARK = "x"
 """What stands in place of a suppressed cell."""
+
+
+class SlowTable(UserWarning):
+    """Several tables together are so large that protecting them may take minutes or hours."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +110,15 @@ class ProtectedTable:
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
         return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
 
+    def plot(self) -> alt.LayerChart:
+        """What is published, for tables of one or two columns: sensitive cells dark, those suppressed to protect them light.
+
+        For the owner: the certificate does not say which is which.
+        """
+        from sfumato.outputs.picture import table_drawing
+
+        return table_drawing(self).chart()
+
     def write(
         self, folder: str | Path, *, force: bool = False, sign: Path | None = None, to: str | None = None
     ) -> Path:
@@ -117,6 +134,11 @@ class ProtectedTable:
 
     def sentences(self) -> list[str]:
         """What a data steward reads."""
+        return [*self.own_sentences, *([] if self.beside is None else self.beside.sentences)]
+
+    @property
+    def own_sentences(self) -> list[str]:
+        """What is said of the table alone, without those published before."""
         told = self.summary()
         head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
         if self.suppression is None:
@@ -141,8 +163,7 @@ class ProtectedTable:
             f"{count:,} {name}{'s' * (count != 1)}"
             for count, name in ((seen.components, "component"), (seen.programs, "program"))
         ]
-        told = f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"
-        return [told, *([] if self.beside is None else self.beside.sentences)]
+        return [f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"]
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -268,11 +289,12 @@ def _with_earlier(
     if not earlier:
         return found, Beside(problem, problem.size, (), {}, unknown)
     alone = judged.table.attacked_by_singles(singles)
+    joint = put_beside(judged, problem, memory, earlier, singles=alone)
+    say_if_long(joint.problem, "tables beside earlier ones")
     given_away = {}
     for one in earlier:
         seen = put_beside(judged, problem, memory, [one], singles=alone).audit(found.hidden)
         given_away[one.entry.number] = len({exposed.cell for exposed in seen.exposed})
-    joint = put_beside(judged, problem, memory, earlier, singles=alone)
     beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown)
     if beside.audit(found.hidden).holds:
         return found, beside
@@ -338,8 +360,22 @@ def _suppressed(
             return found, {}
     single = len(judged.table.places) == 1
     boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
+    if not single:
+        say_if_long(problem, "linked tables")
     suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
     return suppression, moves
+
+
+def say_if_long(problem: Problem, what: str) -> None:
+    """Warn before linear programs that take minutes or hours: there are no boxes over several tables, and every sensitive cell asks for programs over all cells."""
+    sensitive, work = int(problem.primary.sum()), int(problem.primary.sum()) * problem.size
+    if work > BY_PROGRAMS / (10 if problem.owned else 1):
+        warnings.warn(
+            f"{what} go by linear programs, for each of {sensitive:,} sensitive cells over all {problem.size:,} unknowns, and may take minutes or hours. "
+            "That is for some thousand cells; coarser columns or fewer tables take less, and a single table without a register needs none",
+            SlowTable,
+            stacklevel=2,
+        )
 
 
 def _changed(

@@ -107,20 +107,23 @@ def tabulate(
     if asked.kind == "count" and person is not None:
         _require_one_place(codes, who)
     places = tuple(tuple(columns.index(name) for name in group) for group in groups)
-    memory = None if register is None else _memory(register, full, rows, respondent)
+    memory = None if register is None else _memory(register, full, rows, respondent, person)
     dimensions = tuple(one for one, _ in made)
     return MagnitudeTable(
         dimensions, places, asked, given, negatives == "absolute", person, weight, where=where, memory=memory
     )
 
 
-def _memory(register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64]) -> TableMemory:
+def _memory(
+    register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64], person: str | None
+) -> TableMemory:
     from sfumato.outputs.beside import TableMemory
     from sfumato.register.store import Register, open_register
 
     if full.copies is not None:
         raise ParameterError("a table that was counted by an engine has no records to register; read it into memory")
-    return TableMemory(register if isinstance(register, Register) else open_register(register), full, rows, respondent)
+    known = register if isinstance(register, Register) else open_register(register)
+    return TableMemory(known, full, rows, respondent, () if person is None else (person,))
 
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:

@@ -46,7 +46,7 @@ def verify_table(folder: Path, *, owner: Path | None = None, trusted_key: Path |
     try:
         table, published = _read(folder, certificate)
         claims += [_summed(table, published, certificate), _counted(published, certificate), _no_hole(table, published)]
-        claims.append(_audited(table, published, certificate, owner))
+        claims += [_audited(table, published, certificate, owner), _with_earlier(owner)]
     except SfumatoError as error:
         claims.append(Claim("readable table", "fails", str(error)))
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
@@ -171,6 +171,18 @@ def _audited(
     return Claim(
         name, "fails", f"{len({one.cell for one in seen.exposed}):,} cells can be narrowed down too far", promise=True
     )
+
+
+def _with_earlier(owner: Path | None) -> Claim | None:
+    """What the lock says of releases before this table; nothing of it is looked at again, which takes the register and the records."""
+    told = None if owner is None else read_json(owner / LOCK).get("register")
+    if not isinstance(told, Mapping):
+        return None
+    name, unknown = "earlier releases", told.get("unknown")
+    if unknown:
+        listed = ", ".join(map(str, unknown)) if isinstance(unknown, Mapping) else "some releases"
+        return Claim(name, "needs original", f"unknown: not audited together with {listed} of the register")
+    return Claim(name, "needs original", "audited together when it was made; again with the register and the records")
 
 
 def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> Problem | str:

@@ -158,6 +158,7 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
                 for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
             ],
         },
+        "register": None if made.beside is None else made.beside.to_dict(),
         "salt": secrets.token_hex(16),
     }
 
