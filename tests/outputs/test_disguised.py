@@ -184,3 +184,45 @@ def test_more_coefficients_than_columns(people):
     assert sf.check_output(model(design, answer, params=np.array([1.0, 2.0, 3.0])), people).status == "review"
     lines = SimpleNamespace(coef_=np.ones((3, 4)), intercept_=np.ones(3))
     assert sf.check_output(lines, people, counts=COUNT, features=["age", "cost"]).status == "review"
+
+
+# One after the other
+
+
+@pytest.fixture
+def rows(people):
+    return people.with_columns(who=pl.int_range(pl.len()))
+
+
+def means(frame):
+    return frame.group_by("region").agg(pl.col("cost").mean().alias("cost_mean")).sort("region")
+
+
+@pytest.mark.parametrize("value", [0.0, None])
+def test_a_value_changed_for_few_persons(rows, tmp_path, value):
+    changed = rows.with_columns(cost=pl.when(pl.col("who") == 0).then(value).otherwise(pl.col("cost")))
+    banded = rows.with_columns(age=pl.col("age") // 10)
+    with sf.output_session(tmp_path / "s", rows, unit="who") as session:
+        assert session.add(means(rows), "One").passes
+        assert session.add(means(changed), "Two", data=changed).status == "review"
+        assert session.add(means(banded), "Three", data=banded).passes
+
+
+def test_the_only_cell_left_out_follows_from_any_other_table(rows, tmp_path):
+    island = rows.with_columns(
+        region=pl.when(pl.col("who") < 4).then(pl.lit("i")).otherwise(pl.col("region")), half=pl.col("who") % 2 == 0
+    )
+    with sf.output_session(tmp_path / "s", island, unit="who") as session:
+        assert session.count(["region"]).passes
+        assert session.count(["half"]).status == "review"
+    with sf.output_session(tmp_path / "t", island, unit="who") as session:
+        assert session.count(["half"]).passes
+        assert session.count(["region"]).status == "review"
+
+
+def test_persons_are_told_apart_as_they_were_when_a_session_goes_on(rows, tmp_path):
+    with sf.output_session(tmp_path / "s", rows, unit="who"):
+        pass
+    assert sf.output_session(tmp_path / "s", rows).behind.unit == "who"
+    with pytest.raises(sf.errors.ParameterError, match="another column"):
+        sf.output_session(tmp_path / "s", rows, unit="region")

@@ -531,7 +531,7 @@ def judge_correlation(
         reasons.append(open_question("columns", words, "leave them out"))
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
-        complete: NDArray[np.bool_] = ~np.isnan(columns).any(axis=1)
+        complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
         persons = float(how_many(behind.who[complete]))
         if square and not _correlations_of(columns, complete, values):
             words = "these are not the correlations of these records (Pearson's or Spearman's)"

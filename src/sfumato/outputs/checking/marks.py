@@ -178,8 +178,7 @@ def kaplan_meier(events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> N
     [0.75, 0.375]
     """
     shares: NDArray[np.float64] = np.where(at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0)
-    left: NDArray[np.float64] = np.cumprod(shares)
-    return left
+    return np.cumprod(shares).astype(np.float64)
 
 
 def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
