@@ -341,3 +341,19 @@ def test_wrong_words(tmp_path, words, told):
     people().write_csv(tmp_path / "data.csv")
     code, said = call("table", tmp_path / "data.csv", "region: count", *words)
     assert (code, told in said) == (2, True), said
+
+
+def test_who_is_alone_knows_by_what_conditions_records_were_chosen(register, tmp_path):
+    """One of region n1 is alone there with z: without the own six, the rest of n1 is that of y, which the first table is about."""
+    told = {("n1", "y"): [5, 12, 28], ("n2", "y"): [6, 21], ("n1", "z"): [6], ("n2", "z"): [2, 28, 14, 3, 12]}
+    rows = [("u", region, sex, float(x)) for (region, sex), given in told.items() for x in given]
+    rows += [("v", region, "y", x) for region in ("n1", "n2") for x in (11.0, 12.0, 13.0, 14.0)]
+    frame = pl.DataFrame(rows, schema=["diagnosis", "region", "sex", "cost"], orient="row").with_row_index("who")
+    rules, total = [sf.PPercent(10)], {"hierarchies": {}, "register": register}
+    seen = {}
+    for number, (by, where) in enumerate(((["diagnosis", "region"], "sex = y"), (["region", "sex"], "diagnosis = u"))):
+        made = sf.tabulate(frame, by, "sum(cost)", where=where, **total).protect(rules)
+        made.write(tmp_path / str(number), to="the press")
+        seen[number] = {tuple(row[:-1]): row[-1] for row in made.to_polars().iter_rows()}
+    assert (seen[0]["u", "n1"], seen[0]["u", "n2"], seen[0]["u", "Total"]) == ("x", "x", "72")
+    assert seen[1]["n1", "Total"] == "x"  # or the seventy-two less forty-five were known

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.core.parameters import values_of
+from sfumato.outputs.atoms import leaves, with_empty
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 FEW_RECORDS = 50
 """Records by which two cells differ up to which the difference is judged like a cell of its own."""
-MOST_ATOMS = 20_000
-"""Combinations of cells up to which those without a record are unknowns too."""
 CHANGED = ("rounding", "cta", "perturb")
 
 
@@ -67,7 +66,7 @@ class TableMemory:
     def records(self, table: MagnitudeTable) -> RegisteredPeople:
         """The records of the table in the order of their hashes, and the combination of values each has."""
         order = np.argsort(self.hashes[self.rows], kind="stable")
-        codes = np.ravel_multi_index(tuple(table.contributions.codes), _leaves(table.dimensions)).astype(np.int64)
+        codes = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions)).astype(np.int64)
         return RegisteredPeople(self.hashes[self.rows][order], codes[order])
 
     def entry(self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str) -> dict[str, Any]:
@@ -134,10 +133,6 @@ def _told(measure: str, weight: str | None, unit: str | None) -> str:
     return f"{measure}{f' by the weight {weight}' if weight else ''} of {f'persons by {unit}' if unit else 'records'}"
 
 
-def _leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
-    return tuple(len(one.ancestors[0]) for one in dimensions)
-
-
 def _kept(made: ProtectedTable) -> dict[str, Any]:
     """The form of a table."""
     table = made.judged.table
@@ -190,7 +185,7 @@ class EarlierTable:
             )
             for one in saved["dimensions"]
         )
-        codes = np.stack(np.unravel_index(classes, _leaves(dimensions))).astype(np.int64)
+        codes = np.stack(np.unravel_index(classes, leaves(dimensions))).astype(np.int64)
         amount = amounts(memory.dataset, new.table.measure, saved["weight"], "absolute")[rows]
         given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
         places = tuple(tuple(group) for group in saved["places"])
@@ -355,17 +350,17 @@ class _Atoms:
         count = len(memory.dataset)
         shown = np.full((count, len(tables)), -1, dtype=np.int64)
         for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
-            shown[own, number] = np.ravel_multi_index(tuple(table.contributions.codes), _leaves(table.dimensions))
+            shown[own, number] = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions))
         there = np.flatnonzero((shown >= 0).any(axis=1))
         distinct, atom = np.unique(shown[there], axis=0, return_inverse=True)
         member = np.full(count, -1, dtype=np.int64)
         member[there] = atom.reshape(-1)
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
-        distinct = _with_empty(memory, tables, rows, distinct)
+        distinct = with_empty(memory, tables, rows, distinct)
         value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
         codes = [
-            np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), _leaves(table.dimensions))))
+            np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))
             for table, kind in zip(tables, distinct.T, strict=True)
         ]
         return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
@@ -407,53 +402,6 @@ class _Atoms:
         found = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(count, len(self.rows)))
         found.data[:] = 1.0
         return found
-
-
-def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int) -> NDArray[np.bool_]:
-    """Lowest codes of a column by the values that records have in it: whether the value has that code."""
-    column = memory.dataset.encoded(table.dimensions[at].column)
-    found = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
-    found[table.contributions.codes[at], column.codes[rows]] = True
-    return found
-
-
-def _with_empty(
-    memory: TableMemory,
-    tables: Sequence[MagnitudeTable],
-    rows: Sequence[NDArray[np.int64]],
-    distinct: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """The atoms, and after them the combinations of cells that could hold a record and do not: an intruder does not know that they are empty.
-
-    Where there are too many they are left out, as if the intruder knew.
-    """
-    joined = np.zeros((1, 0), dtype=np.int64)
-    values = [
-        [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
-    ]
-    for number, table in enumerate(tables):
-        own = np.unique(distinct[:, number])  # −1 among them where a record is not in the table
-        if len(joined) * len(own) > MOST_ATOMS * 50:
-            return distinct
-        fits = np.ones((len(joined), len(own)), dtype=bool)
-        mine = np.unravel_index(own.clip(min=0), _leaves(table.dimensions))
-        for before in range(number):
-            other = tables[before]
-            theirs = np.unravel_index(joined[:, before].clip(min=0), _leaves(other.dimensions))
-            for at, one in enumerate(table.dimensions):
-                for place, two in enumerate(other.dimensions):
-                    if one.column == two.column:
-                        shared = values[before][place].astype(np.int64) @ values[number][at].T.astype(np.int64) > 0
-                        free = (joined[:, before] < 0)[:, None] | (own < 0)[None, :]
-                        fits &= shared[np.ix_(theirs[place], mine[at])] | free
-        left, right = np.nonzero(fits)
-        joined = np.column_stack([joined[left], own[right]])
-        if len(joined) > MOST_ATOMS:
-            return distinct
-    joined = joined[(joined >= 0).any(axis=1)]
-    known = {one.tobytes() for one in np.ascontiguousarray(distinct)}
-    more = [one for one in np.ascontiguousarray(joined) if one.tobytes() not in known]
-    return np.concatenate([distinct, np.array(more, dtype=np.int64).reshape(-1, len(tables))])
 
 
 def _summed(

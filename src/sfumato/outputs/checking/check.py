@@ -14,7 +14,7 @@ from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
 from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
-from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
 from sfumato.outputs.table import MagnitudeTable, SensitiveTable
@@ -210,6 +210,19 @@ def _per_record(output: Any, behind: Behind | None) -> bool:
     )
 
 
+def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list[OutputReason]:
+    """Sums that are published although few contributions make them up: the table was protected by other rules."""
+    table = output.judged.table
+    if table.measure.kind != "sum":
+        return []
+    judged = table.sensitive(*rules.of_amounts)
+    told = int((judged.unsafe & ~output.hidden).sum()) if output.suppression is not None else len(judged)
+    if not told:
+        return []
+    words = f"{told:,} cells break a rule about contributions, and the table was protected without it"
+    return [broken("contributions", words, "protect it with the rules of the session about contributions, too")]
+
+
 def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
     """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
     if isinstance(output, ProtectedTable):
@@ -223,6 +236,7 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
                     "protect it with sf.Threshold(...) of that number",
                 )
             ]
+        reasons += _contributions_protected(output, rules)
         table = output.judged.table
         shown = output.to_polars()
         by = tuple(one.column for one in table.dimensions)

@@ -91,6 +91,23 @@ class Universe:
         return there
 
 
+def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[OutputReason]:
+    """Records of the session in which the values of a few persons were changed: beside an output of the others they tell of these."""
+    if universe.behind.unit is None or not universe.has_unit(data):
+        return []
+    other = Behind.of(data, unit=universe.behind.unit)
+    names = [name for name in universe.behind.dataset.columns if name in other.dataset.columns]
+    ours, theirs = (one.dataset.to_polars().select(names) for one in (universe.behind, other))
+    try:
+        strange = _numbered(theirs, names).join(_numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True)
+    except pl.exceptions.PolarsError:  # columns of other types
+        return []
+    if not rules.small(strange[universe.behind.unit].n_unique()):
+        return []
+    words = f"values of fewer than {rules.threshold} persons are not those that the session has of them"
+    return [open_question("difference", words, SAME_RECORDS)]
+
+
 def _numbered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return frame.with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
 
@@ -141,7 +158,8 @@ def beside_others(
     for other, seen in others:
         kinds = [_difference(verdict, sample, other, seen, universe, rules)]
         if sample is None or seen is None or np.array_equal(sample, seen):
-            kinds.append("linked" if _follows(verdict, other) else "")
+            follows = _follows(verdict, other) or (_once_each(universe) and _the_only_one(verdict, other))
+            kinds.append("linked" if follows else "")
         for kind in filter(None, kinds):
             found.setdefault(kind, []).append(other.number)
     return [_told(kind, numbers, rules) for kind, numbers in found.items()]
@@ -204,6 +222,18 @@ def _follows(verdict: OutputVerdict, other: LoggedOutput) -> bool:
     mine, theirs = set(verdict.by), set(other.verdict["by"])
     nested = (theirs <= mine and verdict.hidden) or (mine <= theirs and other.verdict["hidden"])
     return bool(nested and _additive(verdict.tells) & _additive(other.verdict["tells"]))
+
+
+def _once_each(universe: Universe | None) -> bool:
+    """Whether every person has one record, so that persons add up to all of them."""
+    return universe is None or universe.behind.persons == universe.size
+
+
+def _the_only_one(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+    """Whether one table leaves out one cell and the other none: its sum over all cells is that of both, and tells the one."""
+    if other.status == "fail" or sorted((verdict.hidden, other.verdict["hidden"])) != [0, 1]:
+        return False
+    return bool(_additive(verdict.tells) & _additive(other.verdict["tells"]))
 
 
 def _additive(tells: Iterable[str]) -> set[str]:

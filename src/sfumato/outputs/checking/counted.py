@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.outputs.checking.behind import TOTALS
 from sfumato.outputs.checking.grouped import (
     GIVE_DATA,
     PER_RECORD,
+    PROTECT,
     SAY_WHAT,
     OutputTable,
     declared,
@@ -73,12 +75,41 @@ def judge_with_counts(
             statistics[name] = declared(said, name) if said else next(named(name, ()), None)
     for name, statistic in statistics.items():
         reasons += _by_counts(table, name, statistic, counts, rules)
+    reasons += _margins(table, statistics, rules)
     if not statistics:
         reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
     persons = _all_persons(table, statistics, counts)
     told = tuple("unknown" if one is None else str(one) for one in statistics.values())
     kinds = [(name, one) for name, one in statistics.items() if one is not None]
     return OutputVerdict(kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
+
+
+def _margins(
+    table: OutputTable, statistics: Mapping[str, CellStatistic | None], rules: OutputRules
+) -> list[OutputReason]:
+    """Totals that are more than what is told of their parts tell the rest."""
+    counting = [name for name, one in statistics.items() if one is not None and one.kind in ("count", "rows")]
+    rests = [rest for name in counting for axis in table.by for rest in _rests(table, name, axis)]
+    if any(rules.small(abs(rest)) for rest in rests):
+        words = f"totals are told, and what is left out beside them follows: fewer than {rules.threshold} persons"
+        return [broken("margins", words, PROTECT)]
+    if any(rests):
+        words = "totals are told, and cells beside them are left out: whether they can be computed was not looked at"
+        return [open_question("margins", words, PROTECT)]
+    return []
+
+
+def _rests(table: OutputTable, name: str, axis: str) -> list[float]:
+    """What a total along one column is more than the sum of its parts, line by line."""
+    others = [one for one in table.by if one != axis]
+    whole = pl.col(axis).cast(pl.String).is_in(list(TOTALS))
+    told = pl.col(name).cast(pl.Float64)
+    lines = table.frame.group_by(others or [pl.lit(0)])
+    found = lines.agg(
+        told.filter(whole).max().alias("whole"), told.filter(~whole).sum().alias("parts"), (~whole).sum().alias("n")
+    )
+    both = found.filter(pl.col("whole").is_not_null() & (pl.col("n") > 0))
+    return [float(rest) for rest in (both["whole"] - both["parts"]).to_list()]
 
 
 def _all_persons(

@@ -22,6 +22,8 @@ ENSEMBLE = ("estimators_",)
 TOO_MUCH_WORK = 4e10
 """Multiplications beyond which leverages are not computed."""
 SURE = 1 - 1e-7
+MOST_OF_FEW, MANY = 0.9, 5
+"""The share of the weight in a coefficient beyond which those who have it decide it; looked at where there are several times as many persons as are few."""
 
 
 def judge_model(
@@ -47,6 +49,9 @@ def judge_model(
             )
         )
     reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
+    if design is not None and not _fits_columns(output, design.shape[1]):
+        words = "the model has another number of coefficients than its design has columns"
+        reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
         reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]))
         if known is not None and claimed is not None and claimed != len(design):
@@ -129,6 +134,15 @@ def _design(
         )
     columns = [behind.numbers(name) for name in names]
     return np.column_stack([np.ones(len(behind)), *columns]), None, None
+
+
+def _fits_columns(output: Any, columns: int) -> bool:
+    """Whether a model has a coefficient a column, or several sets of them; a constant may be told apart."""
+    values = vector_of(peek(output, "params"))
+    if values is not None:
+        return len(values) == columns
+    found = array_of(peek(output, "coef_"))
+    return found is not None and found.ndim in (1, 2) and found.shape[-1] in (columns, columns - 1)
 
 
 def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
@@ -234,6 +248,8 @@ def judge_design(
                 "join rare levels, or leave terms out",
             )
         )
+    elif not rare and not bases:
+        reasons += _decided_by_few(design, who, rules)
     if not reasons:
         reasons.append(
             passed(
@@ -242,6 +258,39 @@ def judge_design(
             )
         )
     return reasons
+
+
+def _decided_by_few(design: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> list[OutputReason]:
+    """Terms that are about few persons, however they are coded: those few have nearly all of the weight in a coefficient."""
+    largest = weights_in_coefficients(design, who, rules.threshold - 1)
+    two = int((largest[: rules.dominant].sum(axis=0) > rules.share / 100).sum())
+    few = int((largest.sum(axis=0) > MOST_OF_FEW).sum())
+    if two:
+        words = f"{two:,} of {design.shape[1]:,} coefficients are decided by {rules.dominant} persons or fewer"
+        return [broken("leverage", words, "join rare levels, or leave terms out")]
+    if few and how_many(who) >= MANY * rules.threshold:
+        words = f"{few:,} of {design.shape[1]:,} coefficients are decided nearly alone by fewer than {rules.threshold} persons"
+        return [open_question("leverage", words, "join rare levels, cut off extreme values, or leave terms out")]
+    return []
+
+
+def weights_in_coefficients(design: NDArray[np.float64], who: NDArray[np.int64], most: int) -> NDArray[np.float64]:
+    r"""Per coefficient the shares of the persons who weigh most in it, falling.
+
+    A coefficient is :math:`\hat\beta_j = \sum_i m_{ij} y_i` with :math:`M = X (X^\top X)^{+}`; a person has the share :math:`\sum_{i} m_{ij}^2` of its records in that of all.
+
+    >>> dummy = np.r_[1.0, 1.0, np.zeros(98)]
+    >>> weights_in_coefficients(np.column_stack([np.ones(100), dummy]), np.arange(100), 2).sum(axis=0).round(2).tolist()
+    [0.02, 0.98]
+    """
+    scale = np.sqrt((design**2).mean(axis=0))
+    scaled = design / np.where(scale > 0, scale, 1.0)
+    squares = (scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) ** 2
+    persons = np.zeros((int(who.max(initial=0)) + 1, design.shape[1]))
+    np.add.at(persons, who, squares)
+    total = persons.sum(axis=0)
+    shares: NDArray[np.float64] = -np.sort(-persons, axis=0)[:most] / np.where(total > 0, total, 1.0)
+    return shares
 
 
 def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int) -> list[int]:
@@ -378,9 +427,9 @@ def judge_tree(output: Any, rules: OutputRules, behind: Behind | None) -> Output
             ),
         )
     leaf = left < 0
-    if (counts < 0).any():
+    if not (counts >= 0).all():
         return OutputVerdict(
-            "tree", (open_question("marks", "the tree tells negative numbers of records", "fit it again"),)
+            "tree", (open_question("marks", "the tree tells numbers of records that are none", "fit it again"),)
         )
     few = int((counts[leaf] < rules.threshold).sum())
     reasons: list[OutputReason] = []
@@ -438,6 +487,26 @@ def judge_test(output: Any, persons: float | None, rules: OutputRules) -> Output
     return OutputVerdict("test", reasons, None if persons is None else int(persons), shown)
 
 
+def _correlations_of(columns: NDArray[np.float64], complete: NDArray[np.bool_], told: NDArray[np.float64]) -> bool:
+    """Whether a matrix holds the correlations of columns, of their values or ranks, of complete rows or of pairs."""
+    from scipy.stats import rankdata
+
+    def of(one: NDArray[np.float64], ranks: bool) -> NDArray[np.float64]:
+        both = np.apply_along_axis(rankdata, 0, one) if ranks else one
+        with np.errstate(all="ignore"):
+            return np.atleast_2d(np.corrcoef(both, rowvar=False))
+
+    for ranks in (False, True):
+        pairs = np.eye(columns.shape[1])
+        for i in range(len(pairs)):
+            for j in range(i):
+                both = columns[:, [i, j]]
+                pairs[i, j] = pairs[j, i] = of(both[~np.isnan(both).any(axis=1)], ranks)[0, 1]
+        if any(np.allclose(told, one, atol=0.0051) for one in (of(columns[complete], ranks), pairs)):
+            return True
+    return False
+
+
 def judge_correlation(
     frame: pl.DataFrame, behind: Behind | None, rules: OutputRules, persons: float | None
 ) -> OutputVerdict:
@@ -455,10 +524,18 @@ def judge_correlation(
                 "leave one of them out",
             )
         )
+    if strange := [
+        name for name in frame.columns if name not in names and not set(frame[name].to_list()) <= set(names)
+    ]:
+        words = f"{len(strange):,} columns hold something else than correlations and the names of columns"
+        reasons.append(open_question("columns", words, "leave them out"))
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
-        complete = ~np.isnan(columns).any(axis=1)
+        complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
         persons = float(how_many(behind.who[complete]))
+        if square and not _correlations_of(columns, complete, values):
+            words = "these are not the correlations of these records (Pearson's or Spearman's)"
+            reasons.append(open_question("recomputed", words, "give the records they were computed from (where=...)"))
         if rare_columns(columns[complete], behind.who[complete], rules.threshold):
             reasons.append(
                 broken("levels", f"some columns are about fewer than {rules.threshold} persons", "join rare levels")

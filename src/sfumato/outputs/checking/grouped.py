@@ -364,8 +364,12 @@ def _offences(
     if statistic.kind in AMOUNTS:
         for rule in rules.of_amounts:
             offences[rule.name] = np.logical_or.reduce([rule.unsafe(one) for one in cells]) & (cells[0].n > 0)
+        offences["dominance"] |= _few_weigh(statistic, belongs, behind, rules)
+        offences["share"] = _few_on_a_side(statistic, belongs, behind, rules)
         if (sides := _sides(statistic, belongs, behind)) is not None:
-            offences["share"] = _small_part(*sides, rules)
+            offences["share"] |= _small_part(*sides, rules)
+    if statistic.kind == "rows":
+        offences["dominance"] = _few_weigh(statistic, belongs, behind, rules)
     if statistic.kind == "percent":
         part = belongs.persons(behind).astype(np.float64)
         rest = whole_of(statistic, belongs, behind, table.by) - part
@@ -404,6 +408,38 @@ def _sides(
     return belongs.persons(behind, values == 1).astype(float), belongs.persons(behind, values == 0).astype(float)
 
 
+def _few_on_a_side(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> NDArray[np.bool_]:
+    """Cells with two different values, one of which is that of few persons: a mean or a deviation of them is a share, however the two are coded."""
+    few = np.zeros(belongs.size, dtype=bool)
+    for column in statistic.columns:
+        found = (
+            _persons_by_value(column, belongs, behind).group_by("cell").agg(pl.len().alias("values"), pl.col("n").min())
+        )
+        two = found.filter((pl.col("values") == 2) & (pl.col("n") < rules.threshold))
+        few[two["cell"].to_numpy()] = True
+    return few
+
+
+WEIGHED = ("rows", "sum", "mean", "share", "ratio")
+
+
+def _few_weigh(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules) -> NDArray[np.bool_]:
+    r"""Cells in which a few persons have nearly all of the weight: :math:`(\sum w)^2 / \sum w^2 < t` (Kish 1965)."""
+    if behind.weight is None or statistic.kind not in WEIGHED:
+        return np.zeros(belongs.size, dtype=bool)
+    weight = behind.weights.copy()
+    for column in statistic.columns:
+        weight[~behind.there(column)] = 0.0
+    rows = pl.DataFrame({"cell": belongs.cell, "who": behind.who[belongs.row], "w": weight[belongs.row]})
+    each = rows.group_by("cell", "who").agg(pl.col("w").sum())
+    found = each.group_by("cell").agg(pl.col("w").sum(), pl.col("w").pow(2).sum().alias("squares"))
+    few = np.zeros(belongs.size, dtype=bool)
+    few[found["cell"].to_numpy()] = (found["w"].pow(2) < (rules.threshold - 1e-9) * found["squares"]).to_numpy()
+    return few
+
+
 def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: OutputRules) -> NDArray[np.bool_]:
     """Shares with too few persons on one side; nobody on a side tells something of all, where zeros do."""
     least = 0 if rules.zeros else 1
@@ -413,16 +449,21 @@ def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: Out
     return small
 
 
-def _shared_by_few(
-    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
-) -> NDArray[np.bool_]:
-    """Cells whose least, largest or commonest value is that of fewer than t persons."""
-    values = behind.numbers(str(statistic.column))
+def _persons_by_value(column: str, belongs: CellRows, behind: Behind) -> pl.DataFrame:
+    """Per cell and value of a column the persons who have it."""
+    values = behind.numbers(column)
     known = ~np.isnan(values[belongs.row])
     frame = pl.DataFrame(
         {"cell": belongs.cell[known], "x": values[belongs.row[known]], "who": behind.who[belongs.row[known]]}
     )
-    shared = frame.group_by("cell", "x").agg(pl.col("who").n_unique().alias("n"))
+    return frame.group_by("cell", "x").agg(pl.col("who").n_unique().alias("n"))
+
+
+def _shared_by_few(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> NDArray[np.bool_]:
+    """Cells whose least, largest or commonest value is that of fewer than t persons."""
+    shared = _persons_by_value(str(statistic.column), belongs, behind)
     x, n = pl.col("x"), pl.col("n")
     least, most, common = n.sort_by(x).first(), n.sort_by(x).last(), n.max()
     fewest = {"min": least, "max": most, "range": pl.min_horizontal(least, most), "mode": common}[statistic.kind]

@@ -120,7 +120,7 @@ def judge_survival(output: Any, rules: OutputRules) -> OutputVerdict:
                 "marks", f"fewer than {rules.threshold} persons are left after the last step", "end the curve earlier"
             )
         )
-    reasons += _censored(steps, rules)
+    reasons += _censored(steps, rules) + _as_told(steps)
     if not reasons:
         reasons.append(
             passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
@@ -143,11 +143,23 @@ def _left_after(steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArr
     return float(at_risk[-1] - gone)
 
 
-def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
-    if "censored" not in steps.columns:
+def _as_told(steps: pl.DataFrame) -> list[OutputReason]:
+    """A survival that is told must be that of the events, rounded or not."""
+    if "survival" not in steps.columns:
         return []
-    counts = steps["censored"].fill_null(0).to_numpy()
-    few = int(((counts > 0) & (counts < rules.threshold)).sum())
+    events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
+    told = steps["survival"].fill_null(float("nan")).to_numpy()
+    if (np.abs(told - kaplan_meier(events, at_risk)) <= 0.01).all():
+        return []
+    words = "the survival told is not that of these events and numbers at risk"
+    return [open_question("recomputed", words, "give the curve without weights, or leave its numbers to the checker")]
+
+
+def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
+    counts = steps["censored"].fill_null(0).to_numpy() if "censored" in steps.columns else np.zeros(0)
+    events, at_risk = steps["events"].to_numpy(), steps["at_risk"].to_numpy()
+    apart = np.abs(at_risk[:-1] - events[:-1] - at_risk[1:])  # who is at risk no more, and had no event
+    few = max(int(((one > 0) & (one < rules.threshold)).sum()) for one in (counts, apart))
     if not few:
         return []
     return [
@@ -159,6 +171,16 @@ def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
     ]
 
 
+def kaplan_meier(events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share that survives every step.
+
+    >>> kaplan_meier(np.array([1.0, 1.0]), np.array([4.0, 2.0])).tolist()
+    [0.75, 0.375]
+    """
+    shares: NDArray[np.float64] = np.where(at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0)
+    return np.cumprod(shares).astype(np.float64)
+
+
 def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
     r"""The curve with steps joined until each is the events of enough persons: its value at the end of each, rounded.
 
@@ -167,8 +189,7 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
     :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868). A last step that would leave few persons is not told.
     """
     events, at_risk, time = (steps[name].to_numpy() for name in ("events", "at_risk", "time"))
-    with np.errstate(all="ignore"):
-        survival = np.cumprod(np.where(at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0))
+    survival = kaplan_meier(events, at_risk)
     rest = at_risk - events
     ends = [end - 1 for _, end in joined(events.tolist(), rules.threshold)]
     last = np.flatnonzero(events > 0)
@@ -201,6 +222,7 @@ def judge_roc(output: Any, positives: int | None, negatives: int | None, rules: 
         )
     if positives < 0 or negatives < 0:
         raise ParameterError("counts are numbers of persons; some are negative")
+    fpr, tpr = _to_the_ends(fpr, tpr)
     steps = np.round(np.diff(tpr) * positives + np.diff(fpr) * negatives, 6)
     few = int(((steps > 0) & (steps < rules.threshold)).sum())
     persons = positives + negatives
@@ -250,6 +272,13 @@ def _rates(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr[order], tpr[order]
 
 
+def _to_the_ends(fpr: NDArray[np.float64], tpr: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The points with (0, 0) and (1, 1), where every curve begins and ends: few persons may stand before the first point told."""
+    first = [] if len(fpr) and fpr[0] == tpr[0] == 0 else [0.0]
+    last = [] if len(fpr) and fpr[-1] == tpr[-1] == 1 else [1.0]
+    return np.r_[first, fpr, last], np.r_[first, tpr, last]
+
+
 def _thinned(
     fpr: NDArray[np.float64], tpr: NDArray[np.float64], steps: NDArray[np.float64], rules: OutputRules
 ) -> pl.DataFrame | None:
@@ -274,7 +303,11 @@ def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, colu
     if behind is not None and column is not None:
         values = behind.numbers(column)
         persons = np.array(_in_bars(values, behind.who, edges), dtype=np.float64)
-        outer = [int((values == edge).sum()) for edge in (edges[0], edges[-1])]
+        outer = [how_many(behind.who[values == edge]) for edge in (edges[0], edges[-1])]
+        rows = np.array(_in_bars(values, np.arange(len(behind)), edges), dtype=np.float64)
+        if not (np.array_equal(counts, persons) or np.array_equal(counts, rows)):
+            words = "the bars are not the numbers of these records"
+            reasons.append(open_question("recomputed", words, "give the records they were counted from (where=...)"))
         if any(rules.small(one) for one in outer):
             reasons.append(
                 broken(

@@ -19,7 +19,7 @@ from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.check import check_output
-from sfumato.outputs.checking.comparing import Universe, beside_others, packed, unpacked
+from sfumato.outputs.checking.comparing import Universe, beside_others, changed_for_few, packed, unpacked
 from sfumato.outputs.checking.least_squares import fit_line
 from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, now
 from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict
@@ -59,16 +59,21 @@ def output_session(
     'pass'
     """
     place = Path(folder)
+    earlier = OutputLog.at(place) if (place / LOG).exists() else None
+    started = earlier is not None and earlier.terms.get("persons") is not None
+    if earlier is not None and started and unit is None:
+        unit = earlier.terms.get("unit")  # persons are told apart as they were
     behind = None if data is None else Behind.of(data, unit=unit)
     if behind is None and unit is not None:
         raise ParameterError("unit is a column of the records: give data=... too")
     universe = None if behind is None else Universe(behind)
-    if (place / LOG).exists():
-        log = OutputLog.at(place)
-        kept = OutputRules(**log.terms["rules"])
+    if earlier is not None:
+        kept = OutputRules(**earlier.terms["rules"])
         if rules is not None and rules != kept:
             raise ParameterError(f"the session in {place} was started with other rules; start another one")
-        return OutputSession(log, kept, universe)
+        if started and behind is not None and behind.unit != earlier.terms.get("unit"):
+            raise ParameterError(f"the session in {place} tells persons apart by another column; start another one")
+        return OutputSession(earlier, kept, universe)
     asked = rules or OutputRules()
     terms = {
         "researcher": researcher,
@@ -177,6 +182,8 @@ class OutputSession:
         self.log.refresh()
         others = list(self._others())
         found = beside_others(verdict, sample, others, self.universe, self.rules)
+        if self.universe is not None and data is not None:
+            found += changed_for_few(self.universe, data, self.rules)
         return JudgedOutput(verdict.with_reasons(found), sample, len(self.log.outputs))
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:

@@ -158,12 +158,16 @@ def step_of(values: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def agrees(told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bool = False) -> NDArray[np.bool_]:
+def agrees(
+    told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bool = False, rounded: float = 1.0
+) -> NDArray[np.bool_]:
     """Whether numbers are those computed again, but for rounding; where nothing is told there is nothing to compare.
 
-    What a column tells is not guessed from numbers that are rounded by more than a twentieth.
+    What a column tells is not guessed from numbers that are rounded by more than a twentieth. ``rounded`` is how far numbers may be rounded at most, as a share of the largest: a
+    highest value of 100 is no mean of 60 that was rounded to hundreds.
     """
     slack = 0.5 * step_of(told) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
+    slack = np.minimum(slack, rounded * np.abs(again[np.isfinite(again)]).max(initial=0.0) + 1e-7)
     if guessed:
         slack = np.minimum(slack, 0.05 * np.abs(again) + 1e-7)
     near: NDArray[np.bool_] = np.isnan(told) | (np.abs(told - again) <= slack)
@@ -270,9 +274,16 @@ def fits(
     usual = guessed and statistic.kind not in ("percent", "share")  # a guess takes the usual way only
     for again in itertools.islice(ways, 1) if usual else ways:
         there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
-        if bool(agrees(there, again, guessed=guessed)[belongs.known].all()):
+        if bool(agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[belongs.known].all()):
             return True
     return False
+
+
+def _most_rounded(statistic: CellStatistic) -> float:
+    """How far a statistic may be rounded, as a share of the largest told; percentiles as far as they must be."""
+    if statistic.kind in QUANTILES:
+        return 1.0
+    return 0.1 if statistic.kind in AMOUNTS else 0.25
 
 
 def _meant(
@@ -309,7 +320,7 @@ def found_by_computing(
     if not fitting and (asked := bare(name)) is not None:
         numeric = [one for one in columns if behind.is_numeric(one)][:MOST_TRIED]
         fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
-    if fitting:
+    if fitting or any(one.column is not None for one in said):  # what is called a mean is no count by chance
         return fitting
     counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
     counting += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
