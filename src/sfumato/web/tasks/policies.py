@@ -12,6 +12,7 @@ from sfumato.policy.dialects.known import parse_document, parse_policy, preset, 
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.people import Policies
+from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -45,7 +46,7 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
         policy = preset(path.removeprefix(PRESET))
         return _told(policy, "ours", "", list(lint(policy, today=today, columns=columns)))
     name = Path(path).name if path else "the policy"
-    written = read_text(Path(path).expanduser()) if path else text
+    written = read_text(at_home(path)) if path else text
     if not written.strip():
         raise ParameterError("give the path of a policy, or its text")
     findings = lint_text(written, name=name, today=today, columns=columns)
