@@ -184,3 +184,18 @@ def test_a_version_whose_pointer_cannot_be_written_is_not_in_use(
     assert project.version == 1
     assert project.edit(recipe(4), "k = 4", based_on=1) == 3 and project.entry is not None and project.entry.parent == 1
     project.close()
+
+
+# values in pictures
+
+
+def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    from sfumato.web.pages import specs  # draws nothing by itself
+
+    hostile = "two\u2028lines\u2029\n\"'}}"
+    rows = [{"x": hostile, "y": "b", "i": 0, "j": 0, "share": 1.0}]
+    spec = specs.heat(rows, (hostile, "other" * 999), 1.0)
+    assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
+    compiled = json.dumps(vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False)
+    assert "\u2028" not in compiled and "\u2029" not in compiled and len(spec["encoding"]["y"]["title"]) <= 60

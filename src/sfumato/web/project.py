@@ -375,7 +375,7 @@ def _figure(name: str, value: Any) -> bool:
     return isinstance(value, str) if name == "objective" else value is None or isinstance(value, int | float)
 
 
-def _about(data: Opened) -> bool:
+def _about(data: Any) -> bool:
     """Whether this can be what is kept of a table."""
     words = (data.path, data.example, data.digest)
     return (

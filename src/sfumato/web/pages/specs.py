@@ -154,9 +154,9 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
 
 
 def named(title: str) -> str:
-    """The name of a column as the title of an axis. It becomes part of an expression, whose texts may hold no separator of lines.
+    r"""The name of a column as the title of an axis. It becomes part of an expression, whose texts may hold no separator of lines.
 
-    >>> named("two\\u2028lines")
+    >>> named("two\u2028lines")
     'two lines'
     """
     words = " ".join(title.split())
