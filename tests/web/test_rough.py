@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from sfumato import examples
 from sfumato import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, SfumatoError, UnreadableInput
 from sfumato.web import project as projects
 from sfumato.web import uploads
+from sfumato.web.bench import Bench
 from sfumato.web.project import Project
+from sfumato.web.tasks import data, policies, writing
 
 NEEDS_PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 
@@ -199,3 +202,29 @@ def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> 
     assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
     compiled = json.dumps(vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False)
     assert "\u2028" not in compiled and "\u2029" not in compiled and len(spec["encoding"]["y"]["title"]) <= 60
+
+
+# paths that never end
+
+
+@NEEDS_PIPES
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/zero")
+    if kind == "pipe":
+        path = tmp_path / "pipe.csv"
+        os.mkfifo(path)
+    bench = Bench(table=examples.load("hospital", rows=30))
+    with pytest.raises(UnreadableInput, match=kind):
+        data.open_data(bench, quietly, path=str(path), example=None, options={})
+    with pytest.raises(UnreadableInput, match=kind):
+        policies.read_policy(bench, quietly, path=str(path))
+    bench.keep("release 1", object())
+    with pytest.raises(UnreadableInput, match=kind):
+        writing.write(bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path))
+    assert not (tmp_path / "out").exists()
+
+
+def quietly(share: float, words: str = "") -> None:
+    """Progress that nobody follows."""
