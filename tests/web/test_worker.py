@@ -161,6 +161,48 @@ def test_a_workbench_remembers_answers_and_opens_the_data_again_after_its_proces
     run(story)
 
 
+def test_a_table_that_kills_its_process_is_not_opened_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "visits.csv"
+    table.write_text("age,sex\n" + "30,f\n40,m\n" * 30)
+
+    async def story() -> None:
+        workbench = Workbench(Project.open(tmp_path / "project"), first={"path": str(table)})
+        starts: list[int] = []
+        start = workbench.worker.start
+
+        def counted() -> None:
+            starts.append(1)
+            start()
+
+        monkeypatch.setattr(workbench.worker, "start", counted)
+        try:
+            # what dies while it reads the table is not let read it again by itself
+            opening = asyncio.ensure_future(workbench.begin())
+            await until(lambda: workbench.job is not None and workbench.worker._process is not None)
+            os.kill(workbench.worker._process.pid, signal.SIGKILL)
+            await opening
+            assert "died" in workbench.trouble and workbench.opened is None and len(starts) == 2
+            await asyncio.sleep(0.3)
+            assert len(starts) == 2 and workbench.job is None
+
+            # what pages ask kills it again and again: after some times the table is left alone, and that is said
+            await workbench.begin()
+            assert workbench.opened is not None and not workbench.trouble
+            for _ in range(2):
+                await until(lambda: workbench.opened is not None and workbench.job is None)
+                with pytest.raises(TaskFailed, match="died"):
+                    await workbench.do("die", "Dying")
+            assert "3 times" in workbench.trouble
+            await asyncio.sleep(0.3)
+            assert workbench.opened is None and workbench.job is None
+            await workbench.reopen()  # by hand
+            assert workbench.opened is not None and not workbench.trouble
+        finally:
+            workbench.close()
+
+    run(story)
+
+
 def test_a_table_is_read_as_the_recipe_says_also_when_that_changes(tmp_path: Path) -> None:
     table = tmp_path / "visits.csv"
     table.write_text("age;sex\n" + "30;f\n-9;m\n" * 20)

@@ -20,7 +20,9 @@ QUIETED = (
     "fastapi",
     "asyncio",
     "socketio",
+    "socketio.server",  # these two begin to write by themselves where nobody set their level
     "engineio",
+    "engineio.server",
 )
 LEFT = "No response returned."
 """What the layers below say when a browser leaves before it was answered: nothing is wrong then."""

@@ -15,6 +15,7 @@ Undo moves the pointer, an edit after that is a branch, and redo follows the new
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -24,17 +25,21 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import recipe_files as recipes
-from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.files import MEGABYTE, read_plain, require_plain, write_whole
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.web.uploads import at_home
 
 FORMAT = 1
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 OURS = (*FOLDERS, "uploads", "hierarchies", "lock", "log.jsonl", "recipe.yaml", "open.html")
 """What a folder may hold that was meant for a project and left before it became one."""
+
+
+_put = os.write
 
 
 class Outdated(ParameterError):
@@ -79,7 +84,7 @@ class Project:
     @classmethod
     def open(cls, folder: str | Path) -> Project:
         """Open the project in a folder, or begin one there."""
-        path = Path(folder).expanduser().absolute()
+        path = at_home(str(folder)).absolute()
         _make(path)
         handle = _held(path / "lock")
         try:
@@ -105,7 +110,7 @@ class Project:
         except (SfumatoError, OSError) as error:
             raise UnreadableInput(f"{self.folder}: version {self._at} cannot be read: {error}") from None
         current = self.folder / "recipe.yaml"
-        if not current.exists() or current.read_bytes() != text:
+        if not current.is_file() or current.read_bytes() != text:
             write_whole(current, text)
 
     def close(self) -> None:
@@ -138,6 +143,7 @@ class Project:
         if version not in self._entries:
             raise ParameterError(f"the project has no version {version}")
         if version not in self._recipes:
+            require_plain(self._file(version), most=MOST_BYTES, what="a recipe")
             document = recipes.read_document(self._file(version))
             self._recipes[version] = recipes.from_dict(document, base=self.folder, name=f"version {version}")
         return self._recipes[version]
@@ -260,9 +266,15 @@ class Project:
         return max((entry.version for entry in self._entries.values() if entry.parent == self._at), default=None)
 
     def _point_to(self, version: int) -> None:
-        write_whole(self.folder / "recipe.yaml", self._file(version).read_bytes())
+        """Make a version the one in use. Where that cannot be written down, the one before stays it: nobody works on what is lost later."""
+        before = self._at
+        write_whole(self.folder / "recipe.yaml", read_plain(self._file(version), most=MOST_BYTES, what="a recipe"))
         self._at = version
-        self._save()
+        try:
+            self._save()
+        except OutputError:
+            self._at = before
+            raise
         self.tell()
 
     def _save(self) -> None:
@@ -275,10 +287,28 @@ class Project:
         write_whole(self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        with os.fdopen(open_private(self.folder / "log.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as log:
-            log.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-            log.flush()
-            os.fsync(log.fileno())
+        """Add a line to the log, whole or not at all: a half one would spoil the next."""
+        path = self.folder / "log.jsonl"
+        try:
+            handle = open_private(path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from None
+        before = os.fstat(handle).st_size
+        try:
+            _write_all(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            os.fsync(handle)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, before)
+            raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
+        finally:
+            os.close(handle)
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """Write all of it: a disk that is nearly full takes a part and says nothing."""
+    while content:
+        content = content[_put(handle, content) :]
 
 
 def _make(path: Path) -> None:
@@ -329,12 +359,40 @@ def _state(path: Path) -> dict[str, Any]:
         state = json.loads(read_plain(path, most=MOST_BYTES, what="a project"))
         if state["sfumato_project"] != FORMAT:
             raise UnreadableInput(f"{path} is of another version of sfumato")
-        Opened(**state["data"])
-        if not isinstance(state["at"], int) or not all(isinstance(pin, dict) for pin in state["pins"]):
+        if not (_whole(state["at"]) and _about(Opened(**state["data"])) and all(map(_pinned, state["pins"]))):
             raise TypeError
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
     return dict(state)
+
+
+def _whole(number: Any) -> bool:
+    """Whether this numbers a version, or says that there is none."""
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+def _figure(name: str, value: Any) -> bool:
+    """Whether this can be what a version did: numbers, and the name of what the search made small."""
+    return isinstance(value, str) if name == "objective" else value is None or isinstance(value, int | float)
+
+
+def _about(data: Any) -> bool:
+    """Whether this can be what is kept of a table."""
+    words = (data.path, data.example, data.digest)
+    return (
+        isinstance(data.options, dict)
+        and isinstance(data.name, str)
+        and all(word is None or isinstance(word, str) for word in words)
+    )
+
+
+def _pinned(pin: Any) -> bool:
+    """Whether this can be a candidate that was pinned: a version of the history, or a recipe of its own."""
+    if not isinstance(pin, dict) or not isinstance(pin.get("title"), str):
+        return False
+    if pin.get("kind") == "version":
+        return _whole(pin.get("version"))
+    return pin.get("kind") in ("node", "recipe") and isinstance(pin.get("recipe"), dict)
 
 
 def _entries(path: Path) -> dict[int, Version]:
@@ -349,7 +407,7 @@ def _entries(path: Path) -> dict[int, Version]:
     for place, line in enumerate(whole.splitlines(), 1):
         try:
             _enter(entries, json.loads(line))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UnreadableInput(f"{path}, line {place}: this is no line of a log; the project is damaged") from None
     return entries
 
@@ -361,10 +419,18 @@ def _enter(entries: dict[int, Version], said: Mapping[str, Any]) -> None:
         return
     if "effect" in said:
         entry = entries[said["version"]]
+        if not all(_figure(name, value) for name, value in said["effect"].items()):
+            raise ValueError
         entries[entry.version] = dataclasses.replace(entry, effect={**entry.effect, **said["effect"]})
         return
     version, parent = said["version"], said["parent"]
-    if not isinstance(version, int) or version in entries or not (parent == 0 or parent in entries):
+    if (
+        not _whole(version)
+        or not version
+        or version in entries
+        or not _whole(parent)
+        or not (parent == 0 or parent in entries)
+    ):
         raise ValueError
     entries[version] = Version(version, parent, str(said["sentence"]), str(said["time"]))
 

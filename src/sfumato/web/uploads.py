@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import secrets
 import shutil
+import stat
 import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,7 +24,10 @@ FOLDER = "uploads"
 MOST_BYTES = 2 * 1024**3
 """Larger tables are opened by their path: they need not be copied."""
 MOST_ENTRIES = 1000
+LONGEST_TOLD = 200
 LONGEST_NAME = 120
+LONGEST_SUFFIX = 20
+"""Bytes of the name of a file, and of its suffix: file systems count bytes, and take 255."""
 
 
 class TooLarge(OutputError):
@@ -45,10 +50,16 @@ def clean(name: str) -> str:
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     kept = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip().lstrip(".")
-    stem, dot, suffix = kept.rpartition(".")
-    if len(kept) > LONGEST_NAME:
-        kept = stem[: LONGEST_NAME - len(suffix) - 1] + dot + suffix[:20]
+    if len(kept.encode()) > LONGEST_NAME:
+        stem, dot, suffix = kept.rpartition(".")
+        end = dot + _cut(suffix, LONGEST_SUFFIX)
+        kept = _cut(stem, LONGEST_NAME - len(end.encode())) + end
     return kept or "file"
+
+
+def _cut(words: str, most: int) -> str:
+    """The beginning of a text that has at most so many bytes."""
+    return words.encode()[:most].decode(errors="ignore")
 
 
 def fresh(folder: Path, name: str) -> Path:
@@ -63,9 +74,8 @@ def fresh(folder: Path, name: str) -> Path:
 async def take(project: Path, header: str, parts: AsyncIterator[bytes], *, most: int = MOST_BYTES) -> str:
     """Keep what is sent; the name it is kept under. What breaks off or grows too large leaves nothing."""
     folder = folder_of(project)
-    path = fresh(folder, unquote(header, errors="replace"))
     most = min(most, max(0, shutil.disk_usage(folder).free // 2))
-    partial = path.with_name(f".{path.name}.part")
+    partial = folder / f".{secrets.token_hex(8)}.part"  # two files of one name may come at once
     taken = 0
     try:
         with os.fdopen(open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
@@ -74,6 +84,7 @@ async def take(project: Path, header: str, parts: AsyncIterator[bytes], *, most:
                 if taken > most:
                     raise TooLarge(f"a file of more than {most:,} bytes is not taken; give its path instead")
                 file.write(part)
+        path = fresh(folder, unquote(header, errors="replace"))
         partial.replace(path)
     except TooLarge:
         raise
@@ -95,6 +106,28 @@ def kept(project: Path, name: str) -> Path:
 # Looking for a file by its folder.
 
 
+def at_home(path: str) -> Path:
+    """A path as it was typed; ``~`` is the home of the user. A home that nobody has is left as it stands: nothing is there."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def _found(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """What stands behind a name in a folder; None: a link to nothing, or to itself, which is no reason to show nothing at all."""
+    try:
+        return entry.stat()
+    except OSError:
+        return None
+
+
+def _short(path: str | None) -> str:
+    """A path in a message: the end of a long one tells more than its beginning."""
+    told = "this folder" if path is None else path.replace("\0", "")
+    return told if len(told) <= LONGEST_TOLD else f"… {told[-LONGEST_TOLD:]}"
+
+
 @dataclasses.dataclass(frozen=True)
 class Listing:
     """A folder as a browser shows it: the folder above it, those in it, and the files that could be a table with their bytes."""
@@ -108,20 +141,21 @@ class Listing:
 
 def listing(path: str | None, *, suffixes: frozenset[str] = frozenset(FORMAT_OF_SUFFIX)) -> Listing:
     """What is in a folder; of a file, of the folder it lies in. Hidden things, and files of other kinds, are left out."""
-    start = Path(path).expanduser() if path else Path.cwd()
-    folder = start if start.is_dir() else start.parent
+    start = at_home(path) if path else Path.cwd()
     folders, files = [], []
     try:
+        folder = start if start.is_dir() else start.parent
         for entry in sorted(os.scandir(folder), key=lambda e: e.name.casefold()):
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or (found := _found(entry)) is None:
                 continue
-            if entry.is_dir():
+            if stat.S_ISDIR(found.st_mode):
                 folders.append(entry.name)
-            elif Path(entry.name).suffix.lower() in suffixes:
-                files.append((entry.name, entry.stat().st_size))
-    except OSError as error:
-        raise UnreadableInput(f"{folder} cannot be looked into: {error.strerror}") from None
-    full = folder.absolute()
+            elif stat.S_ISREG(found.st_mode) and Path(entry.name).suffix.lower() in suffixes:
+                files.append((entry.name, found.st_size))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        why = getattr(error, "strerror", None) or "not a valid path"
+        raise UnreadableInput(f"{_short(path)} cannot be looked into: {why}") from None
+    full = Path(os.path.abspath(folder))
     above = None if full.parent == full else str(full.parent)
     more = max(0, len(folders) - MOST_ENTRIES) + max(0, len(files) - MOST_ENTRIES)
     return Listing(str(full), above, tuple(folders[:MOST_ENTRIES]), tuple(files[:MOST_ENTRIES]), more)

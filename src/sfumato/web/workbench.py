@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from sfumato.core.source import Intake
 
 KEPT_ANSWERS = 300
+OPENING = ("open_data", "propose")
+"""Work that belongs to opening a table: where a process dies of it, the next one would too."""
+MOST_DEATHS = 3
+TOO_OFTEN = (
+    f"The process that holds the data died {MOST_DEATHS} times, perhaps for want of memory. The table is not opened again by itself: "
+    "make room, or open a smaller one."
+)
+LATELY = 120.0
+"""Processes that may die within so many seconds before the table is left alone until somebody asks for it."""
 PAUSE = 0.2
 """Seconds between two words of progress that pages are told."""
 
@@ -66,6 +75,7 @@ class Workbench:
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
         self._told = 0.0
+        self._died: list[float] = []
         self._opening: asyncio.Task[Any] | None = None
         self._leave = project.listen(self._recipe_changed)
 
@@ -148,13 +158,18 @@ class Workbench:
         self._open_again()
 
     def _fresh(self, asked: bool) -> None:
-        """A new process holds no data: let it read them again, unless reading them is what the user ended."""
-        reading = self.job is not None and self.job.task == "open_data"
+        """A new process holds no data: let it read them again, unless reading them is what ended the one before, or one dies after the other."""
+        reading = self.job is not None and self.job.task in OPENING
+        now = time.monotonic()
+        self._died = [when for when in self._died if now - when < LATELY] + ([] if asked else [now])
         self.opened = None
         self._answers.clear()
-        self.tell_opened()
-        if not (asked and reading):
+        if len(self._died) >= MOST_DEATHS:
+            self._died.clear()
+            self.trouble = TOO_OFTEN
+        elif not reading:
             self._open_again()
+        self.tell_opened()
 
     def _open_again(self) -> None:
         self._opening = asyncio.get_running_loop().create_task(self._try(self.reopen()))

@@ -45,7 +45,7 @@ class HierarchyFiles:
                 look = button("Look at it", lambda: None, key="import path")
                 look.props["type"] = "submit"
             form.on(
-                "submit.prevent", lambda: self.stage.page.wait_for(self._import(Path(self.path.strip()).expanduser()))
+                "submit.prevent", lambda: self.stage.page.wait_for(self._import(uploads.at_home(self.path.strip())))
             )
             drop = Drop(words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES)
             drop.on("done", lambda event: self._sent(str(event.args)))

@@ -178,10 +178,14 @@ def _two(stage: LookStage, two: tuple[str, str], place: int, name: str) -> None:
 
 def _heat(found: Mapping[str, Any], when: str, titles: tuple[str, str], most: float) -> None:
     across, up = found["names"]
-    rows = [{"x": x, "y": y, "share": found[when][i][j]} for i, x in enumerate(across) for j, y in enumerate(up)]
+    rows = [
+        {"x": x, "y": y, "i": i, "j": j, "share": found[when][i][j]}
+        for i, x in enumerate(across)
+        for j, y in enumerate(up)
+    ]
     with section(when.capitalize(), "card"):
         label = f"{titles[0]} and {titles[1]} {when}: the larger a square, the more records; the table has the shares"
-        Chart(specs.heat(rows, across, up, titles, most), label).classes("picture")
+        Chart(specs.heat(rows, titles, most), label).classes("picture")
 
 
 def _both(found: Mapping[str, Any], one: str, other: str) -> None:

@@ -206,7 +206,7 @@ class Opening:
         if not self.path.strip():
             self._complain("Name a file first, or browse to it.")
             return
-        path = str(Path(self.path.strip()).expanduser().absolute())
+        path = str(uploads.at_home(self.path.strip()).absolute())
         other = path != self.wb.project.data.path
         try:
             options = options_of(self.chosen)

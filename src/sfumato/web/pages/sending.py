@@ -15,11 +15,14 @@ def enter(app: Any, workbench: Workbench) -> None:
     """Take files at ``/sfumato/upload/file``; the guard has let only the owner through."""
     from fastapi import Request
     from fastapi.responses import JSONResponse
+    from starlette.requests import ClientDisconnect
 
     async def upload(request: Request) -> JSONResponse:
         name = request.headers.get("x-file-name", "")
         try:
             kept = await uploads.take(workbench.project.folder, name, request.stream())
+        except ClientDisconnect:  # the tab was closed: nobody hears this, and nothing is wrong
+            return JSONResponse({"error": "the connection broke off"}, status_code=400)
         except uploads.TooLarge as error:
             return JSONResponse({"error": str(error)}, status_code=413)
         except SfumatoError as error:

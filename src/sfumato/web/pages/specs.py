@@ -28,6 +28,7 @@ LOOK = {
     "header": {"labelColor": INK, "titleColor": SOFT},
 }
 HEIGHT = 340
+LONGEST_TITLE = 60
 MANY = 10
 """Bins whose names no longer fit all."""
 RISKS = ("marketer_risk", "prosecutor_risk", "linkage")
@@ -152,13 +153,26 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
     return framed({"data": {"values": [dict(row) for row in rows]}, "layer": layers}, height)
 
 
-def heat(
-    rows: Sequence[Mapping[str, Any]], x: Sequence[str], y: Sequence[str], titles: tuple[str, str], most: float
-) -> dict[str, Any]:
-    """A table of two columns as squares, the larger the more records; rows have ``x``, ``y`` and ``share``."""
+def named(title: str) -> str:
+    r"""The name of a column as the title of an axis. It becomes part of an expression, whose texts may hold no separator of lines.
+
+    >>> named("two\u2028lines")
+    'two lines'
+    """
+    words = " ".join(title.split())
+    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+
+
+def heat(rows: Sequence[Mapping[str, Any]], titles: tuple[str, str], most: float) -> dict[str, Any]:
+    """A table of two columns as squares, the larger the more records; rows have ``x``, ``y``, their places ``i`` and ``j``, and ``share``.
+
+    Values are data and no part of the picture: a list of them to sort by would become an expression.
+    """
     look: dict[str, Any] = {"labelLimit": 90, "grid": True}
-    across = {"field": "x", "type": "nominal", "sort": list(x), "title": titles[0], "axis": {**look, "labelAngle": -35}}
-    up = {"field": "y", "type": "nominal", "sort": list(y), "title": titles[1], "axis": look}
+    names: dict[str, Any] = {"type": "nominal", "axis": look}
+    across = {**names, "field": "x", "sort": {"field": "i"}, "title": named(titles[0])}
+    across["axis"] = {**look, "labelAngle": -35}
+    up = {**names, "field": "y", "sort": {"field": "j"}, "title": named(titles[1])}
     size = {
         "field": "share",
         "type": "quantitative",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from sfumato import examples
 from sfumato import recipe_files as recipes
 from sfumato.core.classes import count_classes
 from sfumato.core.encoding import label
+from sfumato.core.files import require_plain
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.io.values import with_values
 from sfumato.profiling.columns import look_at
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.web.bench import Bench
 
+MOST_BYTES = 1 << 40
 BARS = 24
 """Bars of the small picture of a column."""
 ROWS = 50
@@ -52,6 +55,8 @@ def open_data(
     if example is not None:
         table = examples.load(example)
     else:
+        if os.path.exists(path or "") and not os.path.isdir(path or ""):
+            require_plain(path or "", most=MOST_BYTES, what="a table")  # a device never ends, a pipe may never begin
         table = in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
     bench.table = table
     bench.made.clear()

@@ -6,12 +6,14 @@ import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.errors import ParameterError
 from sfumato.policy.compile import compile_policies
 from sfumato.policy.dialects.known import parse_document, parse_policy, preset, preset_names
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.people import Policies
+from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.web.bench import Bench
 
 PRESET = "preset:"
+
+MOST_MEGABYTES = 64
 
 
 def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
@@ -45,7 +49,7 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
         policy = preset(path.removeprefix(PRESET))
         return _told(policy, "ours", "", list(lint(policy, today=today, columns=columns)))
     name = Path(path).name if path else "the policy"
-    written = read_text(Path(path).expanduser()) if path else text
+    written = _read(at_home(path)) if path else text
     if not written.strip():
         raise ParameterError("give the path of a policy, or its text")
     findings = lint_text(written, name=name, today=today, columns=columns)
@@ -97,3 +101,9 @@ def compile_policy(
     decisions = [{"rule": one.rule, "subject": one.subject, "text": one.text} for one in compiled.decisions]
     gone = "" if compiled.delete_by is None else compiled.delete_by.isoformat()
     return {"recipe": compiled.recipe, "decisions": decisions, "delete_by": gone}
+
+
+def _read(path: Path) -> str:
+    """The text of a policy file; a pipe would keep all who ask for counts waiting."""
+    require_plain(path, most=MOST_MEGABYTES * MEGABYTE, what="a policy")
+    return read_text(path)

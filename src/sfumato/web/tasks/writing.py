@@ -6,9 +6,10 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.files import write_whole
+from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError
 from sfumato.verbs import verify
+from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -46,9 +47,11 @@ def write(
         raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
     if not folder.strip():
         raise ParameterError("name the folder that the release is written to")
+    if sign:
+        require_plain(sign, most=MEGABYTE, what="a key")
     progress(0.1, "writing, reading back, judging what was written")
     trail = functools.partial(_keep_history, history)
-    place = Path(folder).expanduser()
+    place = at_home(folder)
     told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
     written = release.write(place, sign=sign, more=trail, **told)
     progress(0.6, "computing again what the certificate says")
