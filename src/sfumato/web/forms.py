@@ -169,11 +169,6 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
     return sentences
 
 
-def values_entered(thing: Any, schema: Schema | None = None) -> dict[str, Any]:
-    """What a form that shows an object holds, by field: that from which :func:`read_form` makes the object again."""
-    return {field.name: field.value for field in form_of(thing, schema)}
-
-
 # from the declaration to the kind of field
 
 

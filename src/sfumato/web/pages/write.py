@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.drawer import VALUE
-from sfumato.web.pages.parts import Words, button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
 from sfumato.web.take_away import KINDS
 from sfumato.web.worker import TaskFailed
 
@@ -103,7 +103,9 @@ class WriteForm:
     def _field(self, name: str, label: str, value: str, meaning: str) -> None:
         with element("label", "labelled"):
             text(label)
-            made = element("input", "field", key=name, type="text", value=value, spellcheck="false", autocomplete="off")
+            made = element(
+                "input", "field", key=name, type="text", **{AS_TYPED: value}, spellcheck="false", autocomplete="off"
+            )
             made.on("input", lambda event: self._said(name, str(event.args)), js_handler=VALUE)
         text(meaning, "p", "soft", "small", "meaning")
 

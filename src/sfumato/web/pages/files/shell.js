@@ -27,6 +27,14 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// Where the stages do not fit side by side, the one in use is in sight.
+const inSight = () => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+new MutationObserver((_, watching) => {
+  if (!document.querySelector("nav [aria-current]")) return;
+  watching.disconnect();
+  inSight();
+}).observe(document.documentElement, { childList: true, subtree: true });
+
 const tick = () => {
   for (const clock of document.querySelectorAll("[data-started]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Number(clock.dataset.started)) / 1000));
