@@ -35,6 +35,8 @@ Kind = Literal[
     "mapping", "numbers", "texts", "text", "path", "date", "yaml",
 ]  # fmt: skip
 FEW = 4
+MOST_STEPS = 500
+"""A slider of more steps cannot be set by hand: the number is typed."""
 """So many choices stand side by side; more of them are a list to open."""
 LEFT_OUT: Any = object()
 """Nothing was entered: the default holds."""
@@ -111,7 +113,7 @@ class FormField:
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low
         high = self.high - step if self.open_high else self.high
-        return (low, high, step) if (high - low) / step <= 1000 else None
+        return (low, high, step) if (high - low) / step <= MOST_STEPS else None
 
 
 def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:

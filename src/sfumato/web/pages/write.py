@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.drawer import VALUE
@@ -57,6 +59,7 @@ class WriteForm:
         text("Where shall the release go?", "h1")
         self.page.live(self._form)
         self.result = self.page.live(self._result)
+        self.page.live(self._elsewhere)
 
     def _form(self) -> None:
         workbench = self.page.workbench
@@ -89,6 +92,10 @@ class WriteForm:
             self._check("defuse", "CSV: disarm cells that a spreadsheet would run as formulas")
             made = button(f"Write the release of version {project.version}", lambda: None, "strongly", key="write")
             made.props["type"] = "submit"
+
+    def _elsewhere(self) -> None:
+        if not self.page.workbench.project.has_recipe:
+            return
         with section("Or make it elsewhere", "elsewhere"), element("div", "row"):
             for kind, parcel in KINDS.items():
                 text(
@@ -166,6 +173,8 @@ class WriteForm:
                         text(MARKS[claim["status"]], "span", "mark", aria_label=claim["status"], role="img")
                         text(claim["name"], "strong")
                         Words(f" {claim['detail']}")
+            text("Whoever gets the folder share can check it alone:", "p", "soft", "small")
+            text(f"sfumato verify {shlex.quote(str(Path(found['folder']) / 'share'))}", "p", "mono", "small")
 
 
 def _files(title: str, files: list[dict[str, Any]]) -> None:
