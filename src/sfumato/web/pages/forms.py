@@ -14,6 +14,20 @@ from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, Words, button, e
 VALUE = "(event) => emit(event.target.value)"
 TOGGLED = "(event) => emit(event.target.open)"
 CHECKED = "(event) => emit(event.target.checked)"
+ADDED = """(event) => {
+  const list = event.target;
+  if (event.type === 'change') {
+    if (!list.dataset.keyed) emit(list.value);
+    return;
+  }
+  const waits = event.type === 'keydown' && event.key !== 'Enter';
+  if (waits) list.dataset.keyed = '1';
+  else delete list.dataset.keyed;
+  if (event.key === 'Enter' && list.value) {
+    event.preventDefault();
+    emit(list.value);
+  }
+}"""
 FOLLOW = """(event) => {
   const box = event.target.closest('.slider');
   const number = box && box.querySelector('input[type=number]');
@@ -301,7 +315,13 @@ def _add_column(field: FormField, name: str, left: list[Any], on_added: Callable
     with element("select", "input", key=f"{name}-add", aria_label=f"Add a column to {field.label}") as made:
         option("add a column …", "", chosen=True)
         options(dataclasses.replace(field, choices=tuple(left)), None)
-    made.on("change", lambda event: on_added(event.args) if event.args else None, js_handler=VALUE)
+    adds(made, on_added)
+
+
+def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
+    """Let a list add what is chosen from it: by mouse at once; by keys on Enter, so that they can go through the list first."""
+    for event in ("change", "keydown", "mousedown"):
+        select.on(event, lambda event: on_added(event.args) if event.args else None, js_handler=ADDED)
 
 
 def _many(form: DrawnForm, field: FormField, name: str) -> None:

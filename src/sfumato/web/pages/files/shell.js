@@ -27,12 +27,13 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Where the stages do not fit side by side, the one in use is in sight.
-const inSight = () => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// Where the stages do not fit side by side, the one in use is in sight; by hand, since scrollIntoView would move where Tab begins.
 new MutationObserver((_, watching) => {
-  if (!document.querySelector("nav [aria-current]")) return;
+  const stage = document.querySelector("nav.stages [aria-current]");
+  if (!stage) return;
   watching.disconnect();
-  inSight();
+  const bar = stage.closest("nav");
+  bar.scrollLeft = stage.offsetLeft - bar.offsetLeft - (bar.clientWidth - stage.offsetWidth) / 2;
 }).observe(document.documentElement, { childList: true, subtree: true });
 
 const tick = () => {
