@@ -317,7 +317,7 @@ class HierarchyStage:
     def _choice(self, column: str) -> None:
         """Who chooses the level, and what the search found."""
         recipe = self.wb.recipe
-        with element("div", "tools"):
+        with element("div", "tools", data_heir="recode"):
             if edits.recoding(recipe) is None:
                 text("No step of the recipe gives whole columns a level.", "span", "soft")
                 button("Recode whole columns", self._recode, key="recode")
