@@ -156,7 +156,7 @@ def _levels(tab: Tab) -> None:
     page.wait_for_function("document.activeElement?.dataset.key === 'width 1'")
     page.get_by_label("preset 10 50").click()
     _done(tab, "age: intervals of numbers 10, 50")
-    widths = page.locator('[data-key="field widths"]')
+    widths = page.locator('[data-key="builder-widths"]')
     widths.fill("5 7")
     widths.press("Enter")
     tab.sees("must be growing multiples")

@@ -60,7 +60,7 @@ def test_versions_are_made_undone_compared_and_taken_away(browser: Any, tmp_path
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         tab.sees("3-anonymity")
         page.locator(".figure", has_text="records").get_by_text("120", exact=True).wait_for()
-        page.locator(".figure", has_text="at risk today").locator(".value", has_text="0").wait_for()
+        page.locator(".figure", has_text="in classes under 3 today").locator(".value", has_text="0").wait_for()
 
         # the recipe as text: everything wrong with it at once, nothing changed, then one version
         page.get_by_role("button", name="⟨⟩ Recipe").focus()
@@ -165,7 +165,7 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(browser
         assert not page.locator(".claims .fails").count() and page.locator(".claims .holds").count() > 5
         history = [json.loads(line) for line in (out / "owner" / "history.jsonl").read_text().splitlines()]
         assert history[0]["sentence"] == "Began with the recipe visits.yaml" and "suppressed" in history[-1]["effect"]
-        page.locator(".figure", has_text="lose").locator(".value", has_text=re.compile(r"^\d")).wait_for()
+        page.locator(".figure", has_text="records lost").locator(".value", has_text=re.compile(r"^\d")).wait_for()
         tab.clean()
         page.get_by_role("button", name="Write the release of version 1").click()
         page.locator(".message", has_text="exists").wait_for()  # nothing that stands is replaced

@@ -149,7 +149,7 @@ class Dates(Hierarchy):
 
     levels: Annotated[
         Annotated[Sequence[Level], AfterValidator(tuple), Field(min_length=1)] | None,
-        Field(description="periods from fine to coarse"),
+        Field(description="periods from fine to coarse; none: month, quarter, year, decade"),
     ] = None
     format: Annotated[str | None, Field(description="how dates are written if not as in ISO 8601: %d.%m.%Y")] = None
 

@@ -35,6 +35,8 @@ Kind = Literal[
     "mapping", "numbers", "texts", "text", "path", "date", "yaml",
 ]  # fmt: skip
 FEW = 4
+MOST_STEPS = 500
+"""A slider of more steps cannot be set by hand: the number is typed."""
 """So many choices stand side by side; more of them are a list to open."""
 LEFT_OUT: Any = object()
 """Nothing was entered: the default holds."""
@@ -111,7 +113,7 @@ class FormField:
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low
         high = self.high - step if self.open_high else self.high
-        return (low, high, step) if (high - low) / step <= 1000 else None
+        return (low, high, step) if (high - low) / step <= MOST_STEPS else None
 
 
 def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
@@ -167,11 +169,6 @@ def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
         if not sentences.get(last, "").startswith(said):  # a field that may be two things is told of once
             sentences[last] = f"{sentences[last]}; {said}" if last in sentences else said
     return sentences
-
-
-def values_entered(thing: Any, schema: Schema | None = None) -> dict[str, Any]:
-    """What a form that shows an object holds, by field: that from which :func:`read_form` makes the object again."""
-    return {field.name: field.value for field in form_of(thing, schema)}
 
 
 # from the declaration to the kind of field

@@ -65,6 +65,8 @@ class Workbench:
         """The levels that a search chose, by the version it was made for."""
         self.trouble = ""
         """Why the table could not be opened again; empty: it could, or there is none."""
+        self.reading = False
+        """Whether a table that nobody chose on a page is being opened: the one named at the start, or that of the project."""
         self._first = first
         self._read_as: Intake | None = None
         self.findings: dict[str, Any] = {}
@@ -104,12 +106,14 @@ class Workbench:
 
     async def _try(self, opening: Awaitable[None]) -> None:
         """Open a table that nobody waits for: what goes wrong is kept to be told."""
-        self.trouble = ""
+        self.trouble, self.reading = "", True
         try:
             await opening
         except SfumatoError as error:
-            self.trouble = str(error)
+            self.trouble, self.reading = str(error), False
             self.tell_opened()
+        finally:
+            self.reading = False
 
     async def open(
         self, *, path: str | None = None, example: str | None = None, options: Mapping[str, Any] | None = None

@@ -42,7 +42,7 @@ class Adding:
 
     def draw(self) -> None:
         """Draw the list, or the form of what was chosen."""
-        self.place = element("div", "adding")
+        self.place = element("div", "adding", data_heir=self.key)
         self._again()
 
     def _again(self) -> None:

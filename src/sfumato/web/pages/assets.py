@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,15 +61,28 @@ def enter(app: Any, workbench: Workbench) -> None:
         app.add_api_route(f"/sfumato/take/{parcel.file}", take(kind), methods=["GET"])
 
 
+def _made_beside() -> str:
+    """The script, made by a process of its own: making it lets nothing else run for seconds, the pages neither. Empty: it could not be."""
+    make = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(None).encode())"
+    with contextlib.suppress(OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        making = subprocess.run([sys.executable, "-P", "-c", make], capture_output=True, check=True, timeout=60)  # noqa: S603 - our own words
+        return making.stdout.decode()
+    return ""
+
+
+def _made_here() -> str:
+    import vl_convert
+
+    return vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+
+
 @functools.cache
 def pictures() -> str:
     """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept, a version a file."""
     kept = home() / f"vega-{version('vl-convert-python')}.js"
     with contextlib.suppress(SfumatoError, UnicodeDecodeError):
         return read_plain(kept, most=MOST_BYTES, what="a script").decode()
-    import vl_convert
-
-    script = vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    script = _made_beside() or _made_here()
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         write_whole(kept, script.encode())

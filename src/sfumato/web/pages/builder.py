@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.hierarchies.dates import Dates, Level
 from sfumato.hierarchies.intervals import Intervals
-from sfumato.web.forms import FormError, FormField, form_of, read_form, spoken, values_entered
-from sfumato.web.pages.parts import button, element, text
+from sfumato.web.forms import spoken
+from sfumato.web.pages.forms import VALUE, DrawnForm
+from sfumato.web.pages.parts import AS_TYPED, button, element, text
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Schema
@@ -65,10 +66,6 @@ NICE = (
 )
 """Widths that a slider offers for the finest level; others can be typed."""
 MOST_TIMES = 20
-FEW = 3
-"""So many fields stand side by side; of more, those as they usually are can be opened."""
-VALUE = "(e) => emit(e.target.value)"
-CHECKED = "(e) => emit(e.target.checked)"
 PERIODS: tuple[tuple[Level, ...], ...] = (
     ("month", "year"),
     ("month", "quarter", "year", "decade"),
@@ -84,108 +81,41 @@ Try = Callable[[Any, bool], Awaitable[None]]
 class Builder:
     """The fields of one hierarchy. What cannot be is said at its field, and the last one that could be stays."""
 
-    def __init__(self, column: str, hierarchy: Any, schema: Schema, use: Try) -> None:
-        self.column, self.hierarchy, self.schema, self.use = column, hierarchy, schema, use
-        self.problems: dict[str, Any] = {}
+    def __init__(self, hierarchy: Any, schema: Schema, use: Try, opened: set[str]) -> None:
+        self.hierarchy, self.schema, self.use = hierarchy, schema, use
+        self.opened = opened
+        """Parts of the form that are open, on every column of this tab."""
 
     def draw(self, choose: Callable[[str], Awaitable[None]]) -> None:
         """Draw the kind and the fields; ``choose`` is called with another kind."""
         with element("div", "builder"):
             self._kind(choose)
-            if self.hierarchy is None:
-                return
-            secret = set(type(self.hierarchy).secret) - {"values", "path"}
-            fields = [field for field in form_of(self.hierarchy, self.schema) if field.name not in secret]
-            usual = [field for field in fields if field.value == field.default and not field.required]
-            for field in fields:
-                if field not in usual or len(fields) <= FEW:
-                    self._field(field)
-            if usual and len(fields) > FEW:
-                with element("details", "options"):
-                    text("More settings", "summary", key="more settings")
-                    with element("div", "optionrow"):
-                        for field in usual:
-                            self._field(field)
-        self.problems[""] = element("div", "notes")
+        if self.hierarchy is None:
+            return
+        secret = set(type(self.hierarchy).secret) - {"values", "path"}
+        DrawnForm(
+            self.hierarchy,
+            self.schema,
+            "builder",
+            lambda made, _field: self.use(made, True),
+            opened=self.opened,
+            without=secret,
+        ).draw()
         if isinstance(self.hierarchy, Intervals):
             self._sliders(self.hierarchy)
         self._presets()
 
     def _kind(self, choose: Callable[[str], Awaitable[None]]) -> None:
         now = None if self.hierarchy is None else self.hierarchy.name
-        with element("label", "option"):
-            text("Made by", "span", "small", "soft")
-            with element("select", "field", key="builder") as select:
+        with element("div", "formfield"):
+            text("Made by", "label", "label", **{"for": "builder"})
+            with element("select", "input", key="builder", id="builder") as select:
                 if now is None:
                     text("nothing yet", "option", value="", selected=True)
                 for name in registry.family("hierarchies"):
                     chosen = {"selected": True} if name == now else {}
                     text(TITLES.get(name, spoken(name)), "option", value=name, **chosen)
         select.on("change", lambda event: choose(str(event.args)), js_handler=VALUE)
-
-    def _field(self, field: FormField) -> None:
-        with element("label" if field.kind != "many" else "fieldset", "option"):
-            text(field.label, "span" if field.kind != "many" else "legend", "small", "soft")
-            self._widget(field)
-            if field.help:
-                text(field.help, "span", "hint", "soft")
-            self.problems[field.name] = element("span", "notes")
-
-    def _widget(self, field: FormField) -> None:
-        key = f"field {field.name}"
-        if field.kind in ("segments", "select", "column"):
-            self._select(field, key)
-        elif field.kind == "many":
-            self._many(field)
-        elif field.kind in ("texts", "yaml", "mapping"):
-            area = element("textarea", "field", "mono", key=key, rows=4, cols=26, value=field.text, spellcheck="false")
-            area.on("change", lambda event: self._entered(field.name, event.args), js_handler=VALUE)
-        else:
-            kind = "number" if field.kind == "number" else "text"
-            limits = {name: value for name, value in (("min", field.low), ("max", field.high)) if value is not None}
-            entry = element("input", "field", key=key, type=kind, value=field.text, autocomplete="off", **limits)
-            entry.on("change", lambda event: self._entered(field.name, event.args), js_handler=VALUE)
-
-    def _select(self, field: FormField, key: str) -> None:
-        with element("select", "field", key=key) as select:
-            if field.optional or field.value is None:
-                text("–", "option", value="")
-            for choice in field.choices:
-                chosen = {"selected": True} if choice.value == field.value else {}
-                text(choice.words, "option", value=choice.value, **chosen)
-        select.on("change", lambda event: self._entered(field.name, event.args), js_handler=VALUE)
-
-    def _many(self, field: FormField) -> None:
-        """Boxes to tick; the order is that of the choices."""
-        now = set(field.chosen)
-
-        def ticked(word: str, on: bool) -> Any:
-            chosen = [c.value for c in field.choices if (on if c.value == word else c.value in now)]
-            return self._entered(field.name, chosen or None)
-
-        with element("span", "ticks"):
-            for choice in field.choices:
-                with element("label", "tickbox"):
-                    marked = {"checked": True} if choice.value in now else {}
-                    box = element("input", key=f"field {field.name} {choice.value}", type="checkbox", **marked)
-                    box.on(
-                        "change", lambda event, word=choice.value: ticked(word, bool(event.args)), js_handler=CHECKED
-                    )
-                    text(choice.words, "span", "small")
-
-    async def _entered(self, name: str, value: Any) -> None:
-        """A field was changed: the hierarchy that comes of it, or what is wrong with it, at its field."""
-        for place in self.problems.values():
-            place.clear()
-        values = {**values_entered(self.hierarchy, self.schema), name: value}
-        try:
-            made = read_form(type(self.hierarchy), values)
-        except FormError as error:
-            for field, words in error.problems.items():
-                with self.problems.get(field, self.problems[""]):
-                    text(words, "span", "problem", "small", role="alert")
-            return
-        await self.use(made, True)
 
     # widths by hand
 
@@ -254,7 +184,7 @@ def _slider(
 ) -> None:
     with element("label", "widthbar"):
         text(title, "span", "small", "soft")
-        bar = element("input", key=key, type="range", min=low, max=high, step=1, value=now)
+        bar = element("input", key=key, type="range", min=low, max=high, step=1, **{AS_TYPED: now})
         shown = text(words, "output", "small")
     bar.on("input", lambda event: moved(event, False), js_handler=VALUE, throttle=0.15)
     bar.on("change", lambda event: moved(event, True), js_handler=VALUE)

@@ -51,7 +51,11 @@ class DataStage:
     async def changed(self) -> None:
         """Show what there is now: nothing yet, a table that is looked at, or its columns."""
         opened = self.wb.opened
-        shows = (None if opened is None else (opened["name"], opened["records"], opened["digest"]), self._ready)
+        shows = (
+            None if opened is None else (opened["name"], opened["records"], opened["digest"]),
+            self._ready,
+            self._reading,
+        )
         if shows != self.shows:
             self.shows = shows
             self._frame()
@@ -62,13 +66,20 @@ class DataStage:
     def _ready(self) -> bool:
         return self.wb.opened is not None and self.wb.project.has_recipe
 
+    @property
+    def _reading(self) -> bool:
+        return self.wb.opened is None and self.wb.reading
+
     def _frame(self) -> None:
         """What stays while a table is open."""
         self.columns = self.rows = None
         self.cards, self.codes = [], {}
         with self.page.client, self.place:
             self.place.clear()
-            if self.wb.opened is None:
+            if self._reading:
+                text("What are the columns?", "h1")
+                text("Reading the table …", "p", "soft", role="status")
+            elif self.wb.opened is None:
                 Opening(self.page).draw()
             elif not self._ready:
                 text("What are the columns?", "h1")

@@ -9,7 +9,7 @@ from nicegui import ui
 from sfumato import recipe_files as recipes
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
-from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
 from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
 
@@ -134,7 +134,7 @@ class Drawer:
             "textarea", "code", "mono", key="recipe text", id="taken", rows=24, spellcheck="false", wrap="off"
         )
         area.props["aria-label"] = "The recipe as text"
-        area.props["value"] = shown
+        area.props[AS_TYPED_IN_AREA] = shown
         area.on("change", lambda event: self._typed(str(event.args), words), js_handler=VALUE)
         self.problems = element("div", "problems")
 

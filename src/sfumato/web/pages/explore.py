@@ -9,6 +9,7 @@ from sfumato import registry
 from sfumato.core.step import Span
 from sfumato.errors import SfumatoError
 from sfumato.web import choices, pins
+from sfumato.web.catalogue import title_of
 from sfumato.web.pages import candidates, specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
 from sfumato.web.pages.tables import badge, choice, pips, table, tabs
@@ -108,12 +109,12 @@ class Explore:
         candidates.draw(self.page)
 
     def _no_lattice(self) -> None:
-        names = ", ".join(step.name.replace("_", " ") for step in self.workbench.recipe.steps) or "no step"
+        names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
         text(
-            f"This recipe works by {names}: no step of it chooses from a lattice of levels, so there is no front to look at.",
+            f"This recipe works by {names}. No step of it gives whole columns a level, so there are no levels to choose from.",
             "p",
         )
-        text("Compare it with other recipes below, or let one level a column be chosen.", "p")
+        text("Recode whole columns to see every choice on a map, or compare this recipe with others below.", "p")
         with element("div", "row"):
             button("Recode whole columns instead", self._recode, key="recode")
             button("Pin this, and the same by recoding whole columns", self._pin_both, key="pin both")

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nicegui import ui
 
 from sfumato.web.forms import FormError, FormField, form_of, read_form, shown
-from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, Words, button, element, text
 
-AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
-"""What stands in a field at first. As the property ``value`` it would be set again with everything that changes on the page, over what is
-being typed."""
 VALUE = "(event) => emit(event.target.value)"
 TOGGLED = "(event) => emit(event.target.open)"
 CHECKED = "(event) => emit(event.target.checked)"
+ADDED = """(event) => {
+  const list = event.target;
+  if (event.type === 'change') {
+    if (!list.dataset.keyed) emit(list.value);
+    return;
+  }
+  const waits = event.type === 'keydown' && event.key !== 'Enter';
+  if (waits) list.dataset.keyed = '1';
+  else delete list.dataset.keyed;
+  if (event.key === 'Enter' && list.value) {
+    event.preventDefault();
+    emit(list.value);
+  }
+}"""
 FOLLOW = """(event) => {
   const box = event.target.closest('.slider');
   const number = box && box.querySelector('input[type=number]');
@@ -49,9 +60,10 @@ class DrawnForm:
         crowd: str | None = None,
         start: Mapping[str, Any] | None = None,
         opened: set[str] | None = None,
+        without: Collection[str] = (),
     ) -> None:
         self.cls = thing if isinstance(thing, type) else type(thing)
-        self.fields = {field.name: field for field in form_of(thing, schema)}
+        self.fields = {field.name: field for field in form_of(thing, schema) if field.name not in without}
         self.key, self.on_made, self.at_once = key, on_made, at_once
         self.values: dict[str, Any] = {name: field.value for name, field in self.fields.items()}
         self.values |= dict(start or {})
@@ -97,7 +109,10 @@ class DrawnForm:
 
     def submit(self) -> bool:
         """Make the object of what was entered; False: something is wrong, and said at its field."""
-        return self._made(None)
+        made = self._read()
+        if made is not None:
+            self.on_made(made, None)
+        return made is not None
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
@@ -119,21 +134,21 @@ class DrawnForm:
             self._slider.props["data-under"] = f"[{','.join(map(str, under))}]"
             self._slider.update()
 
-    def changed(self, field: FormField, value: Any) -> None:
-        """Something else stands in a field."""
+    def changed(self, field: FormField, value: Any) -> Any:
+        """Something else stands in a field; gives what ``on_made`` gives, which may be something to wait for."""
         self.values[field.name] = value
-        if self.at_once:
-            self._made(field)
+        made = self._read() if self.at_once else None
+        return None if made is None else self.on_made(made, field)
 
-    def _made(self, field: FormField | None) -> bool:
+    def _read(self) -> Any:
+        """What stands in the fields; None: something is wrong, and said at its field."""
         try:
             made = read_form(self.cls, self.values)
         except FormError as error:
             self._tell(error.problems)
-            return False
+            return None
         self._tell({})
-        self.on_made(made, field)
-        return True
+        return made
 
     def _tell(self, problems: Mapping[str, str]) -> None:
         for name, place in self._problems.items():
@@ -267,12 +282,13 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
     held = form.values[field.name]
     chosen = [held] if isinstance(held, str) else list(held or ())
 
-    def become(now: list[str]) -> None:
-        form.changed(field, now or (None if field.optional else []))
+    def become(now: list[str]) -> Any:
+        answer = form.changed(field, now or (None if field.optional else []))
         if not form.at_once:
             part.clear()
             with part:
                 inside(now)
+        return answer
 
     def inside(now: list[str]) -> None:
         text(field.label, "legend", "label")
@@ -295,20 +311,26 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
         inside(chosen)
 
 
-def _add_column(field: FormField, name: str, left: list[Any], on_added: Callable[[str], None]) -> None:
+def _add_column(field: FormField, name: str, left: list[Any], on_added: Callable[[str], Any]) -> None:
     with element("select", "input", key=f"{name}-add", aria_label=f"Add a column to {field.label}") as made:
         option("add a column …", "", chosen=True)
         options(dataclasses.replace(field, choices=tuple(left)), None)
-    made.on("change", lambda event: on_added(event.args) if event.args else None, js_handler=VALUE)
+    adds(made, on_added)
+
+
+def adds(select: ui.element, on_added: Callable[[str], Any]) -> None:
+    """Let a list add what is chosen from it: by mouse at once; by keys on Enter, so that they can go through the list first."""
+    for event in ("change", "keydown", "mousedown"):
+        select.on(event, lambda event: on_added(event.args) if event.args else None, js_handler=ADDED)
 
 
 def _many(form: DrawnForm, field: FormField, name: str) -> None:
     held = list(form.values[field.name] or ())
     words = [choice.value for choice in field.choices]
 
-    def toggled(word: str, on: bool) -> None:
+    def toggled(word: str, on: bool) -> Any:
         now = [one for one in words if (one in (form.values[field.name] or ()) and one != word) or (one == word and on)]
-        form.changed(field, now or None)
+        return form.changed(field, now or None)
 
     with element("fieldset", "columns", **_described(name)):
         text(field.label, "legend", "label")
@@ -325,11 +347,11 @@ def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
     held = form.values[field.name]
     rows = [list(row) for row in (held if isinstance(held, list) else _rows(field, held))] + [["", ""]]
 
-    def typed(place: int, part: int, value: str) -> None:
+    def typed(place: int, part: int, value: str) -> Any:
         rows[place][part] = value
         full = [row for row in rows if row[0].strip()]
-        if all(row[1].strip() for row in full):  # half a row is no change yet
-            form.changed(field, full)
+        whole = all(row[1].strip() for row in full)  # half a row is no change yet
+        return form.changed(field, full) if whole else None
 
     with element("fieldset", "mapping", **_described(name)):
         text(field.label, "legend", "label")
@@ -345,7 +367,7 @@ def _rows(field: FormField, held: Any) -> list[tuple[str, str]]:
     return list(dataclasses.replace(field, value=held).rows)
 
 
-def _map_key(field: FormField, name: str, place: int, key: str, typed: Callable[[int, int, str], None]) -> None:
+def _map_key(field: FormField, name: str, place: int, key: str, typed: Callable[[int, int, str], Any]) -> None:
     label = f"{field.label}: name {place + 1}"
     if field.choices:
         with element("select", "input", key=f"{name}-key-{place}", aria_label=label) as made:

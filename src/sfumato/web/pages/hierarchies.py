@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.errors import SfumatoError
 from sfumato.web import edits
-from sfumato.web.pages.builder import TITLES, VALUE, Builder
+from sfumato.web.pages.builder import TITLES, Builder
+from sfumato.web.pages.forms import VALUE
 from sfumato.web.pages.grouping import GroupEditor
 from sfumato.web.pages.importing import HierarchyFiles
 from sfumato.web.pages.parts import button, element, section, text
@@ -40,6 +41,7 @@ class HierarchyStage:
         self.lines: list[dict[str, Any]] = []
         self.levels: Levels | None = None
         self.turn = 0
+        self.opened: set[str] = set()
         self.editor = GroupEditor(self)
         self.exchange = HierarchyFiles(self)
 
@@ -160,7 +162,7 @@ class HierarchyStage:
         hierarchy = self.hierarchy(column)
         if hierarchy is not None:
             hierarchy = hierarchy.relative(self.wb.project.folder)
-        Builder(column, hierarchy, self.wb.recipe.schema, self.use).draw(self._choose)
+        Builder(hierarchy, self.wb.recipe.schema, self.use, self.opened).draw(self._choose)
         if self.draft is None:
             self._missing(column)
 
@@ -315,7 +317,7 @@ class HierarchyStage:
     def _choice(self, column: str) -> None:
         """Who chooses the level, and what the search found."""
         recipe = self.wb.recipe
-        with element("div", "tools"):
+        with element("div", "tools", data_heir="recode"):
             if edits.recoding(recipe) is None:
                 text("No step of the recipe gives whole columns a level.", "span", "soft")
                 button("Recode whole columns", self._recode, key="recode")

@@ -14,7 +14,7 @@ from sfumato.hierarchies.file import HierarchyFile
 from sfumato.hierarchies.like import Like
 from sfumato.web import uploads
 from sfumato.web.forms import FormError, read_form
-from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED, button, element, section, text
 from sfumato.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class HierarchyFiles:
             text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
             with element("form", "tools") as form:
                 field = element(
-                    "input", "field", "wide", key="hierarchy path", type="text", value=self.path, autocomplete="off",
+                    "input", "field", "wide", key="hierarchy path", type="text", autocomplete="off", **{AS_TYPED: self.path},
                     aria_label="path of a hierarchy file on this machine", placeholder="/home/me/hierarchies/age.csv",
                 )  # fmt: skip
                 field.on("input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE)

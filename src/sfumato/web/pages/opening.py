@@ -14,7 +14,7 @@ from sfumato.io.formats import FORMAT_OF_SUFFIX, FORMATS
 from sfumato.web import uploads
 from sfumato.web.checked import forget
 from sfumato.web.folders import recent
-from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED, button, element, section, text
 from sfumato.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -112,7 +112,18 @@ class Opening:
 
     def _path(self, *, empty: bool = False) -> None:
         with element("form", "tools") as form:
-            self.field = element(
+            self.field = element("span", "field-place")
+            self._show_path("" if empty else self.path)
+            element_open = button("Open", lambda: None, "strongly", key="open path")
+            element_open.props["type"] = "submit"
+            button("Browse …", lambda: self._browse(self.path or None), key="browse")
+        form.on("submit.prevent", self._submitted)
+
+    def _show_path(self, path: str) -> None:
+        """The field of the path; made anew, since one that was typed in shows nothing else any more."""
+        self.field.clear()
+        with self.field:
+            entry = element(
                 "input",
                 "field",
                 "wide",
@@ -122,14 +133,9 @@ class Opening:
                 placeholder="/home/me/visits.csv",
                 autocomplete="off",
                 spellcheck="false",
+                **{AS_TYPED: path},
             )
-            if not empty:
-                self.field.props["value"] = self.path
-            self.field.on("input", self._typed, js_handler=VALUE)
-            element_open = button("Open", lambda: None, "strongly", key="open path")
-            element_open.props["type"] = "submit"
-            button("Browse …", lambda: self._browse(self.path or None), key="browse")
-        form.on("submit.prevent", self._submitted)
+        entry.on("input", self._typed, js_handler=VALUE)
 
     def _typed(self, event: Any) -> None:
         self.path = str(event.args)
@@ -192,7 +198,7 @@ class Opening:
 
     async def _chosen(self, folder: str, name: str) -> None:
         self.path = str(Path(folder) / name)
-        self.field.props["value"] = self.path
+        self._show_path(self.path)
         await self._open_path()
 
     async def _sent(self, name: str) -> None:

@@ -10,6 +10,10 @@ from typing import Any
 from nicegui import ui
 from nicegui.element import Element
 
+AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
+"""What stands in a field at first. As the property ``value`` it would be set again with everything that changes on the page, over what is
+being typed."""
+
 
 def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) -> ui.element:
     """An HTML element; attributes are set one by one (``aria_label`` is ``aria-label``), so no value can become another attribute.

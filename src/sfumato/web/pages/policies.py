@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.web.forms import share_in
-from sfumato.web.pages.forms import AS_TYPED, AS_TYPED_IN_AREA, CHECKED, VALUE, option
-from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.forms import CHECKED, VALUE, option
+from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page

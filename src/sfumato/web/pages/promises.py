@@ -14,7 +14,7 @@ from sfumato.formulas.choosing_k import PUBLISHED
 from sfumato.web.catalogue import meaning_of, sentence_of, summary_of, title_of
 from sfumato.web.forms import form_of
 from sfumato.web.pages.adding import Adding
-from sfumato.web.pages.forms import TOGGLED, VALUE, DrawnForm, most_shown, option
+from sfumato.web.pages.forms import TOGGLED, VALUE, DrawnForm, adds, most_shown, option
 from sfumato.web.pages.parts import Words, button, element, section, text
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class PromiseStage:
                 option("add a limit …", "", chosen=True)
                 for name in left:
                     option(title_of(name), name)
-            made.on("change", lambda event: self.limit(event.args, "0.2") if event.args else None, js_handler=VALUE)
+            adds(made, lambda name: self.limit(name, "0.2"))
 
     def limit(self, name: str, entered: str) -> None:
         """Set a limit, or take it away."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
-from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
 from sfumato.web.pages.tables import VALUE, choice, row, table
 from sfumato.web.pins import number
 
@@ -77,7 +77,7 @@ class QuestionStage:
             name: "every row is another person" if name == "row" else f"the persons in {name}"
             for name in self.state["protects"]
         }
-        with element("div", "row", "controls"):
+        with element("div", "row", "controls", "stacked"):
             _field("ε in total", self.start, "epsilon", "the less, the better people are hidden")
             _field("δ", self.start, "delta", "0, or the probability with which ε may fail")
             choice(
@@ -145,7 +145,7 @@ class QuestionStage:
             with element("label", "block"):
                 text("Question (SQL)", "span", "soft", "small")
                 area = element("textarea", "mono", rows=3, spellcheck="false", placeholder=hint, key="statement")
-                area.props["value"] = self.asking["statement"]
+                area.props[AS_TYPED_IN_AREA] = self.asking["statement"]
             area.on("change", lambda event: self.asking.update(statement=str(event.args)), js_handler=VALUE)
             with element("div", "row", "controls"):
                 _field("ε of this answer", self.asking, "epsilon", "", lambda: self.page.redraw(self.place))
@@ -221,7 +221,7 @@ def _field(
     """A number to be typed, with its help below it."""
     with element("label", "typed") as made:
         text(label, "span", "soft", "small")
-        typed = element("input", inputmode="decimal", value=where[name], key=f"field {name}")
+        typed = element("input", inputmode="decimal", key=f"field {name}", **{AS_TYPED: where[name]})
         if help_words:
             text(help_words, "span", "soft", "small")
 

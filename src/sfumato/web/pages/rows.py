@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.parts import AS_TYPED, Words, button, element, text
 from sfumato.web.pages.widgets import RowGrid
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ class RowPages:
             button(
                 "Previous", lambda: self._go(self.at - 1), "quiet", key="previous page", label="previous page of rows"
             )
-            self.number = element(
-                "input", "field", "short", key="page of rows", type="number", min=1, aria_label="page of rows"
-            )
-            self.number.on(
-                "change", lambda event: self._go(event.args), js_handler="(e) => emit(Number(e.target.value) || 1)"
-            )
+            self.number = element("span")
             with element("span", "soft", "small"):
                 self.of = Words("of …")
             button("Next", lambda: self._go(self.at + 1), "quiet", key="next page", label="next page of rows")
@@ -60,10 +55,16 @@ class RowPages:
                 sort=self.sort or "",
                 descending=self.descending,
             )
-            self.number.props["value"] = self.at
-            self.number.props["max"] = answer["pages"]
-            self.number.update()
+            self._number(answer["pages"])
             self.of.say(f"of {answer['pages']:,} · {answer['records']:,} rows")
+
+    def _number(self, pages: int) -> None:
+        """The page that is shown, to be typed over; made anew, since one that was typed in shows nothing else any more."""
+        self.number.clear()
+        about = {"type": "number", "min": 1, "max": pages, "aria_label": "page of rows", AS_TYPED: self.at}
+        with self.number:
+            entry = element("input", "field", "short", key="page of rows", **about)
+        entry.on("change", lambda event: self._go(event.args), js_handler="(e) => emit(Number(e.target.value) || 1)")
 
     async def _go(self, page: int) -> None:
         self.at = page if page > 0 or page == -1 else 1

@@ -25,7 +25,7 @@ HEAD = (
     '<link rel="stylesheet" href="/sfumato/tokens.css"><link rel="stylesheet" href="/sfumato/dark.css">'
     '<link rel="stylesheet" href="/sfumato/workbench.css"><link rel="stylesheet" href="/sfumato/shell.css">'
     '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/shell.js"></script>'
-    '<script type="module" src="/sfumato/vega.js"></script>'
+    '<script type="module" async src="/sfumato/vega.js"></script>'
 )
 COLOURS = {"system": None, "light": False, "dark": True}
 
@@ -158,11 +158,24 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
         UnderWay(here)
         _foot(here, colours)
         with body:
+            inside = element("div")
+            here.live(lambda: _onward(here))
+        with inside:
             answer = draw(here)
             if answer is not None:
                 await answer
 
     return page
+
+
+def _onward(page: Page) -> None:
+    """The way to the stage after this one, once there is a table; after Run, its outcome says where to go."""
+    workbench, at = page.workbench, STAGES.index(page.stage)
+    last = next(place for place, stage in enumerate(STAGES) if stage.module == "write")
+    if at >= last or page.stage.module == "run" or workbench.opened is None or not workbench.project.has_recipe:
+        return
+    with element("p", "next"):
+        text(f"Next: {STAGES[at + 1].name} →", "a", "button", href=STAGES[at + 1].path, key="next stage")
 
 
 def _bar(page: Page, drawer: Drawer) -> None:

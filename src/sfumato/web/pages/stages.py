@@ -14,6 +14,8 @@ class Stage:
     module: str
     counts: bool = False
     """Whether its module tells how many problems are open there (``open_problems``)."""
+    blind: bool = False
+    """Whether nothing of the data may be seen there but what was paid for."""
 
 
 STAGES = (
@@ -25,5 +27,5 @@ STAGES = (
     Stage("Look", "/look", "look"),
     Stage("Write", "/write", "write"),
     Stage("Policies", "/policies", "policies"),
-    Stage("Questions", "/questions", "questions"),
+    Stage("Questions", "/questions", "questions", blind=True),
 )

@@ -23,15 +23,15 @@ async def draw_figures(page: Page) -> None:
     workbench, project = page.workbench, page.workbench.project
     opened = workbench.opened
     with element("dl", "facts"):
-        if opened is not None:
+        if opened is not None and not page.stage.blind:
             _figure("records", f"{opened['records']:,}")
         if not project.has_recipe:
             return
         _figure("promise", " · ".join(model.promise for model in project.recipe.meet) or "none yet")
-        if opened is None:
+        if opened is None or page.stage.blind:
             return
         asked = smallest_crowd(project)
-        at_risk = _figure("at risk today", UNKNOWN, title=f"records in classes of fewer than {asked}")
+        at_risk = _figure(f"in classes under {asked} today", UNKNOWN)
         _last_run(project)
     try:
         today = await workbench.answer("today")
@@ -58,13 +58,12 @@ def _last_run(project: Project) -> None:
     """What the last run lost: of the version in use, or, in grey, of an older one."""
     entry = measured(project)
     if entry is None:
-        _figure("lose", UNKNOWN, title="make the release to know")
-        _figure("loss", UNKNOWN, title="make the release to know")
+        _figure("records lost", "not run yet", "older")
         return
     old = () if entry.version == project.version else ("older",)
     told = f"for version {entry.version}" if old else ""
     lost, score = entry.effect.get("suppressed"), entry.effect.get("score")
-    _figure("lose", UNKNOWN if lost is None else f"{lost:,}", *old, note=told)
+    _figure("records lost", UNKNOWN if lost is None else f"{lost:,}", *old, note=told)
     name = str(entry.effect.get("objective", "loss")).replace("_", " ")
     _figure(name, "none measured" if score is None else shown(score), *old, note=told)
 

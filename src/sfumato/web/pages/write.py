@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.drawer import VALUE
-from sfumato.web.pages.parts import Words, button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
 from sfumato.web.take_away import KINDS
 from sfumato.web.worker import TaskFailed
 
@@ -57,6 +59,7 @@ class WriteForm:
         text("Where shall the release go?", "h1")
         self.page.live(self._form)
         self.result = self.page.live(self._result)
+        self.page.live(self._elsewhere)
 
     def _form(self) -> None:
         workbench = self.page.workbench
@@ -89,6 +92,10 @@ class WriteForm:
             self._check("defuse", "CSV: disarm cells that a spreadsheet would run as formulas")
             made = button(f"Write the release of version {project.version}", lambda: None, "strongly", key="write")
             made.props["type"] = "submit"
+
+    def _elsewhere(self) -> None:
+        if not self.page.workbench.project.has_recipe:
+            return
         with section("Or make it elsewhere", "elsewhere"), element("div", "row"):
             for kind, parcel in KINDS.items():
                 text(
@@ -103,7 +110,9 @@ class WriteForm:
     def _field(self, name: str, label: str, value: str, meaning: str) -> None:
         with element("label", "labelled"):
             text(label)
-            made = element("input", "field", key=name, type="text", value=value, spellcheck="false", autocomplete="off")
+            made = element(
+                "input", "field", key=name, type="text", **{AS_TYPED: value}, spellcheck="false", autocomplete="off"
+            )
             made.on("input", lambda event: self._said(name, str(event.args)), js_handler=VALUE)
         text(meaning, "p", "soft", "small", "meaning")
 
@@ -164,6 +173,8 @@ class WriteForm:
                         text(MARKS[claim["status"]], "span", "mark", aria_label=claim["status"], role="img")
                         text(claim["name"], "strong")
                         Words(f" {claim['detail']}")
+            text("Whoever gets the folder share can check it alone:", "p", "soft", "small")
+            text(f"sfumato verify {shlex.quote(str(Path(found['folder']) / 'share'))}", "p", "mono", "small")
 
 
 def _files(title: str, files: list[dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 export default {
   template: `
     <div>
-      <div class="tools" v-show="rows.length">
+      <div class="tools" v-show="rows.length" data-heir="accept all">
         <input type="search" class="field" v-model="query" aria-label="find a column" placeholder="Find a column" data-key="find a column" />
         <div class="chipsrow" role="group" aria-label="show columns by role">
           <button type="button" class="button quiet" :aria-pressed="only === null ? 'true' : 'false'" data-key="all roles"
@@ -34,7 +34,7 @@ export default {
         <tbody v-for="g in groups" :key="g.title">
           <tr v-if="g.title" class="grouprow"><th colspan="8" scope="rowgroup">{{ g.title }} · {{ g.rows.length }}</th></tr>
           <tr v-for="r in g.rows" :key="r.name" :class="{ asking: r.role === 'ask', chosen: chosen[r.name] }">
-            <td class="tick"><input type="checkbox" :checked="!!chosen[r.name]" :aria-label="'select ' + r.name" :data-key="'select ' + r.name"
+            <td class="tick" :data-heir="'accept ' + r.name"><input type="checkbox" :checked="!!chosen[r.name]" :aria-label="'select ' + r.name" :data-key="'select ' + r.name"
               @click="pick(r, $event)" @keydown="key(r, $event)" /></td>
             <th scope="row" class="name">{{ r.name }}</th>
             <td class="role">

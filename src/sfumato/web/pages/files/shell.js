@@ -27,6 +27,15 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// Where the stages do not fit side by side, the one in use is in sight; by hand, since scrollIntoView would move where Tab begins.
+new MutationObserver((_, watching) => {
+  const stage = document.querySelector("nav.stages [aria-current]");
+  if (!stage) return;
+  watching.disconnect();
+  const bar = stage.closest("nav");
+  bar.scrollLeft = stage.offsetLeft - bar.offsetLeft - (bar.clientWidth - stage.offsetWidth) / 2;
+}).observe(document.documentElement, { childList: true, subtree: true });
+
 const tick = () => {
   for (const clock of document.querySelectorAll("[data-started]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Number(clock.dataset.started)) / 1000));
