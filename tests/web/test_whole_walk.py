@@ -166,6 +166,7 @@ def _write(tab: Tab, out: Path) -> None:
     button(tab, "Write the release of version 9").click()
     tab.sees("To publish")
     assert page.locator(".claims .holds").count() > 5 and not page.locator(".claims .fails").count()
+    assert page.get_by_role("textbox", name="Folder").input_value() == str(out), "what was typed stays"
 
 
 def _verifies(out: Path, path: Path) -> None:

@@ -138,12 +138,13 @@ class Builder:
         elif field.kind == "many":
             self._many(field)
         elif field.kind in ("texts", "yaml", "mapping"):
-            area = element("textarea", "field", "mono", key=key, rows=4, cols=26, value=field.text, spellcheck="false")
+            area = element("textarea", "field", "mono", key=key, rows=4, cols=26, defaultValue=field.text)
+            area.props["spellcheck"] = "false"
             area.on("change", lambda event: self._entered(field.name, event.args), js_handler=VALUE)
         else:
             kind = "number" if field.kind == "number" else "text"
             limits = {name: value for name, value in (("min", field.low), ("max", field.high)) if value is not None}
-            entry = element("input", "field", key=key, type=kind, value=field.text, autocomplete="off", **limits)
+            entry = element("input", "field", key=key, type=kind, defaultValue=field.text, autocomplete="off", **limits)
             entry.on("change", lambda event: self._entered(field.name, event.args), js_handler=VALUE)
 
     def _select(self, field: FormField, key: str) -> None:

@@ -134,7 +134,7 @@ class Drawer:
             "textarea", "code", "mono", key="recipe text", id="taken", rows=24, spellcheck="false", wrap="off"
         )
         area.props["aria-label"] = "The recipe as text"
-        area.props["value"] = shown
+        area.props["defaultValue"] = shown
         area.on("change", lambda event: self._typed(str(event.args), words), js_handler=VALUE)
         self.problems = element("div", "problems")
 

@@ -38,7 +38,7 @@ class HierarchyFiles:
             text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
             with element("form", "tools") as form:
                 field = element(
-                    "input", "field", "wide", key="hierarchy path", type="text", value=self.path, autocomplete="off",
+                    "input", "field", "wide", key="hierarchy path", type="text", defaultValue=self.path, autocomplete="off",
                     aria_label="path of a hierarchy file on this machine", placeholder="/home/me/hierarchies/age.csv",
                 )  # fmt: skip
                 field.on("input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE)

@@ -124,7 +124,7 @@ class Opening:
                 spellcheck="false",
             )
             if not empty:
-                self.field.props["value"] = self.path
+                self.field.props["defaultValue"] = self.path
             self.field.on("input", self._typed, js_handler=VALUE)
             element_open = button("Open", lambda: None, "strongly", key="open path")
             element_open.props["type"] = "submit"

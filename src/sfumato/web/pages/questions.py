@@ -145,7 +145,7 @@ class QuestionStage:
             with element("label", "block"):
                 text("Question (SQL)", "span", "soft", "small")
                 area = element("textarea", "mono", rows=3, spellcheck="false", placeholder=hint, key="statement")
-                area.props["value"] = self.asking["statement"]
+                area.props["defaultValue"] = self.asking["statement"]
             area.on("change", lambda event: self.asking.update(statement=str(event.args)), js_handler=VALUE)
             with element("div", "row", "controls"):
                 _field("ε of this answer", self.asking, "epsilon", "", lambda: self.page.redraw(self.place))
@@ -221,7 +221,7 @@ def _field(
     """A number to be typed, with its help below it."""
     with element("label", "typed") as made:
         text(label, "span", "soft", "small")
-        typed = element("input", inputmode="decimal", value=where[name], key=f"field {name}")
+        typed = element("input", inputmode="decimal", defaultValue=where[name], key=f"field {name}")
         if help_words:
             text(help_words, "span", "soft", "small")
 

@@ -103,7 +103,8 @@ class WriteForm:
     def _field(self, name: str, label: str, value: str, meaning: str) -> None:
         with element("label", "labelled"):
             text(label)
-            made = element("input", "field", key=name, type="text", value=value, spellcheck="false", autocomplete="off")
+            how = {"type": "text", "spellcheck": "false", "autocomplete": "off"}
+            made = element("input", "field", key=name, defaultValue=value, **how)
             made.on("input", lambda event: self._said(name, str(event.args)), js_handler=VALUE)
         text(meaning, "p", "soft", "small", "meaning")
 
