@@ -203,14 +203,21 @@ def with_few_colours(png: bytes) -> bytes:
 
 
 def _spread(channels: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the colours that stay: the commonest first, but none that is as good as one that stays already."""
-    chosen: list[int] = []
-    for place in np.argsort(-counts, kind="stable"):
-        if not chosen or np.abs(channels[chosen] - channels[place]).sum(axis=1).min() > 18:
-            chosen.append(int(place))
-        if len(chosen) == COLOURS:
-            break
-    return np.array(chosen, dtype=np.int64)
+    """The places of the colours that stay: the commonest first, but none near one that stays already.
+
+    How near is near grows until they are few enough, so that no colour becomes one that is farther than that.
+    """
+    near = 18
+    while True:
+        chosen: list[int] = []
+        for place in np.argsort(-counts, kind="stable"):
+            if not chosen or np.abs(channels[chosen] - channels[place]).sum(axis=1).min() > near:
+                chosen.append(int(place))
+            if len(chosen) > COLOURS:
+                break
+        else:
+            return np.array(chosen, dtype=np.int64)
+        near += 6
 
 
 def pixels_of(png: bytes) -> NDArray[np.uint8]:
