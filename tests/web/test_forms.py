@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +25,8 @@ from sfumato.web.forms import FormError, FormField, form_of, placed, read_form, 
 
 CLASSES = [(family, name) for family in registry.FAMILIES for name in registry.family(family)]
 SCHEMA = Schema({"age": Attribute(("quasi",)), "ill": Attribute(("sensitive",)), "cost": Attribute(("plain",))})
+EXAMPLES = 50 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
+"""Of each class: there are hundreds of them, so that every kind of field has many."""
 COLUMN = st.sampled_from(["age", "ill", 'a "b" <i>', "no", "1"])
 WORD = st.one_of(COLUMN, st.text(min_size=1, max_size=4))
 
@@ -74,7 +77,7 @@ def as_typed(field: FormField) -> Any:
 
 
 @pytest.mark.parametrize(("family", "name"), CLASSES, ids=[f"{family}-{name}" for family, name in CLASSES])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data())
 def test_what_a_form_shows_makes_the_same_object_again(family: str, name: str, data: st.DataObject) -> None:
     cls = registry.family(family)[name]

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato import examples
 from tests.web.browser import NEEDS_BROWSER, Tab, served
 
 pytestmark = NEEDS_BROWSER
@@ -204,47 +203,6 @@ def test_where_nothing_satisfies_one_click_helps(browser: Any, table: tuple[Path
         version_is(tab, 2)
         page.get_by_role("button", name="Make the release").click()
         tab.sees("records released")
-
-
-LONG = """
-sfumato: 1
-columns:
-  patient_name: direct
-  insurance_number: direct
-  email: direct
-  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [2, 10, 20, 40]}}}
-  sex: {role: quasi, hierarchy: suppress}
-  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
-  nationality: {role: quasi, hierarchy: {frequency: {keep: [16, 8, 4]}}}
-  marital_status: {role: quasi, hierarchy: {frequency: {keep: [4, 2]}}}
-  occupation: {role: quasi, hierarchy: {frequency: {keep: [32, 16, 8, 4, 2]}}}
-  admission_date: {role: quasi, kind: date, hierarchy: dates}
-  diagnosis: {role: quasi, hierarchy: {frequency: {keep: [20, 10, 5]}}}
-  cost: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [50, 100, 500, 1000]}}}
-  ward: {role: quasi, hierarchy: {frequency: {keep: [8, 4, 2]}}}
-  length_of_stay: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [2, 10, 20]}}}
-meet:
-- k_anonymity: {k: 5}
-steps:
-- global_recoding: {algorithm: anytime, effort: 100000000}
-"""
-"""A search of millions of nodes, which does not end by itself within any patience of a test."""
-
-
-def test_a_run_is_cancelled(browser: Any, tmp_path: Path) -> None:
-    data, recipe = tmp_path / "hospital.csv", tmp_path / "long.yaml"
-    examples.load("hospital").to_polars().write_csv(data)
-    recipe.write_text(LONG, encoding="utf-8")
-    with served(tmp_path, data, recipe=recipe) as bench, bench.tab(browser) as tab:
-        page = tab.page
-        tab.go("/run")
-        page.get_by_role("button", name="Make the release").click()
-        tab.sees("Making the release for version 1")
-        page.get_by_role("button", name="Cancel the run").click()
-        tab.sees("Cancelled. Nothing was written.")
-        page.get_by_text("Making the release for version 1").wait_for(state="detached")
-        assert list((bench.project / "releases").iterdir()) == []
-        tab.clean()
 
 
 def test_a_policy_becomes_one_version(browser: Any, table: tuple[Path, Path], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
     """An HTML element; attributes are set one by one (``aria_label`` is ``aria-label``), so no value can become another attribute.
 
     ``key`` names it across redraws: the focus goes back to the element of the same key.
+    What fields hold at first is their ``defaultValue``: a ``value`` would be put back over what is being typed with every change of the page.
     """
     made = ui.element(tag).classes(" ".join(classes))
     for name, value in attributes.items():
