@@ -98,7 +98,9 @@ def folder() -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
-if __name__ == "__main__":  # make bench BENCH=tables: tables of results, and several tables that join; their scripts have other names
+if (
+    __name__ == "__main__"
+):  # make bench BENCH=tables: tables of results, and several tables that join; their scripts have other names
     import outputs
     import relations
 
