@@ -98,9 +98,7 @@ def folder() -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
-if (
-    __name__ == "__main__"
-):  # make bench BENCH=tables: tables of results, and several tables that join; their scripts have other names
+if __name__ == "__main__":  # make bench BENCH=tables: both kinds of tables, whose scripts have other names
     import outputs
     import relations
 
