@@ -77,7 +77,7 @@ def test_generalising_never_makes_columns_go_together_more(pairs, groups):
     spread = np.array([[(label[v] == g) / (label == g).sum() for v in range(5)] for g in range(groups)])
     merged = Binned("a", tuple("vwxyz"), one, label[one], spread)
     kept = Binned("b", tuple("abcd"), other, other, np.eye(4))
-    found = telling._maps(None, [merged, kept])
+    found = telling.maps_of(None, [merged, kept])
     assert found["association_after"][0] <= found["association_before"][0] + 1e-9
     assert found["association_before"][0] == pytest.approx(naive_v(one, other))
 

@@ -18,6 +18,9 @@ from sfumato.release.certificates import FILE
 NEAR = 1e-9
 Status = Literal["holds", "fails", "needs original"]
 
+DESCRIPTIONS = "descriptions.txt"
+"""What the pictures of a report show, in words, beside them in their folder."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Claim:

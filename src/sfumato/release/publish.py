@@ -34,7 +34,7 @@ from sfumato.release.documents import (
     owner_record,
 )
 from sfumato.release.exchange import in_place
-from sfumato.release.manifest import DATA, manifest_of, sha256_of, sha256_of_parts
+from sfumato.release.manifest import DATA, DESCRIPTIONS, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.written import Target, as_written, require_kept, stored
 from sfumato.report import people
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
@@ -121,7 +121,7 @@ def _write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
     for name, picture in drawn.items():
         replace(folder / f"{name}.png", png(picture.svg))
     words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
-    replace(folder / "descriptions.txt", ("\n\n".join(words) + "\n").encode())
+    replace(folder / DESCRIPTIONS, ("\n\n".join(words) + "\n").encode())
 
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:

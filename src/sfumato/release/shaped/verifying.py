@@ -17,7 +17,7 @@ from sfumato.io.formats import FORMAT_OF_SUFFIX
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
-from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.manifest import DESCRIPTIONS, Claim, folder_claim, own_file, require_plain_file
 from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
 from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
@@ -171,7 +171,7 @@ def _said_to_cut(steps: Sequence[Any]) -> bool:
 
 def _loose(certificate: Mapping[str, Any]) -> Claim | None:
     """A table that lies in the folder, and of which the certificate says nothing: nobody judged it."""
-    judged = {own_file(section) for section in sections(certificate).values()}
+    judged = {own_file(section) for section in sections(certificate).values()} | {f"pictures/{DESCRIPTIONS}"}
     loose = [file for file in certificate["files"] if Path(file).suffix in FORMAT_OF_SUFFIX and file not in judged]
     if not loose:
         return None
