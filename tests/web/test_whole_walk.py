@@ -129,7 +129,7 @@ def _run(tab: Tab, number: int) -> None:
     tab.go("/run")
     button(tab, "Make the release").click()
     tab.page.get_by_text("Every promise holds").first.wait_for()
-    lost = tab.page.locator(".figure", has_text="lose").locator(".value")
+    lost = tab.page.locator(".figure", has_text="records lost").locator(".value")
     lost.get_by_text(re.compile(r"^[\d,]+$")).wait_for()
 
 
