@@ -88,6 +88,7 @@ def _by_mouse(tab: Tab) -> None:
     page.get_by_label("across").select_option("suppressed")
     page.get_by_text("records lost (worse →)").wait_for()
     page.get_by_label("across").select_option("score")
+    page.get_by_text("loss (worse →)").wait_for()  # drawn anew: what was clicked before that would be gone
     button(tab, "Lattice").click()
     page.get_by_text("sum of levels").wait_for()
     page.locator(".layer_1_marks path").first.click()

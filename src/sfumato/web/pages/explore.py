@@ -406,7 +406,7 @@ class Explore:
         if not others:
             return
         text("Other combinations at the same place", "h3")
-        with element("ul", "plain"):
+        with element("ul", "plain", "near"):
             for one in others:
                 moved = [f"{c} {level}" for c, level in one["levels"].items() if level != point["levels"].get(c)]
                 with element("li"):
