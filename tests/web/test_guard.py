@@ -94,13 +94,6 @@ def test_the_token_is_good_once_and_becomes_a_cookie_that_no_script_and_no_other
     assert ask(guarded, heads=(("host", HOST), ("cookie", first.heads["set-cookie"].split(";")[0]))).reached
 
 
-def test_a_new_token_takes_the_place_of_the_old_one() -> None:
-    guarded = guard()
-    fresh = guarded.new_token()
-    assert ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST),)).status == 401
-    assert ask(guarded, query=f"token={fresh}", heads=(("host", HOST),)).status == 200
-
-
 @pytest.mark.parametrize(
     ("heads", "how", "status"),
     [

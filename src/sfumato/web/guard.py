@@ -76,11 +76,6 @@ class Guard:
         self._tls = tls
         self._most, self._most_upload = most, most_upload
 
-    def new_token(self) -> str:
-        """Another token, good once; one that was not used is good no more."""
-        self._token = secrets.token_urlsafe(32)
-        return self._token
-
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] == "lifespan":

@@ -17,6 +17,7 @@ from sfumato.outputs.checking.grouped import (
     SAY_WHAT,
     OutputTable,
     declared,
+    figure_per_record,
     kind_of_table,
     offence,
 )
@@ -57,13 +58,7 @@ def judge_with_counts(
     statistics: dict[str, CellStatistic | None] = {}
     for name in table.told:
         if PER_RECORD.fullmatch(name):
-            reasons.append(
-                broken(
-                    "per record",
-                    f"{table.called(name)} looks like a figure per record, which is never given out",
-                    "leave it out",
-                )
-            )
+            reasons.append(figure_per_record(table, name))
         elif not table.numeric(name):
             reasons.append(
                 open_question(

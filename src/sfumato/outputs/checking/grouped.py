@@ -166,6 +166,12 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
         return True
 
 
+def figure_per_record(table: OutputTable, name: str) -> OutputReason:
+    """What is wrong with a column of residuals and their like."""
+    sentence = f"{table.called(name)} looks like a figure per record, which is never given out"
+    return broken("per record", sentence, "leave it out")
+
+
 def unlabelled(table: OutputTable, behind: Behind) -> OutputVerdict | None:
     """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they are records. None for others."""
     if table.frame.height < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
@@ -286,13 +292,7 @@ def _statistics(
         )
     for name in table.told:
         if PER_RECORD.fullmatch(name):
-            reasons.append(
-                broken(
-                    "per record",
-                    f"{table.called(name)} looks like a figure per record, which is never given out",
-                    "leave it out",
-                )
-            )
+            reasons.append(figure_per_record(table, name))
         elif not table.numeric(name):
             reasons.append(
                 open_question(
