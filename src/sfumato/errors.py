@@ -25,6 +25,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
@@ -205,8 +206,12 @@ def require(module: str, *, extra: str, to: str) -> ModuleType:
     Traceback (most recent call last):
     ...
     sfumato.errors.MissingExtra: to read Excel files, install the extra: pip install 'sfumato[excel]'
+
+    That a package itself uses something outdated is for its authors to know, not for whoever asked for a table.
     """
     try:
-        return importlib.import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtra(f"to {to}, install the extra: pip install 'sfumato[{extra}]'") from error
