@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded
+from sfumato.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded, on_one_map
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
-from sfumato.report.risk_utility import axis_told, front_told
+from sfumato.report.risk_utility import axis_told, front_told, risk_told
 from sfumato.utility.information_loss import Loss
 from tests.random_tables import tables
 
@@ -210,3 +210,35 @@ def test_bad_grids(files):
     (files / "many.yaml").write_text(COLUMNS + f"meet:\n  - k_anonymity: {{k: {{vary: {list(range(1, 700))}}}}}\n")
     with pytest.raises(ParameterError, match="more than 500"):
         candidates_from([files / "many.yaml"])
+
+
+def measured_on(name, risks, *, drawn=False, intervals=None):
+    return CandidateOutcome(
+        name, True, "", 1, 0, (), risks, {"loss": 0.1}, (), {"steps": []}, 0.0, intervals or {}, drawn
+    )
+
+
+def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
+    """Singling out starts from a row, which is somebody's or nobody's: it is taken where nothing else was measured on all."""
+    every = {"singling_out": 0.1, "inference": 0.2, "membership": 0.3, "linkability": 0.4}
+    recoded = measured_on("recoded", every | {"linkage": 0.5})
+    for expected in ("linkability", "membership", "inference", "singling_out"):
+        found = on_one_map("t", [recoded, measured_on("drawn", every, drawn=True)])
+        assert found.risk == expected
+        told = risk_told(found.to_dict())
+        assert "Linkage is no axis here: the rows of 1 candidate were drawn anew" in told
+        assert ("where rows are nobody's it says less" in told) == (expected == "singling_out")
+        every = {name: value for name, value in every.items() if name != expected}
+    assert on_one_map("t", [recoded]).risk == "linkage"
+    assert "no axis" not in risk_told(on_one_map("t", [recoded]).to_dict())
+
+
+def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
+    sampled = measured_on("k=5", {"linkage": 0.25}, intervals={"linkage": (0.125, 0.5)})
+    found = on_one_map("t", [sampled, measured_on("k=6", {"linkage": 0.2})])
+    assert "k=5: risk 25.00% (12.50% to 50.00%)" in str(found) and "k=6: risk 20.00%, " in str(found)
+    assert found.to_frame()["risk_high"].to_list() == [0.5, None]
+    assert "overlap are not told apart" in risk_told(found.to_dict())
+    page = (found.write(tmp_path / "out") / "comparison.html").read_text()
+    assert "12.5% to 50%" in page and "Thin upright lines" in page and "overlap are not told apart" in page
+    assert CandidateOutcome.from_dict(json.loads(json.dumps(found.to_dict()["candidates"][0]))) == sampled

@@ -201,7 +201,8 @@ class CandidateOutcome:
     """One candidate: whether it may be released, how risky it is and what it is worth.
 
     ``risks`` are rates of success of attacks and the risks that follow from class sizes; ``utilities`` are normalised (0:
-    nothing is lost) unless ``higher`` names them. ``reason`` says why nothing was released.
+    nothing is lost) unless ``higher`` names them. ``reason`` says why nothing was released; ``intervals`` between what those
+    risks lie that were found on a sample; ``drawn`` that the rows were drawn anew and are nobody's.
     """
 
     name: str
@@ -215,11 +216,15 @@ class CandidateOutcome:
     higher: tuple[str, ...]
     recipe: Mapping[str, Any]
     seconds: float
+    intervals: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    drawn: bool = False
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> CandidateOutcome:
         """The inverse of :func:`dataclasses.asdict`."""
-        return cls(**{**plain, "promises": tuple(plain["promises"]), "higher": tuple(plain["higher"])})
+        between = {name: (low, high) for name, (low, high) in plain["intervals"].items()}
+        lists = {"promises": tuple(plain["promises"]), "higher": tuple(plain["higher"])}
+        return cls(**{**plain, **lists, "intervals": between})
 
     @property
     def made(self) -> bool:
@@ -277,11 +282,13 @@ class Comparison:
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a candidate, one column a risk or utility."""
+        """One row a candidate, one column a risk or utility; ``risk_low`` and ``risk_high`` are of the map's axis."""
         front = {o.name for o in self.front}
+        unknown = (None, None)
         rows = [
             {"candidate": o.name, "holds": o.holds, "records": o.records, "suppressed": o.suppressed}
             | {"on_front": o.name in front, "seconds": round(o.seconds, 3), "reason": o.reason}
+            | dict(zip(("risk_low", "risk_high"), o.intervals.get(self.risk, unknown), strict=True))
             | dict(o.risks)
             | dict(o.utilities)
             for o in self.outcomes
@@ -318,15 +325,20 @@ class Comparison:
         return head + svg_on_white(plain) + html_table(self.name, heads, rows)
 
     def _shown(self, outcome: CandidateOutcome) -> tuple[str | None, float | None]:
-        risk = outcome.risks.get(self.risk)
-        return None if risk is None else f"{risk:.2%}", outcome.utilities.get(self.utility)
+        risk = self._risk_told(outcome).removeprefix("risk ") if self.risk in outcome.risks else None
+        return risk, outcome.utilities.get(self.utility)
+
+    def _risk_told(self, outcome: CandidateOutcome) -> str:
+        between = outcome.intervals.get(self.risk)
+        sure = "" if between is None else f" ({between[0]:.2%} to {between[1]:.2%})"
+        return f"risk {outcome.risks[self.risk]:.2%}{sure}"
 
     def __str__(self) -> str:
         front = {o.name for o in self.front}
         lines = [f"{self.name}: {len(self.outcomes)} candidates, {self.risk} against {self.utility}"]
         for o in self.outcomes:
             place = self._place(o)
-            words = o.reason if place is None else f"risk {place[0]:.2%}, {self.utility} {abs(place[1]):.4f}"
+            words = o.reason if place is None else f"{self._risk_told(o)}, {self.utility} {abs(place[1]):.4f}"
             lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {words}{'' if o.holds else ' (not released)'}")
         return "\n".join(lines)
 
@@ -408,13 +420,14 @@ def _outcome(
         ),
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
+        drawn=release.dataset.drawn,
         **measured,
     )
 
 
 def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
     if not len(release.dataset):
-        return {"risks": {}, "utilities": {}, "higher": ()}
+        return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
     pair = release.pair
     report = attack_release(
         pair,
@@ -430,6 +443,7 @@ def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[
     of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
     return {
         "risks": {**report.values(), **of_file},
+        "intervals": report.intervals(),
         "utilities": {m.name: m.value for m in worth.measures} | _kept_worth(pair, terms.keep),
         "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
     }
@@ -446,12 +460,13 @@ def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> 
     return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
 
 
-USUAL_RISKS = ("linkage", "linkability", "singling_out", "inference", "membership")
-"""Linkage is the plainest, but nobody is linked to rows that were drawn anew; the others have a control in either case."""
+USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
+"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the same of every release, each beside a
+control. Singling out is last: it starts from a released row, which is somebody's or nobody's, and not from a person."""
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
 """Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every release that is somebody's
 records, and tables of columns judge drawn ones as well."""
-FOR_DRAWN = ("membership", "linkability", "inference", "singling_out", "copied_records")
+FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
 """What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of it."""
 DONE = ".sfumato-compare"
 """The folder in which finished candidates are remembered."""

@@ -129,11 +129,18 @@ class AttackReport:
 
     def values(self) -> dict[str, float]:
         """All rates of success; attacks that several intruders try are told apart by the later ones' names."""
-        values: dict[str, float] = {}
+        return {name: finding.value for name, finding in self._named().items()}
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Between what those rates lie that were found on a sample."""
+        return {name: one.interval for name, one in self._named().items() if one.interval is not None}
+
+    def _named(self) -> dict[str, Finding]:
+        named: dict[str, Finding] = {}
         for tried in self.tried:
             name = tried.finding.attack
-            values[name if name not in values else f"{name} by the {tried.intruder}"] = tried.finding.value
-        return values
+            named[name if name not in named else f"{name} by the {tried.intruder}"] = tried.finding
+        return named
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data: rates and counts, nobody's row."""

@@ -16,7 +16,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError
 
 if TYPE_CHECKING:
-    from sfumato.comparison import Comparison
+    from sfumato.comparison import CandidateOutcome, Comparison
     from sfumato.core.recipe import Recipe
 
 
@@ -96,36 +96,41 @@ def _is_attack(name: str) -> bool:
     return name in registry.attacks()
 
 
+def _cells(found: Comparison, outcome: CandidateOutcome, on_front: bool) -> dict[str, str]:
+    """A candidate in the table, by column."""
+    risk, worth = outcome.risks.get(found.risk), outcome.utilities.get(found.utility)
+    between = outcome.intervals.get(found.risk)
+    return {
+        "": "[green]●[/]" if on_front else "○",
+        "candidate": escape(outcome.name),
+        found.risk.replace("_", " "): "–" if risk is None else f"{bar(risk, 8)} {share(risk):>6}",
+        "between": "" if between is None else f"[dim]{share(between[0])}–{share(between[1])}[/]",
+        found.utility.replace("_", " "): "–" if worth is None else f"{worth:.4f}",
+        "records": f"{outcome.records:,}",
+        "promises": "[green]kept[/]"
+        if outcome.holds and outcome.promises
+        else ("none" if outcome.holds else "[red]broken[/]"),
+    }
+
+
 def show(found: Comparison) -> None:
     """Print a comparison for people: the front first, then the rest, as bars."""
-    from sfumato.report.risk_utility import axis_told, front_told
+    from sfumato.report.risk_utility import axis_told, front_told, risk_told
 
     front = {outcome.name for outcome in found.front}
+    rows = [_cells(found, outcome, outcome.name in front) for outcome in found.outcomes]
+    told = [name for name in rows[0] if name != "between" or any(row[name] for row in rows)]
     table = Table(box=None, pad_edge=False)
-    for column in (
-        "",
-        "candidate",
-        found.risk.replace("_", " "),
-        found.utility.replace("_", " "),
-        "records",
-        "promises",
-    ):
+    for column in told:
         table.add_column(column, overflow="fold")
-    for outcome in found.outcomes:
-        risk, worth = outcome.risks.get(found.risk), outcome.utilities.get(found.utility)
-        table.add_row(
-            "[green]●[/]" if outcome.name in front else "○",
-            escape(outcome.name),
-            "–" if risk is None else f"{bar(risk, 8)} {share(risk):>6}",
-            "–" if worth is None else f"{worth:.4f}",
-            f"{outcome.records:,}",
-            "[green]kept[/]" if outcome.holds and outcome.promises else "none" if outcome.holds else "[red]broken[/]",
-        )
+    for row in rows:
+        table.add_row(*(row[column] for column in told))
     console = out()
     console.print(table)
     plain = found.to_dict()
     console.print(f"\n● {escape(front_told(plain))}", soft_wrap=True)
-    console.print(f"[dim]{escape(axis_told(plain))}[/]", soft_wrap=True)
+    for axis in filter(None, (risk_told(plain), axis_told(plain))):
+        console.print(f"[dim]{escape(axis)}[/]", soft_wrap=True)
     for outcome in found.outcomes:
         if outcome.reason:
             console.print(f"[dim]{escape(outcome.name)}: {escape(outcome.reason)}[/]", soft_wrap=True)

@@ -33,6 +33,12 @@ def meaning_of(name: str, shape: Shape | None = None) -> str:
     return "" if metric is None else metric.line
 
 
+def attack_line(name: str) -> str:
+    """What an attack comes to, in a line; nothing for a risk that is no attack."""
+    attack = registry.attacks().get(name)
+    return "" if attack is None else attack.line
+
+
 def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
     metric = registry.known("utility", name, shape)

@@ -34,7 +34,7 @@ from sfumato.report.drawing import (
     ticks,
     width_of,
 )
-from sfumato.report.measures import judges_detail, meaning_of, title_of
+from sfumato.report.measures import attack_line, judges_detail, meaning_of, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
@@ -98,6 +98,26 @@ def front_told(comparison: Mapping[str, Any]) -> str:
     )
 
 
+def risk_told(comparison: Mapping[str, Any]) -> str:
+    """What the risk of the map is, why it is this one, and how sure it is."""
+    risk, candidates = comparison["axes"]["risk"], comparison["candidates"]
+    drawn = [one for one in candidates if one.get("drawn")]
+    told = [f"{humanised(risk).capitalize()}: {line[:1].lower()}{line[1:]}." if (line := attack_line(risk)) else ""]
+    if drawn and risk != "linkage" and len(drawn) < len(candidates):
+        told.append(
+            f"Linkage is no axis here: the rows of {_counted(len(drawn))} were drawn anew and are nobody's, so nobody can be linked to them. "
+            f"{humanised(risk).capitalize()} is asked of all candidates, each beside a control: where rows are somebody's, the same person "
+            "without the own row; where they were drawn, people who were set aside."
+        )
+    if risk == "singling_out" and drawn:
+        told.append("It starts from a released row and not from a person: where rows are nobody's it says less.")
+    if any(risk in one.get("intervals", {}) for one in candidates):
+        told.append(
+            "It was found on a sample: candidates whose intervals (95 %) overlap are not told apart by it; a larger sample and more seconds make them narrower."
+        )
+    return " ".join(part for part in told if part)
+
+
 def axis_told(comparison: Mapping[str, Any]) -> str:
     """What a reader must know about the utility of the map before trusting it."""
     utility = comparison["axes"]["utility"]
@@ -129,6 +149,7 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
         front=set(comparison["front"]),
         said=front_told(comparison),
         axis=axis_told(comparison),
+        risk_axis=risk_told(comparison),
     )
 
 
@@ -137,13 +158,14 @@ def drawing_of(comparison: Mapping[str, Any]) -> Drawing:
     dots = dots_of(comparison)
     if not dots:
         return _nothing()
-    chart = Map(_span([dot["x"] for dot in dots]), _span([dot["y"] for dot in dots]))
+    chart = Map(_span([dot["x"] for dot in dots]), _span([end for dot in dots for end in (dot["y"], *dot["between"])]))
     numbers, means = chart.numbers(dots), sorted({dot["means"] for dot in dots})
     below = LEGEND - HEIGHT + 16 * ((len(means) + 1) // 2) - 2 + EDGE
     up = chart.up(dots[0]["yt"])
     right, top = _room(numbers)
     drawing = Drawing(WIDTH, HEIGHT, math.ceil(up.title_at + FONT / 2 + EDGE), right, top, below)
     draw_axes(drawing, chart.across(dots[0]["xt"]), up)
+    drawing.drawn += [chart.between(dot) for dot in dots if dot["between"]]
     drawing.drawn.append(chart.front([dot for dot in dots if dot["front"]]))
     shapes = {one: SHAPES[i % len(SHAPES)] for i, one in enumerate(means)}
     drawing.drawn += [chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])]
@@ -176,6 +198,7 @@ def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "x": one["utilities"][utility],
             "y": one["risks"][risk],
+            "between": tuple(one.get("intervals", {}).get(risk, ())),
             "name": one["name"],
             "number": str(place),
             "means": _means(one),
@@ -241,6 +264,11 @@ class Map:
         corners = [self.place(dot) for dot in sorted(front, key=lambda dot: (dot["x"], dot["y"]))]
         return Stroke(staircase(corners, first_down=better), Pen(stroke=AFTER, width=2))
 
+    def between(self, dot: Mapping[str, Any]) -> Stroke:
+        """Where the risk of a candidate may lie."""
+        low, high = dot["between"]
+        return Stroke(((self.x(dot["x"]), self.y(low)), (self.x(dot["x"]), self.y(high))), Pen(stroke=SOFT))
+
     def mark(self, dot: Mapping[str, Any], shapes: Mapping[str, Shape]) -> Mark:
         """A candidate: filled where it keeps its promises."""
         pen = Pen(FILLED, AFTER, 1.6) if dot["holds"] else Pen("white", ALARM, 1.6)
@@ -304,17 +332,23 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
 
 def _in_words(comparison: Mapping[str, Any]) -> str:
     candidates = [
-        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}, {_called(comparison['axes']['utility'])} "
+        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}{_sure(dot['between'])}, {_called(comparison['axes']['utility'])} "
         f"{number(dot['x'])}{', on the front' if dot['front'] else ''}{'' if dot['holds'] else ', not released'}"
         for dot in dots_of(comparison)
     ]
     return f"Risk and utility of {len(candidates)} candidates. {'; '.join(candidates)}."
 
 
+def _sure(between: Sequence[float]) -> str:
+    return f" (between {percent(between[0])} and {percent(between[1])})" if between else ""
+
+
 def _caption(comparison: Mapping[str, Any]) -> str:
     front = len(comparison["front"])
+    sampled = any(dot["between"] for dot in dots_of(comparison))
     return (
         "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
         f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both "
         f"{humanised(comparison['axes']['risk'])} and {_called(comparison['axes']['utility'])}."
+        f"{' Thin upright lines: between what the risk lies (95 %).' if sampled else ''}"
     )
