@@ -11,6 +11,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders import attack_release
 from sfumato.release.documents import canonical, digest_of_input
 from sfumato.release.make import make_release
+from sfumato.release.manifest import DESCRIPTIONS
+from sfumato.release.publish import write_pictures
 from sfumato.release.written import described
 from sfumato.report.measures import title_of
 from sfumato.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import Pair
     from sfumato.release.release import Release
+    from sfumato.report.pictures import Picture
 
 
 # Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in turn.
@@ -299,8 +303,18 @@ class Comparison:
         """The risk–utility map with its front."""
         return chart_of(self.to_dict())
 
-    def write(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG."""
+    def other_maps(self) -> dict[str, Picture]:
+        """The map along every other risk, and every other utility, that several candidates have."""
+        risks = collections.Counter(name for o in self.outcomes for name in o.risks)
+        utilities = collections.Counter(name for o in self.outcomes for name in o.utilities)
+        maps = [self.with_axes(risk=name) for name, count in risks.items() if count > 1 and name != self.risk]
+        maps += [
+            self.with_axes(utility=name) for name, count in utilities.items() if count > 1 and name != self.utility
+        ]
+        return {f"{one.risk}-{one.utility}".replace(" ", "_"): picture_of(one.to_dict()) for one in maps}
+
+    def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
+        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG; ``pictures``: the other maps too."""
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
             raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
@@ -312,6 +326,10 @@ class Comparison:
             (target / "comparison.html").write_text(comparison_page(plain), "utf-8")
             (target / "map.svg").write_text(picture_of(plain).svg, "utf-8")
             (target / "map.png").write_bytes(png_of(plain))
+            if (target / "pictures" / DESCRIPTIONS).is_file():  # those of an earlier comparison
+                shutil.rmtree(target / "pictures")
+            if pictures:
+                write_pictures(target / "pictures", self.other_maps())
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
         return target
@@ -509,23 +527,16 @@ def fair_terms(candidates: Sequence[Candidate], terms: CommonTerms) -> CommonTer
 
 def on_one_map(name: str, outcomes: Sequence[CandidateOutcome]) -> Comparison:
     """What came of all candidates, along the first of the usual axes that were measured on all of them."""
-    return Comparison(name, tuple(outcomes), _risk_axis(outcomes), _utility_axis(outcomes))
+    made = [outcome for outcome in outcomes if outcome.made]
+    risk = _axis([outcome.risks for outcome in made], USUAL_RISKS)
+    return Comparison(name, tuple(outcomes), risk, _axis([outcome.utilities for outcome in made], DEFAULT_UTILITIES))
 
 
-def _risk_axis(outcomes: Sequence[CandidateOutcome]) -> str:
+def _axis(measured: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
-    measured = [o.risks for o in outcomes if o.made]
-    whole = [name for name in USUAL_RISKS if all(name in one for one in measured)]
+    whole = [name for name in usual if all(name in one for one in measured)]
     counts = collections.Counter(name for one in measured for name in one)
-    return whole[0] if whole or not counts else max(counts, key=lambda name: counts[name])
-
-
-def _utility_axis(outcomes: Sequence[CandidateOutcome]) -> str:
-    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
-    measured = [o.utilities for o in outcomes if o.made]
-    whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in measured)]
-    counts = collections.Counter(name for one in measured for name in one)
-    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in DEFAULT_UTILITIES))
+    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in usual))
 
 
 def _tried(

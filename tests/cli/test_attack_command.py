@@ -309,3 +309,29 @@ def test_what_is_no_release_is_said(sfumato, folder, visits, tmp_path):
     assert "share and owner" in attack(sfumato, folder / "share", visits).err
     (folder / "owner" / "lock.json").write_text("{}")
     assert attack(sfumato, folder, visits).code == 5
+
+
+def test_another_recipe_says_what_an_intruder_knows_and_what_is_allowed(sfumato, tmp_path):
+    """The ward was plain in the release; where it is a quasi-identifier, more people are found."""
+    table = tmp_path / "people.csv"
+    table.write_text("sex,ward\n" + "".join(f"{'fm'[i % 2]},w{i}\n" for i in range(40)))
+    plain, quasi = tmp_path / "plain.yaml", tmp_path / "quasi.yaml"
+    columns = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  ward: {role: %s}\n"
+    plain.write_text(columns % "plain" + "meet:\n  - k_anonymity: {k: 5}\nsteps:\n  - global_recoding\n")
+    quasi.write_text(columns % "quasi" + "limits: {linkage: 0.5}\n")
+    out = tmp_path / "out"
+    assert sfumato("run", table, "-r", plain, "-o", out, "-q").code == 0
+    before = contents(out)
+    how = ("attack", out, "--original", table, "--attack", "linkage", "--seconds", 20, "-q", "--json")
+    found = {}
+    for recipe, code in ((plain, 0), (quasi, 1)):
+        done = sfumato(*how, "-r", recipe)
+        assert done.code == code
+        tried = json.loads(done.out)["tried"]
+        found[recipe] = next(t["value"] for t in tried if t["intruder"] == "prosecutor")
+    assert found == {plain: pytest.approx(2 / 40), quasi: 1.0}
+    assert contents(out) == before, "nothing is kept of what another recipe says"
+    refused = sfumato(*how, "-r", quasi, "--keep")
+    assert refused.code == 2 and "another recipe" in refused.err
+    (tmp_path / "short.yaml").write_text("sfumato: 1\ncolumns:\n  sex: quasi\n")
+    assert sfumato(*how, "-r", tmp_path / "short.yaml").code == 2

@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 def attack(
     folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
     original: Annotated[str, typer.Option(help="the original table")],
+    recipe: Annotated[
+        Path | None,
+        typer.Option(
+            "--recipe",
+            "-r",
+            help="a recipe whose roles and limits count here, instead of those the release was made with; nothing is kept then",
+        ),
+    ] = None,
     intruder: Annotated[
         str | None, typer.Option(help="a table an intruder has, instead of the named intruders")
     ] = None,
@@ -70,7 +78,12 @@ def attack(
     ] = 0.2,
     people: People = None,
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
-    keep: Annotated[bool, typer.Option(help="add what was found to the certificate and the reports")] = True,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep/--no-keep", help="add what was found to the certificate and the reports; usual without --recipe"
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -82,20 +95,29 @@ def attack(
     """
     from sfumato.cli import shaped
     from sfumato.intruders import attack_release
+    from sfumato.recipe_files import load
     from sfumato.release.folder import read_release
 
+    if recipe is not None and keep:
+        raise ParameterError("what is found with another recipe (-r) is not added to the certificate; leave --keep out")
+    keep = recipe is None if keep is None else keep
     if (shape := shape_in(folder)) is not None:
-        refuse_options(shape, intruder=intruder, knows=knows, rename=called, by=by, population=population)
+        refuse_options(
+            shape, recipe=recipe, intruder=intruder, knows=knows, rename=called, by=by, population=population
+        )
         how: dict[str, Any] = {"people": people, "said": intake, "only": only, "seconds": seconds}
         kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_attacks": show, "json": json, "quiet": quiet}
         shaped.attack(folder, original, others=others or [], threshold=threshold, **how, **kept)
         return
     refuse_people(people)
+    said = None if recipe is None else load(recipe)
     written = read_release(folder)
     if keep:
         written.require_key(sign)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     pair = written.beside(dataset)
+    if said is not None:
+        pair = pair.with_roles_of(said.schema)
     complete = None if aux is None else read_data(aux, quiet=True)
     who = _intruder(pair, intruder, knows, by, called or [], sample, complete)
     further = tuple(read_release(other).beside(dataset) for other in others or [])
@@ -110,7 +132,7 @@ def attack(
             others=further,
             population=everyone,
             aux=complete,
-            limits={name: float(limit) for name, limit in written.recipe.limits.items()},
+            limits={name: float(limit) for name, limit in (said or written.recipe).limits.items()},
             threshold=threshold,
             seconds=seconds,
             sample=sample,

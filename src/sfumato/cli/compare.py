@@ -13,7 +13,7 @@ from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.parameters import known_as
 from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.errors import OutputError
+from sfumato.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.comparison import CandidateOutcome, Comparison
@@ -42,6 +42,12 @@ def compare(
     workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
     seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
+    pictures: Annotated[
+        bool,
+        typer.Option(
+            "--pictures", help="write the maps of all other risks and utilities as PNG files too; goes with -o"
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -52,6 +58,8 @@ def compare(
     """
     from sfumato.verbs import compare as run
 
+    if pictures and output is None:
+        raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
     if output is not None and (output / "comparison.json").exists() and not force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
@@ -74,7 +82,7 @@ def compare(
         )
     comparison = comparison.with_axes(risk=risk, utility=utility)
     if output is not None:
-        comparison.write(output, force=force)
+        comparison.write(output, force=force, pictures=pictures)
     if json:
         give_json(comparison.to_dict())
     else:

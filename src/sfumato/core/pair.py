@@ -13,6 +13,7 @@ from sfumato.core.consistency import NOBODYS, origins_of
 from sfumato.core.dataset import NOBODY
 from sfumato.core.encoding import Encoded, encode_column, positions_in
 from sfumato.core.reading import Joint, Reading, Rung, read_codes
+from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ class Pair:
         if not pair.columns:
             raise SchemaError(f"{released.source.name} and {original.source.name} have no column in common")
         return pair
+
+    def with_roles_of(self, schema: Schema) -> Pair:
+        """The same tables where columns have other roles; what columns are stays as the release was made."""
+        schema.check(self.original.columns, self.original.source)
+        original, released = (_in_roles(table, schema) for table in (self.original, self.released))
+        return dataclasses.replace(self, original=original, released=released, counted=None)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -192,3 +199,8 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
             found[name] = max(found.get(name, fresh), fresh, key=lambda rung: rung.level)
         mixed |= set(plan.get("masked", ())) - set(found)
     return {name: rung for name, rung in found.items() if name not in mixed}
+
+
+def _in_roles(table: Dataset, schema: Schema) -> Dataset:
+    said = {name: dataclasses.replace(one, roles=schema[name].roles) for name, one in table.schema.attributes.items()}
+    return table.with_schema(Schema(said))

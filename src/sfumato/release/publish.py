@@ -89,7 +89,7 @@ def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> No
     look = _look_of(said)
     replace(share / "report.html", look.public_page(said).encode())
     if pictures:
-        _write_pictures(share / "pictures", look.public_pictures(as_shown(said)))
+        write_pictures(share / "pictures", look.public_pictures(as_shown(said)))
 
 
 def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
@@ -97,7 +97,7 @@ def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None
     write_json(owner / "release.json", record)
     replace(owner / "report.html", look.owner_page(record).encode())
     if pictures:
-        _write_pictures(owner / "pictures", look.owner_pictures(as_shown(record)))
+        write_pictures(owner / "pictures", look.owner_pictures(as_shown(record)))
 
 
 class _Look(NamedTuple):
@@ -115,7 +115,7 @@ def _look_of(certificate: Mapping[str, Any]) -> _Look:
     return _Look(people.public_page, people.owner_page, people.public_pictures, people.owner_pictures)
 
 
-def _write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
+def write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
     """The pictures of a report as PNG files, with what they show in words beside them."""
     folder.mkdir(exist_ok=True)
     for name, picture in drawn.items():

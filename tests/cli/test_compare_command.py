@@ -1,0 +1,29 @@
+"""``sfumato compare``: its pictures."""
+
+from __future__ import annotations
+
+GRID = """sfumato: 1
+columns:
+  sex: {role: quasi, hierarchy: {suppress: {}}}
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10]}}}
+meet:
+  - k_anonymity: {k: {vary: [1, 2]}}
+steps:
+  - global_recoding
+"""
+
+
+def test_pictures_are_the_maps_of_all_other_risks_and_utilities(sfumato, tmp_path):
+    table, recipe, out = tmp_path / "people.csv", tmp_path / "grid.yaml", tmp_path / "out"
+    table.write_text("sex,age\n" + "".join(f"{'fm'[i % 2]},{20 + i % 7}\n" for i in range(30)))
+    recipe.write_text(GRID)
+    how = ("compare", table, recipe, "--workers", 1, "--seconds", 2, "-q")
+    refused = sfumato(*how, "--pictures")
+    assert refused.code == 2 and "--output" in refused.err
+    assert sfumato(*how, "--pictures", "-o", out).code == 0
+    drawn = {file.name for file in (out / "pictures").iterdir()}
+    assert {"linkage-marginal_error.png", "prosecutor_risk-loss.png", "descriptions.txt"} <= drawn
+    assert "linkage-loss.png" not in drawn, "that one is map.png"
+    assert (out / "pictures" / "linkage-marginal_error.png").read_bytes()[:4] == b"\x89PNG"
+    assert "Risk and utility of 2 candidates." in (out / "pictures" / "descriptions.txt").read_text()
+    assert sfumato(*how, "-o", out, "--force").code == 0 and not (out / "pictures").exists()
