@@ -330,9 +330,11 @@ def _three_most_exposing(pair: Pair) -> tuple[str, ...]:
 def _five_of_any(pair: Pair) -> tuple[str, ...]:
     """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers.
 
-    A survey weight that hardly anyone shares tells as much as a name. Only pseudonyms are left out, which nobody can know.
+    A survey weight that hardly anyone shares tells as much as a name, but not where records were drawn anew: those weights are multiplied
+    by a number that nobody knows. Pseudonyms are left out, which nobody can know.
     """
-    return most_telling(pair, [c for c in pair.columns if not _pseudonymous(pair, c)], 5)
+    hidden = () if pair.aligned else pair.original.schema.columns(Role.WEIGHT)
+    return most_telling(pair, [c for c in pair.columns if c not in hidden and not _pseudonymous(pair, c)], 5)
 
 
 def _pseudonymous(pair: Pair, name: str) -> bool:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import recipe_files as recipes
+from sfumato.attacks.synthetic import data_columns
 from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
@@ -568,14 +570,62 @@ def test_what_may_not_predict_a_column_does_not():
 # Input that is normal, though nobody likes it.
 
 
-def test_weights_of_another_number_of_records_are_told():
-    people = table_of({"weight": [10.0, 20.0, 30.0] * 20, "x": list(range(60))})
-    people = people.with_schema(people.schema.replace("weight", roles=(Role.WEIGHT,)))
-    told = [
-        any("rescale weights" in w for w in run(step, people)[0].warnings)
-        for step in (sf.Synthesize(), sf.Synthesize(holdout=0))
-    ]
-    assert told == [True, False]
+def weighted(weights):
+    people = table_of({"weight": weights, "x": [i % 7 for i in range(len(weights))]})
+    return people.with_schema(people.schema.replace("weight", roles=(Role.WEIGHT,)))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        sf.Synthesize(),
+        sf.Synthesize(holdout=0),
+        sf.Synthesize(holdout=0.5, smoothing="kernel"),
+        sf.Synthesize(records=17),
+        sf.Synthesize(copies=3),
+    ],
+    ids=["a fifth aside", "nobody aside", "half aside", "few", "copies"],
+)
+@pytest.mark.parametrize(
+    "weights", [[10.0, 20.0, 30.0] * 20, [7] * 60, [1, 2, 4] * 20], ids=["any", "constant", "whole"]
+)
+def test_drawn_weights_add_up_to_those_of_the_table(step, weights):
+    """The oracle adds up, one by one, every weight of the table and of each copy; 60 weights of 20 on average are 1,200."""
+    plan, drawn = run(step, weighted(weights))
+    total = sum(weights)
+    frame = drawn.to_polars()
+    copies = frame["copy"].to_list() if step.copies > 1 else [1] * frame.height
+    for copy in set(copies):
+        found = 0.0
+        for of, weight in zip(copies, frame["weight"].to_list(), strict=True):
+            found += weight if of == copy else 0.0
+        assert found == pytest.approx(total, rel=1e-12)
+    ratios = sorted(set(frame["weight"].to_list()))
+    if step.smoothing != "kernel" and step.copies == 1:
+        factor = ratios[0] / sorted(set(weights))[0]
+        assert {round(one / factor, 9) for one in ratios} <= {round(float(one), 9) for one in weights}, (
+            "one factor for all"
+        )
+    assert not any("rescale" in warning for warning in plan.warnings)
+    assert [str(kept).split(":")[0] for kept in plan.preserved] == ["sum of weight"]
+
+
+def test_weights_of_people_who_stay_add_up_to_those_of_the_table():
+    plan, kept = run(sf.Synthesize(columns=["x"], holdout=0.25), weighted([10.0, 20.0, 30.0] * 20))
+    assert len(kept) == 45 and sum(kept.to_polars()["weight"].to_list()) == pytest.approx(1200, rel=1e-12)
+    assert plan.actions["weight"].startswith("kept; multiplied")
+
+
+def test_weights_that_rules_are_about_stay_and_are_told():
+    plan, drawn = run(sf.Synthesize(rules=["x = 3 => weight > 5"]), weighted([10.0, 20.0, 30.0] * 20))
+    assert any("rescale it before totals" in warning for warning in plan.warnings)
+    assert set(drawn.to_polars()["weight"]) <= {10.0, 20.0, 30.0}
+
+
+def test_a_copy_is_one_whatever_its_weight():
+    people = weighted([10.0, 20.0, 30.0] * 20)
+    _, drawn = run(sf.Synthesize(), people)
+    assert data_columns(Pair.of(people, drawn)) == ("x",)
 
 
 def test_constant_columns_are_copied_and_columns_of_missing_values_too():

@@ -40,8 +40,11 @@ ALARMS = 0.001
 
 
 def data_columns(pair: Pair) -> tuple[str, ...]:
-    """The columns in which a drawn record may be a copy: all that both tables have but names of people and units, which are new."""
-    named = {Role.DIRECT, Role.UNIT}
+    """The columns in which a drawn record may be a copy: all that both tables have but names of people and units, which are new, and weights.
+
+    A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they add up to the population again.
+    """
+    named = {Role.DIRECT, Role.UNIT, Role.WEIGHT}
     return tuple(name for name in pair.columns if not named & set(pair.original.schema[name].roles))
 
 

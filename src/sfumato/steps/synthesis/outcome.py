@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.step import Preserved
 from sfumato.steps.synthesis.drawing import Groundwork, reappearing
 from sfumato.steps.synthesis.growing import Drawn
 from sfumato.steps.synthesis.material import ColumnForm
@@ -55,6 +56,25 @@ def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.Da
 def _apart(numbers: pl.Series, place: int, most: int) -> pl.Series:
     """The units of one copy, under names that no other copy has."""
     return numbers + place * most if numbers.dtype.is_integer() else numbers.cast(pl.String) + f"-{place + 1}"
+
+
+def with_totals(table: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFrame:
+    """Survey weights multiplied by one number each, so that they add up to a total; left alone where they add up to nothing.
+
+    >>> with_totals(pl.DataFrame({"weight": [1, 3, None]}), {"weight": 10.0})["weight"].to_list()
+    [2.5, 7.5, None]
+    """
+    drawn = {name: float(table[name].sum()) for name in totals}
+    factors = {name: total / drawn[name] for name, total in totals.items() if drawn[name] > 0 and total > 0}
+    return table.with_columns(pl.col(name).cast(pl.Float64) * factor for name, factor in factors.items())
+
+
+def weights_kept(tables: Sequence[pl.DataFrame], totals: Mapping[str, float]) -> Iterator[Preserved]:
+    """That weights add up to what they did, in every copy."""
+    for name, total in totals.items():
+        if total > 0:
+            off = max(abs(float(table[name].sum()) / total - 1) for table in tables)
+            yield Preserved("sum", (name,), exactly=off < 1e-9, off_by=off)
 
 
 @dataclasses.dataclass(frozen=True)

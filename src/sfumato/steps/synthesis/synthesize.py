@@ -32,7 +32,7 @@ from sfumato.steps.synthesis.drawing import (
 from sfumato.steps.synthesis.growing import Drawn
 from sfumato.steps.synthesis.households import UnitRows, shared_by_units
 from sfumato.steps.synthesis.material import ColumnForm, Material, materials_of, written_back
-from sfumato.steps.synthesis.outcome import COPY, MARGINALS, identifiers, put, stacked, told
+from sfumato.steps.synthesis.outcome import COPY, MARGINALS, identifiers, put, stacked, told, weights_kept, with_totals
 from sfumato.steps.synthesis.rules import RowRule, UnitRule, columns_in, learnt_rules, parsed, require_true
 from sfumato.steps.synthesis.sequential import chosen_order, require_drawable, require_order
 
@@ -82,7 +82,8 @@ class Synthesize(Step):
     the other, numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of partly synthetic tables are
     releases of their own: everybody would stand several times in one.)
 
-    Columns that are constant are copied. A column of text in which everybody differs is refused. Synthetic is not the same as
+    Survey weights are drawn like other columns and then multiplied by one number, so that those of every copy add up to what all
+    weights of the table do: totals of the population stay estimable whoever was set aside. Columns that are constant are copied. A column of text in which everybody differs is refused. Synthetic is not the same as
     anonymous: what leaves repeat is somebody's, and attacks tell how much that is.
 
     References: Reiter 2005, Journal of Official Statistics 21, 441–462; Nowok, Raab & Dibben 2016,
@@ -300,7 +301,9 @@ class _Run:
         self._require_decidable(row_rules, order, learnt)
         about = tuple(rule for rule in row_rules if rule.conclusion.column in order)
         if step.learn_rules:
-            found = self._possible_for_units(learnt_rules(learnt, order), learnt)
+            weights = dataset.schema.columns(Role.WEIGHT)  # these are multiplied later
+            found = learnt_rules(learnt, [name for name in order if name not in weights])
+            found = self._possible_for_units(found, learnt)
             self.owner["learnt_rules"] = len(found)
             about += found
         return Groundwork(
@@ -386,17 +389,19 @@ class _Run:
             self.warnings.append(f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied")
         if not drawn:
             raise SchemaError(f"synthesize: all columns of {source} are constant; there is nothing to learn")
-        self._warn_of_weights()
         return drawn
 
-    def _warn_of_weights(self) -> None:
-        """Drawn weights are those of records, and add up to another population where other than all records are drawn."""
-        weights, step = self.dataset.schema.columns(Role.WEIGHT), self.step
-        if weights and (self.held.any() or step.records is not None or step.copies > 1):
+    def _totals(self) -> dict[str, float]:
+        """What survey weights add up to that are multiplied so that they do again: not those that rules or codes are about."""
+        weights = self.dataset.schema.columns(Role.WEIGHT)
+        named = {*columns_in(parsed(self.step.rules)), *self.step.special}
+        numbers = [name for name in weights if self.dataset.column(name).dtype.is_numeric() and name not in named]
+        if left := [name for name in weights if name not in numbers]:
             self.warnings.append(
-                f"synthesize: {', '.join(weights)} is drawn as it is, for another number of records than the table has: "
-                "rescale weights before totals of the population are estimated, or draw as many records (records, holdout)"
+                f"synthesize: {', '.join(left)} is drawn as it is, since rules or special codes are about it, or it holds no numbers: "
+                "rescale it before totals of the population are estimated"
             )
+        return {name: float(self.dataset.column(name).sum()) for name in numbers}
 
     def _order(self, targets: Mapping[str, Material], rules: Sequence[RowRule]) -> tuple[str, ...]:
         step = self.step
@@ -430,7 +435,8 @@ class _Run:
     def _fully(self, ground: Groundwork) -> Synthetic:
         step = self.step
         copies = fully_drawn(ground, self._strata(ground), self.units, step.records, step.copies, self._streams)
-        tables = [self._table(copy) for copy in copies]
+        totals = self._totals()
+        tables = [with_totals(self._table(copy), totals) for copy in copies]
         whole = sum(copy.whole for copy in copies)
         if whole:
             self.warnings.append(
@@ -438,11 +444,11 @@ class _Run:
             )
             self.owner["whole_households"] = whole
         self._tell(ground, [copy.columns for copy in copies])
-        table = stacked(tables, self.dataset.schema.columns(Role.UNIT))
-        actions = dict.fromkeys(table.columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}")
+        actions = dict.fromkeys(tables[0].columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}")
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.columns(Role.UNIT), "numbered anew")
-        return self._made(table, np.full(table.height, NOBODY), actions, ground)
+        nobody = np.full(sum(table.height for table in tables), NOBODY)
+        return self._made(tables, nobody, actions, ground, totals)
 
     def _table(self, copy: Copy) -> pl.DataFrame:
         """One copy as a table with the columns of the original, in their order."""
@@ -482,7 +488,8 @@ class _Run:
         )
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
-        return self._made(pl.DataFrame(columns), kept, actions, ground)
+        totals = self._totals() if self.held.any() else {}
+        return self._made([with_totals(pl.DataFrame(columns), totals)], kept, actions, ground, totals)
 
     def _at_risk(self) -> Rows:
         """The places, among the records learnt from, of those whose values are replaced."""
@@ -503,8 +510,18 @@ class _Run:
         self.owner |= found.owner
         self.kept_rules = found.kept_rules
 
-    def _made(self, table: pl.DataFrame, origin: Rows, actions: Mapping[str, str], ground: Groundwork) -> Synthetic:
+    def _made(
+        self,
+        tables: Sequence[pl.DataFrame],
+        origin: Rows,
+        actions: Mapping[str, str],
+        ground: Groundwork,
+        totals: Mapping[str, float],
+    ) -> Synthetic:
         step = self.step
+        told = dict(actions) | ({COPY: "numbers the copies"} if step.copies > 1 else {})
+        for name in totals:
+            told[name] = f"{told.get(name, 'kept')}; multiplied, so that the sum is that of the whole table"
         public: dict[str, Any] = {
             "method": step.method,
             "synthetic": "partly" if self.partly else "fully",
@@ -518,12 +535,13 @@ class _Run:
             public["rules_that_hold"] = self.kept_rules
         numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)} if step.copies > 1 else {}
         return Synthetic(
-            actions={**actions, COPY: "numbers the copies"} if step.copies > 1 else actions,
+            actions=told,
             attributes=numbered,
+            preserved=tuple(weights_kept(tables, totals)),
             warnings=tuple(self.warnings),
             public={"synthesis": public},
             owner=self.owner,
-            table=table,
+            table=stacked(tables, self.dataset.schema.columns(Role.UNIT)),
             origin=origin,
             held_out=np.sort(self.canonical[self.held]) if step.aside else None,
         )
