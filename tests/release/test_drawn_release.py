@@ -144,6 +144,9 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
     for page in ("share/report.html", "owner/report.html"):
         text = (written / "out" / page).read_text()
         assert "drawn anew and are nobody's" in text and "records left out" not in text
+        first, of_the_file = text.index("<h2>What intruders could do"), text.index("so nobody is found by picking one")
+        assert first < of_the_file < text.index("Prosecutor risk", of_the_file) and "Prosecutor risk" not in text[:first]
+        assert "the safer its members" not in text
 
 
 def test_the_owner_knows_who_was_set_aside(written, table):
