@@ -21,7 +21,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
-from sfumato.core.source import Intake
+from sfumato.core.source import Intake, with_names
 from sfumato.core.step import Step, accounts
 from sfumato.engines.databases import is_address
 from sfumato.engines.opening import from_database, is_lazy, opened, take_lazily
@@ -103,6 +103,7 @@ def read(
         if loaded is not None and accounts(loaded.steps, loaded.schema):
             options = {"text": True, **options}
         frame, source = read_table(data, otherwise=None if loaded is None else loaded.intake, **options)
+        source = with_names(source, frame.columns, () if loaded is None else loaded.schema.attributes)
         return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
     return take_frame(data, loaded.intake if loaded else Intake(), options)
 

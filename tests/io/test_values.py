@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import pickle
 
 import polars as pl
 import pytest
 
+import sfumato as sf
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.io import read_table
@@ -119,3 +121,30 @@ def test_codes_in_categories_and_dates(tmp_path):
     assert frame["a"].to_list() == ["x", None]
     assert frame["d"].null_count() == 1
     assert frame.dtypes == [pl.Categorical, pl.Date]
+
+
+def test_notes_name_columns_where_somebody_vouches_for_the_names(tmp_path):
+    """The first row of a CSV may be a person, whatever the call says: its cells are told where a recipe knows most of them."""
+    table, recipe = tmp_path / "people.csv", tmp_path / "people.yaml"
+    table.write_text("Alice,zip\n1,04109\n-9,04110\n3,04111\n")
+    recipe.write_text("sfumato: 1\ncolumns: {Alice: plain, zip: plain}\nmissing_values: [-9]\n")
+    other = tmp_path / "other.yaml"
+    other.write_text("sfumato: 1\ncolumns: {age: plain, sex: plain, town: plain}\n")
+    by_place = ("column 2 stays text: the name is that of a code",)
+    by_name = ("column 'zip' stays text: the name is that of a code",)
+    codes = "1 cells read as missing by their code, in column 'Alice'"
+    assert sf.read(table).source.notes == sf.read(table, recipe=other).source.notes == by_place
+    assert sf.read(table, header=True).source.notes == by_place
+    assert set(sf.read(table, recipe=recipe).source.notes) == {*by_name, codes}
+    people = sf.read(table).with_roles(plain=["Alice", "zip"])
+    assert pickle.loads(pickle.dumps(people.source)).notes == by_place
+    table.with_suffix(".parquet").write_bytes(parquet(pl.DataFrame({"age": [1, -9]})))
+    assert sf.read(table.with_suffix(".parquet"), missing_values=[-9]).source.notes == (
+        "1 cells read as missing by their code, in column 'age'",
+    )
+
+
+def parquet(frame):
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()

@@ -145,7 +145,9 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
         text = (written / "out" / page).read_text()
         assert "drawn anew and are nobody's" in text and "records left out" not in text
         first, of_the_file = text.index("<h2>What intruders could do"), text.index("so nobody is found by picking one")
-        assert first < of_the_file < text.index("Prosecutor risk", of_the_file) and "Prosecutor risk" not in text[:first]
+        assert (
+            first < of_the_file < text.index("Prosecutor risk", of_the_file) and "Prosecutor risk" not in text[:first]
+        )
         assert "the safer its members" not in text
 
 

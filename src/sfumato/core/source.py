@@ -270,3 +270,29 @@ def placed(positions: Sequence[int], most: int = MOST_NAMED) -> str:
     ('column 3', 'columns 1, 4 and 1 more')
     """
     return f"column{'s' if len(positions) > 1 else ''} {and_more([str(i) for i in positions], most)}"
+
+
+class ColumnNote(str):
+    """A note about columns, which tells them by position; ``named`` is the same by name, for where names are known to be names.
+
+    >>> note = ColumnNote.of("{} stay text", [1, 3], ["age", "sex", "zip"])
+    >>> str(note), note.named
+    ('columns 1, 3 stay text', "columns 'age', 'zip' stay text")
+    """
+
+    named: str
+
+    @classmethod
+    def of(cls, sentence: str, positions: Sequence[int], columns: Sequence[str]) -> ColumnNote:
+        """From a sentence with ``{}`` for the columns, and their positions, counted from 1."""
+        note = cls(sentence.format(placed(positions)))
+        note.named = sentence.format(_named([columns[i - 1] for i in positions]))
+        return note
+
+
+def with_names(source: Source, columns: Sequence[str], said: Iterable[str]) -> Source:
+    """A source whose notes name columns, where the format or the names in use (``said``) vouch for the names."""
+    if not confirmed(columns, source, said):
+        return source
+    notes = tuple(note.named if isinstance(note, ColumnNote) else note for note in source.notes)
+    return dataclasses.replace(source, notes=notes)

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.source import Source, placed
+from sfumato.core.source import ColumnNote, Source
 from sfumato.errors import OutputError, UnreadableInput, require
 from sfumato.io.formats import refusing
 from sfumato.io.inference import is_identifier_name
@@ -121,7 +121,7 @@ def read(
         options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
         frame = book.load_sheet(0, skip_rows=int(named), **options).to_polars() if len(head) > named else None
     frame, codes = _tidied(frame, names, name, padded_widths(data))
-    about = (*_notes(sheets, named, header, codes), *about_names)
+    about = (*_notes(sheets, named, header, codes, names), *about_names)
     return frame, Source(name, "excel", header=named, notes=about, types_found=True)
 
 
@@ -136,8 +136,8 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int]) -> list[str]:
-    notes = []
+def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int], names: list[str]) -> list[str]:
+    notes: list[str] = []
     if len(sheets) > 1:
         notes.append(f"the workbook has {len(sheets)} sheets; only the first was read")
     if header is None and not named:
@@ -145,9 +145,8 @@ def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int]
             "the first row looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"
         )
     if codes:
-        notes.append(
-            f"{placed(codes)}: codes stored as numbers became text, with the leading zeros their cell format shows"
-        )
+        said = "{}: codes stored as numbers became text, with the leading zeros their cell format shows"
+        notes.append(ColumnNote.of(said, codes, names))
     return notes
 
 

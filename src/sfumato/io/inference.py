@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from sfumato.core.source import placed
+from sfumato.core.source import ColumnNote
 
 # Column names that promise a code, not a quantity: digits that must stay text.
 
@@ -153,7 +153,7 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
         if verdict.startswith("thousands"):
             verdicts[i] = _settle_thousands(columns, i, verdict[-1], decimal, seen)
     mark = decimal or ("," if seen[","] > seen["."] else ".")
-    return mark, _notes(verdicts, seen)
+    return mark, _notes(verdicts, seen, [column.name for column in columns])
 
 
 def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
@@ -314,16 +314,17 @@ def _settle_thousands(columns: list[pl.Series], i: int, mark: str, decimal: str 
     return f"read{mark}"
 
 
-def _notes(verdicts: list[str], seen: dict[str, int]) -> list[str]:
-    notes = []
+def _notes(verdicts: list[str], seen: dict[str, int], names: list[str]) -> list[str]:
+    notes: list[str] = []
     for verdict, sentence in _REASONS.items():
         columns = [i for i, judged in enumerate(verdicts, start=1) if judged == verdict]
         if columns:
-            notes.append(sentence.format(placed(columns), s="s" if len(columns) == 1 else ""))
+            notes.append(ColumnNote.of(sentence.format("{}", s="s" if len(columns) == 1 else ""), columns, names))
     for mark, word in ((".", "points"), (",", "commas")):
         columns = [i for i, judged in enumerate(verdicts, start=1) if judged == f"read{mark}"]
         if columns:
-            notes.append(f"{placed(columns)}: {word} before three digits read as asked or as elsewhere in the file")
+            said = f"{{}}: {word} before three digits read as asked or as elsewhere in the file"
+            notes.append(ColumnNote.of(said, columns, names))
     if all(seen.values()):
         notes.append("decimal points and decimal commas both occur; decimals will be written with one of them")
     return notes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato.core.dataset import refuse_patterns
-from sfumato.core.source import Code, Intake, placed
+from sfumato.core.source import Code, ColumnNote, Intake
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import listed
 from sfumato.io.inference import convert, is_number_like
@@ -52,7 +52,7 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
         )
     if again:
         names = numbered(names)
-        notes.append(f"names that came twice got a number: {placed(list(again))}")
+        notes.append(ColumnNote.of("names that came twice got a number: {}", list(again), names))
     return names, notes
 
 
@@ -92,7 +92,8 @@ def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
 def about_codes(blanked: Counter[str]) -> list[str]:
     """What there is to say about cells that held a code."""
     columns = [i for i, count in enumerate(blanked.values(), start=1) if count]
-    return [f"{blanked.total():,} cells read as missing by their code, in {placed(columns)}"] if columns else []
+    said = f"{blanked.total():,} cells read as missing by their code, in {{}}"
+    return [ColumnNote.of(said, columns, list(blanked))] if columns else []
 
 
 def strip_habit(columns: list[pl.Series]) -> list[str]:
@@ -113,10 +114,12 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
             bare.append(i + 1)
         else:
             loose.append(i + 1)
-    return [
-        *([f"blanks around the values of {placed(bare)} were left out"] if bare else []),
-        *([f"some values of {placed(loose)} begin or end with blanks and were left so"] if loose else []),
-    ]
+    names = [column.name for column in columns]
+    said = {
+        "blanks around the values of {} were left out": bare,
+        "some values of {} begin or end with blanks and were left so": loose,
+    }
+    return [ColumnNote.of(sentence, places, names) for sentence, places in said.items() if places]
 
 
 def _respelled(column: pl.Series, intake: Intake) -> pl.Series:

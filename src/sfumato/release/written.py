@@ -19,7 +19,7 @@ import polars as pl
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
-from sfumato.core.source import LAYOUT, Source
+from sfumato.core.source import LAYOUT, Source, with_names
 from sfumato.core.step import accounts
 from sfumato.engines.databases import Name, Transaction, address
 from sfumato.engines.digest import RowsDigest
@@ -286,7 +286,8 @@ def described(dataset: Dataset, recipe: Recipe) -> Dataset:
     intake = dataset.source.intake.over(recipe.intake)
     _require_layout(dataset, intake)
     recipe.schema.check(dataset.columns, dataset.source)
-    return with_values(dataset, intake).with_schema(recipe.schema)
+    valued = with_values(dataset, intake).with_schema(recipe.schema)
+    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
 
 
 def _require_layout(dataset: Dataset, intake: Any) -> None:

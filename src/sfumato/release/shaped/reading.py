@@ -16,7 +16,7 @@ from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Role, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
-from sfumato.core.source import Intake, Source, and_more
+from sfumato.core.source import Intake, Source, and_more, with_names
 from sfumato.core.step import accounts
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
 from sfumato.io.form import Form
@@ -155,9 +155,8 @@ def described(
         refuse_free_text(_watched(table, schema))
         frame, more = _distinct(table, schema, chosen)
         kept[name] = frame
-        notes += [
-            f"{table.source.name}: {note}" if shape is Shape.TABLES else note for note in (*table.source.notes, *more)
-        ]
+        about = (*with_names(table.source, table.frame.columns, schema.attributes).notes, *more)
+        notes += [f"{table.source.name}: {note}" if shape is Shape.TABLES else note for note in about]
     said = {name: schemas[name] for name in tables}
     names = first.name if shape is not Shape.TABLES else and_more([table.source.name for table in tables.values()], 3)
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
