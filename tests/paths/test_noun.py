@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato import examples
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.source import Source
@@ -54,7 +55,8 @@ def test_what_is_written_is_read_back(paths, seed):
 def test_order_of_time_is_counted_and_the_zone_is_said():
     people = read(rows(hour=[9, 8, 8]))
     assert people.notes == (
-        "times are whole numbers of hours, counted from 0",
+        "times are whole numbers, taken for hours since nobody says what they count; say so with the column: "
+        "{role: time, unit: minutes}, or seconds, hours, days",
         "1 row(s) out of the order of time were put in order",
     )
     moments = read(rows(hour=["2024-01-01T09:00+01:00", "2024-01-01T08:00Z", "2024-01-02T00:00:00.5Z"]))
@@ -209,6 +211,37 @@ def test_coordinates_that_are_none():
 def test_nothing_of_anybody_is_shown():
     assert repr(examples.small_paths()) == "<8 people, 29 points at 6 places>"
     assert Clock("hours").width_shown(48) == "2d"
+
+
+@pytest.mark.parametrize(("unit", "of_an_hour"), [("seconds", 3600), ("minutes", 60), ("hours", 1), ("days", None)])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
+    """The oracle: 30 hours are 108,000 seconds, 1,800 minutes and a day and a quarter."""
+    ticks = [0, 30 * (of_an_hour or 1), 31 * (of_an_hour or 1)]
+    frame = pl.DataFrame({"p": [1, 2, 3], "t": [str(t) for t in ticks] if as_text else ticks, "x": ["a", "b", "c"]})
+    roles = {"unit": "p", "time": "t", "place": "x"}
+    people = sf.read_paths(frame, roles, units={"t": unit})
+    assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
+    assert f"whole numbers of {unit}" in people.notes[0]
+    assert people.written()["data"]["t"].to_list() == ticks
+    assert people.clock.ticks("2d") == 48 * (of_an_hour or 1 / 24)
+    assert people.clock.floor(np.array(ticks), people.clock.ticks("1d")).tolist() == [
+        t // people.clock.ticks("1d") * people.clock.ticks("1d") for t in ticks
+    ]
+    assert people.clock.width_shown(people.clock.ticks("7d")) == "7d"
+
+
+def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
+    frame = pl.DataFrame({"p": [1, 2], "t": [5, 6], "x": ["a", "b"]})
+    roles = {"unit": "p", "time": "t", "place": "x"}
+    guessed = sf.read_paths(frame, roles)
+    assert guessed.clock.kind == "hours" and "taken for hours since nobody says" in guessed.notes[0]
+    with pytest.raises(SchemaError, match="has unit hours, but holds days"):
+        sf.read_paths(frame.with_columns(t=pl.Series(["2024-02-28"] * 2)), roles, units={"t": "hours"})
+    with pytest.raises(ParameterError, match="unit must be seconds, minutes, hours or days, not 'weeks'"):
+        sf.read_paths(frame, roles, units={"t": "weeks"})
+    with pytest.raises(ParameterError, match="unit must be person or household"):
+        sf.read_paths(frame, roles, units={"p": "minutes"})
 
 
 def test_the_invented_city_is_the_same_everywhere():

@@ -150,7 +150,7 @@ def test_all_that_is_wrong_with_roles_is_told_at_once(data):
         sf.shaped(data, "baskets", {"unit": "who", "place": "letter", "plain": "age"})
     told = str(error.value)
     assert "no column 'age'" in told and "shape: paths" in told and "column 'name'" in told
-    with pytest.raises(SchemaError, match="hierarchy or kind, but no role"):
+    with pytest.raises(SchemaError, match="hierarchy, kind or unit, but no role"):
         people(data, hierarchies={"lettre": sf.suppress()})
     with pytest.raises(ParameterError, match=r"shape 'basket' is not known here\. Did you mean 'baskets'"):
         sf.shaped(data, "basket", ROLES)

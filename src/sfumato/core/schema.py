@@ -84,12 +84,16 @@ COMBINABLE = frozenset({Role.QUASI, Role.SENSITIVE, Role.STRATUM})
 """Roles a column may have together: an attribute can be known to an intruder and worth protecting."""
 
 
+TIME_UNITS = ("seconds", "minutes", "hours", "days")
+"""What whole numbers in a column of times may count."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Attribute:
     """One column: its roles, kind, hierarchy and missing-value rule.
 
     ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column with
-    role ``unit`` identifies. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
+    role ``unit`` identifies, and what whole numbers in one with role ``time`` count. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
     at the data: the lowest and highest value that counts, and the values that may occur; questions are answered under
     differential privacy only within them. ``free_text`` is the explicit word that a column of free text may be released
     under another role than ``direct``. ``of`` says of which table the rows are that a column with role ``key`` names (the own table: its
@@ -116,8 +120,10 @@ class Attribute:
             raise ParameterError(
                 f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can"
             )
-        if self.unit not in ("person", "household"):
-            raise ParameterError(f"unit must be person or household, not {self.unit!r}")
+        units = ("person", *TIME_UNITS) if Role.TIME in roles else ("person", "household")
+        if self.unit not in units:
+            named = TIME_UNITS if Role.TIME in roles else units
+            raise ParameterError(f"unit must be {', '.join(named[:-1])} or {named[-1]}, not {self.unit!r}")
         if not isinstance(self.free_text, bool):
             raise ParameterError("free_text must be true or false")
         object.__setattr__(self, "roles", roles)

@@ -1,7 +1,8 @@
 """Times of points: what a column of times is, as whole numbers, and the buckets they fall into.
 
-Times are counted in *ticks*: microseconds of moments, days of dates, hours of plain whole numbers. Buckets begin at multiples of
-their width, counted from a Monday (from 0 for plain numbers), so that widths that divide one another nest.
+Times are counted in *ticks*: microseconds of moments, days of dates, and of plain whole numbers what the recipe says that they count
+(``unit``), else hours. Buckets begin at multiples of their width, counted from a Monday (from 0 for plain numbers), so that widths that
+divide one another nest.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ from sfumato.errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TimeKind = Literal["moments", "days", "hours", "none"]
+TimeKind = Literal["moments", "days", "seconds", "minutes", "hours", "none"]
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
-ORIGIN = {"moments": 4 * 24 * HOUR, "days": 4, "hours": 0, "none": 0}
-"""Where buckets are counted from: Monday, 5 January 1970."""
-OF_AN_HOUR = {"moments": HOUR, "hours": 1}
+ORIGIN = {"moments": 4 * 24 * HOUR, "days": 4}
+"""Where buckets are counted from: Monday, 5 January 1970; plain numbers from 0."""
+OF_A_DAY = {"moments": 24 * HOUR, "seconds": 24 * 3600, "minutes": 24 * 60, "hours": 24, "days": 1}
+"""Ticks of a day."""
 MINUTES = {"min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+OF_HOURS = ("1h", "2h", "4h", "8h", "24h", "7d")
 USUAL = {
-    "moments": ("1h", "2h", "4h", "8h", "24h", "7d"),
-    "hours": ("1h", "2h", "4h", "8h", "24h", "7d"),
+    "moments": OF_HOURS,
+    "seconds": OF_HOURS,
+    "minutes": OF_HOURS,
+    "hours": OF_HOURS,
     "days": ("1d", "7d", "28d"),
     "none": (),
 }
@@ -42,16 +47,26 @@ EVERYTHING = 0
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """What the times of a file are: their kind, the form they are written in, and the time zone where there is one."""
+    """What the times of a file are: their kind, the form they are written in, and the time zone where there is one.
+
+    ``plain``: they are whole numbers, which count what ``kind`` says; ``guessed``: nobody said that they do.
+    """
 
     kind: TimeKind
     text: bool = False
     zone: str | None = None
+    plain: bool = False
+    guessed: bool = False
 
     @property
     def hour(self) -> int | None:
         """Ticks of an hour; None where times are not told to the hour."""
-        return OF_AN_HOUR.get(self.kind)
+        return OF_A_DAY.get(self.kind, 0) // 24 or None
+
+    @property
+    def minute(self) -> int:
+        """Ticks of a minute, 1 where times are coarser."""
+        return max(1, OF_A_DAY.get(self.kind, 0) // (24 * 60))
 
     def ticks(self, width: str) -> int:
         """A width in ticks.
@@ -65,21 +80,18 @@ class Clock:
         """
         if width == ALL:
             return EVERYTHING
-        minutes = minutes_of(width)
-        of_a_tick = {"moments": 1, "hours": 60, "days": 24 * 60, "none": 1}[self.kind]
-        if self.kind == "moments":
-            return minutes * 60 * SECOND
-        if minutes % of_a_tick:
+        ticks, part = divmod(minutes_of(width) * OF_A_DAY.get(self.kind, 24 * 60), 24 * 60)
+        if part:
             raise ParameterError(
                 f"a time width of {width} is finer than the {self.kind} of the file; take whole {self.kind}"
             )
-        return minutes // of_a_tick
+        return ticks
 
     def floor(self, ticks: NDArray[np.int64], width: int) -> NDArray[np.int64]:
         """The starts of the buckets of some times; a width of 1 leaves times as they are, one of 0 takes them all together."""
         if width == EVERYTHING:
             return np.zeros_like(ticks)
-        origin = ORIGIN[self.kind]
+        origin = 0 if self.plain else ORIGIN.get(self.kind, 0)
         found: NDArray[np.int64] = (ticks - origin) // width * width + origin
         return found
 
@@ -87,7 +99,7 @@ class Clock:
         """Times as a file holds them; without any times a column of nothing."""
         if self.kind == "none":
             return pl.Series([None] * len(ticks), dtype=pl.String)
-        if self.kind == "hours":
+        if self.plain:
             return pl.Series(ticks, dtype=pl.Int64)
         if self.kind == "days":
             days = pl.Series(ticks.astype(np.int32), dtype=pl.Int32).cast(pl.Date)
@@ -104,9 +116,7 @@ class Clock:
             return "no times"
         if width == 1:
             return "as in the data"
-        minutes = (
-            width * 24 * 60 if self.kind == "days" else width * 60 if self.kind == "hours" else width // SECOND // 60
-        )
+        minutes = width * 24 * 60 // OF_A_DAY.get(self.kind, 24 * 60)
         for unit in ("d", "h", "min"):
             if minutes % MINUTES[unit] == 0:
                 return f"{minutes // MINUTES[unit]}{unit}"
@@ -116,13 +126,22 @@ class Clock:
         """What readers should know about the times."""
         if self.kind == "none":
             return "the points have no times"
-        if self.kind == "hours":
-            return "times are whole numbers of hours, counted from 0"
+        if self.plain and self.guessed:
+            return (
+                f"times are whole numbers, taken for {self.kind} since nobody says what they count; say so with the column: "
+                "{role: time, unit: minutes}, or seconds, hours, days"
+            )
+        if self.plain:
+            return f"times are whole numbers of {self.kind}, counted from 0"
         if self.kind == "days":
             return "times are days"
         if self.zone:
             return "times are in UTC, and buckets begin at midnight there"
         return "times have no time zone: they are taken as local times, and buckets begin at local midnight"
+
+
+COUNTED = Clock("hours", plain=True, guessed=True)
+"""Whole numbers of which nobody says what they count."""
 
 
 def minutes_of(width: str) -> int:
@@ -161,8 +180,22 @@ def require_nested(widths: Sequence[str]) -> None:
             )
 
 
-def read_times(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
-    """The clock of a column, and its times in ticks; what is no time is a :class:`SchemaError` with counts."""
+def read_times(column: pl.Series, name: str, unit: TimeKind | None = None) -> tuple[Clock, NDArray[np.int64]]:
+    """The clock of a column, and its times in ticks; what is no time is a :class:`SchemaError` with counts.
+
+    ``unit`` is what whole numbers count, where that is said; times that are no whole numbers are refused then.
+    """
+    clock, ticks = _read(column, name)
+    if clock.plain and unit is not None:
+        return Clock(unit, plain=True), ticks
+    if unit is not None and clock.kind != "none":
+        raise SchemaError(
+            f"time column {name!r} has unit {unit}, but holds {clock.kind} and no whole numbers; leave unit out"
+        )
+    return clock, ticks
+
+
+def _read(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     gaps = column.null_count()
     if len(column) and gaps == len(column):
         return Clock("none"), np.zeros(len(column), dtype=np.int64)
@@ -177,16 +210,16 @@ def read_times(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     if isinstance(column.dtype, pl.Datetime):
         return _moments(column)
     if column.dtype.is_integer():
-        return Clock("hours"), column.cast(pl.Int64).to_numpy()
+        return COUNTED, column.cast(pl.Int64).to_numpy()
     if column.dtype.is_float():
         numbers = column.to_numpy()
         broken = int(np.count_nonzero(~np.isfinite(numbers) | (numbers != np.floor(numbers))))
         if broken:
             raise SchemaError(
-                f"time column {name!r}: {broken:,} of {len(column):,} times are no whole numbers of hours; give hours, dates or moments"
+                f"time column {name!r}: {broken:,} of {len(column):,} times are no whole numbers; give whole numbers, dates or moments"
             )
-        return Clock("hours"), numbers.astype(np.int64)
-    raise SchemaError(f"time column {name!r} holds neither dates, moments nor whole numbers of hours")
+        return COUNTED, numbers.astype(np.int64)
+    raise SchemaError(f"time column {name!r} holds neither dates, moments nor whole numbers")
 
 
 def _moments(column: pl.Series, *, text: bool = False) -> tuple[Clock, NDArray[np.int64]]:
@@ -207,7 +240,7 @@ def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
         return Clock("days", True), days.cast(pl.Int32).cast(pl.Int64).to_numpy()
     numbers = texts.cast(pl.Int64, strict=False)
     if not numbers.null_count():
-        return Clock("hours"), numbers.to_numpy()
+        return COUNTED, numbers.to_numpy()
     shape = texts.str.replace("T", " ", literal=True)
     aware = shape.str.contains(r"(?:Z|[+-]\d\d:?\d\d)$") & shape.str.contains(r"\d:\d\d")
     if aware.all():
@@ -219,7 +252,7 @@ def _from_text(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:
     if broken:
         raise SchemaError(
             f"time column {name!r}: {broken:,} of {len(column):,} times cannot be read; write dates as 2024-02-28, moments as "
-            "2024-02-28T17:30, all with or all without a time zone, or whole numbers of hours"
+            "2024-02-28T17:30, all with or all without a time zone, or whole numbers"
         )
     return _moments(moments, text=True)
 

@@ -131,7 +131,8 @@ class PathLinkage(ShapedAttack):
             return "the other file is no file of paths"
         if scene.original.names is None or scene.others[0].names is None:
             return "it is not known who of the two files is who"
-        if scene.others[0].clock.kind != scene.original.clock.kind:
+        theirs, ours = scene.others[0].clock, scene.original.clock
+        if (theirs.kind, theirs.plain) != (ours.kind, ours.plain):
             return "the two files tell times in different ways"
         return None
 

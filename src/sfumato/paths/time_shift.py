@@ -12,7 +12,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError
-from sfumato.paths.clock import SECOND, minutes_of
+from sfumato.paths.clock import minutes_of
 from sfumato.paths.trajectories import Trajectories, require_paths
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class TimeShift(ShapedStep):
         if clock.kind == "none":
             raise ParameterError(f"{self.name}: the points have no times to shift")
         most = clock.ticks(self.most)
-        grain = max(paths.width, 60 * SECOND if clock.kind == "moments" else 1)
+        grain = max(paths.width, clock.minute)
         steps = most // grain
         if not steps:
             raise ParameterError(

@@ -88,7 +88,8 @@ class Trajectories(Shaped):
         if not data.height:
             raise SchemaError(f"{source.name} has no rows: there is nobody in it")
         _require_no_gaps(data, (person, *place), source)
-        clock, ticks = read_times(data[time], time)
+        unit = schema[time].unit
+        clock, ticks = read_times(data[time], time, None if unit == "person" else unit)  # type: ignore[arg-type]
         who, names = numbered_people(data[person])
         where, table = _places(data.select(place))
         notes = [clock.sentence(), *_order_notes(who, ticks)]

@@ -30,6 +30,7 @@ def shaped(
     people_roles: Roles | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     kinds: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     text: bool = False,
     **options: Any,
@@ -37,13 +38,14 @@ def shaped(
     """People who are no table, from a path or a frame: ``shape`` is ``baskets``, ``paths`` or ``graph``, ``roles`` what the columns are.
 
     ``people`` is a second table with the people's own columns, and ``people_roles`` what these are. ``hierarchies`` and ``kinds`` are
-    given by column, in either table. ``format`` is the one a release will be written in, and ``text`` leaves all columns of a CSV as text, as a
+    given by column, in either table; so are ``units``: what whole numbers in a column of times count (``{"t": "minutes"}``). ``format`` is the one a release will be written in, and ``text`` leaves all columns of a CSV as text, as a
     step that accounts for an ε asks for; options say how a file is read (see :func:`sfumato.read`).
     """
-    schemas = {DATA: _schema_of(roles, hierarchies, kinds)}
+    said = {"hierarchy": hierarchies or {}, "kind": kinds or {}, "unit": units or {}}
+    schemas = {DATA: _schema_of(roles, said)}
     if people_roles is not None:
-        schemas[PEOPLE] = _schema_of(people_roles, hierarchies, kinds)
-    _require_columns({**(hierarchies or {}), **(kinds or {})}, schemas)
+        schemas[PEOPLE] = _schema_of(people_roles, said)
+    _require_columns({column: one for given in said.values() for column, one in given.items()}, schemas)
     known = _shape(shape)
     tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
     return described(tables, known, schemas, format=format)
@@ -61,12 +63,12 @@ def _shape(word: str) -> Shape:
 
 
 def _require_columns(given: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
-    """Refuse a hierarchy or kind of a column that has no role: it would be ignored without a word."""
+    """Refuse a hierarchy, kind or unit of a column that has no role: it would be ignored without a word."""
     named = [column for schema in schemas.values() for column in schema.attributes]
     strange = [column for column in given if column not in named]
     if strange:
         raise SchemaError(
-            f"column {strange[0]!r} has a hierarchy or kind, but no role.{did_you_mean(strange[0], named)}"
+            f"column {strange[0]!r} has a hierarchy, kind or unit, but no role.{did_you_mean(strange[0], named)}"
         )
 
 
@@ -129,10 +131,10 @@ def _relations(given: Any) -> ShapedRecipe:
     return recipe
 
 
-def _schema_of(roles: Roles, hierarchies: Mapping[str, Hierarchy] | None, kinds: Mapping[str, str] | None) -> Schema:
+def _schema_of(roles: Roles, said: Mapping[str, Mapping[str, Any]]) -> Schema:
     schema = Schema.from_roles(roles)
-    for field, given in (("hierarchy", hierarchies), ("kind", kinds)):
-        for column, value in (given or {}).items():
+    for field, given in said.items():
+        for column, value in given.items():
             if column in schema.attributes:
                 schema = schema.replace(column, **{field: value})
     return schema
