@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import counted_columns, gather, judge_all
+from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import SchemaError
@@ -69,12 +69,12 @@ def test_without_an_original_the_table_is_its_own_reference(rows):
 
 def test_columns_are_counted_once_and_problems_told_at_once():
     schema = illness([]).schema
-    assert counted_columns([Counting(("ill",)), KAnonymity(2), Counting(("ill", ("zip", "ill")))], schema) == (
+    assert needed([Counting(("ill",)), KAnonymity(2), Counting(("ill", ("zip", "ill")))], schema).counts == (
         "ill",
         ("zip", "ill"),
     )
     with pytest.raises(SchemaError) as refused:
-        counted_columns([Counting(("one",)), Counting(("two", "three")), KAnonymity(2)], Schema({}))
+        needed([Counting(("one",)), Counting(("two", "three")), KAnonymity(2)], Schema({}))
     assert len(refused.value.problems) == 4  # and k-anonymity misses its quasi-identifiers
 
 

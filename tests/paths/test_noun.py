@@ -55,8 +55,10 @@ def test_what_is_written_is_read_back(paths, seed):
 def test_order_of_time_is_counted_and_the_zone_is_said():
     people = read(rows(hour=[9, 8, 8]))
     assert people.notes == (
-        "times are whole numbers, taken for hours since nobody says what they count; say so with the column: "
-        "{role: time, unit: minutes}, or seconds, hours, days",
+        (
+            "times are whole numbers, taken for hours since nobody says what they count; say so with the column: "
+            "{role: time, unit: minutes}, or seconds, hours, days"
+        ),
         "1 row(s) out of the order of time were put in order",
     )
     moments = read(rows(hour=["2024-01-01T09:00+01:00", "2024-01-01T08:00Z", "2024-01-02T00:00:00.5Z"]))

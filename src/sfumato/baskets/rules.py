@@ -19,11 +19,10 @@ from sfumato.core.shape import ShapedUtility, verdict
 from sfumato.errors import ParameterError
 from sfumato.formulas.itemsets import ItemSets
 from sfumato.formulas.named_rules import Confidence, NamedRule, SpokenItems, Support, all_parsed
-from sfumato.formulas.rule_hiding import EFFORT, Hidden, Method, hide
+from sfumato.formulas.rule_hiding import EFFORT, Method, hide, warnings_of
 from sfumato.formulas.rules import (
     LARGEST_RULE,
     Association,
-    SideEffects,
     Thresholds,
     Transactions,
     is_found,
@@ -175,8 +174,8 @@ class HideItemRules(BasketStep):
             effects = side_effects(now, hidden.transactions, rules, model.thresholds, self.largest)
             told["occurrences_deleted"] += int(hidden.gone.sum())
             told["occurrences_added"] += len(hidden.more)
-            work[f"promise {len(work) + 1}"] = _told(hidden, effects)
-            warned += _warnings(hidden, effects)
+            work[f"promise {len(work) + 1}"] = effects.counts | hidden.proved
+            warned += warnings_of(hidden, effects)
             now = hidden.transactions
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
@@ -186,39 +185,6 @@ class HideItemRules(BasketStep):
             self.name, models, people.with_sets(sets, people.labels), "use dsr, 2a or exact, one promise for all rules"
         )
         return BasketPlan(sets, people.labels, told, warned=tuple(warned), work=work)
-
-
-def _warnings(hidden: Hidden, effects: SideEffects) -> list[str]:
-    warnings = []
-    if hidden.more:
-        warnings.append(
-            f"{len(hidden.more):,} items were put into baskets: people are said to have what they do not have"
-        )
-    if effects.lost or effects.ghosts:
-        warnings.append(
-            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and {len(effects.ghosts):,} appeared that were not found before"
-        )
-    if hidden.proof is not None and not hidden.proof.optimal:
-        warnings.append(
-            f"the search stopped before the best was proved: the cost may be {hidden.proof.gap:.1%} too high; raise effort"
-        )
-    return warnings
-
-
-def _told(hidden: Hidden, effects: SideEffects) -> dict[str, Any]:
-    counts = {
-        "still_found": len(effects.failed),
-        "lost": len(effects.lost),
-        "ghosts": len(effects.ghosts),
-        "rules_before": effects.found_before,
-        "changed_items": effects.changed,
-        "items": effects.items,
-    }
-    proof = hidden.proof
-    known = (
-        {} if proof is None else {"cost": proof.cost, "bound": proof.bound, "gap": proof.gap, "optimal": proof.optimal}
-    )
-    return {**counts, **known}
 
 
 @parameters

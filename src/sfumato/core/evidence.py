@@ -90,11 +90,6 @@ def field_mask(classes: ClassTable, column: str) -> NDArray[np.uint64]:
     return mask
 
 
-def counted_columns(models: Sequence[Model], schema: Schema) -> tuple[Column, ...]:
-    """Columns that must be counted per class for these models; all schema problems are raised at once."""
-    return needed(models, schema).counts
-
-
 def needed(models: Sequence[Model], schema: Schema) -> Needs:
     """What all these models need together; all schema problems are raised at once."""
     problems: list[str] = []

@@ -23,6 +23,7 @@ from sfumato.formulas.rules import (
     LARGEST_RULE,
     Association,
     Itemset,
+    SideEffects,
     Thresholds,
     Transactions,
     candidates,
@@ -77,6 +78,31 @@ class Hidden:
     more: tuple[tuple[int, int], ...] = ()
     failed: tuple[Association, ...] = ()
     proof: Proof | None = None
+
+    @property
+    def proved(self) -> dict[str, float]:
+        """What is proved, for the owner; nothing but of the exact way."""
+        if self.proof is None:
+            return {}
+        return {**dataclasses.asdict(self.proof), "gap": self.proof.gap, "optimal": self.proof.optimal}
+
+
+def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
+    """What hiding cost that whoever releases should know."""
+    warnings = []
+    if hidden.more:
+        warnings.append(
+            f"{len(hidden.more):,} items were put into baskets: people are said to have what they do not have"
+        )
+    if effects.lost or effects.ghosts:
+        warnings.append(
+            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and {len(effects.ghosts):,} appeared that were not found before"
+        )
+    if hidden.proof is not None and not hidden.proof.optimal:
+        warnings.append(
+            f"the search stopped before the best was proved: the cost may be {hidden.proof.gap:.1%} too high; raise effort"
+        )
+    return tuple(warnings)
 
 
 def hide(

@@ -215,9 +215,16 @@ class SideEffects:
     items: int
 
     @property
-    def dissimilarity(self) -> float:
-        """Changed occurrences as a share of all there were."""
-        return self.changed / self.items if self.items else 0.0
+    def counts(self) -> dict[str, int]:
+        """How many there are of each."""
+        return {
+            "still_found": len(self.failed),
+            "lost": len(self.lost),
+            "ghosts": len(self.ghosts),
+            "rules_before": self.found_before,
+            "changed_items": self.changed,
+            "items": self.items,
+        }
 
 
 def side_effects(

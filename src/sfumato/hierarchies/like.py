@@ -22,7 +22,6 @@ from sfumato.hierarchies.mask import MaskLeft, MaskRight
 from sfumato.hierarchies.suppress import SuppressedValue
 
 Row = tuple[str, ...]
-Slice = tuple[int, int]
 ARROW = re.compile(r"\s*(?:→|->)\s*")
 MOST_EXAMPLES = 100
 FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d")

@@ -156,11 +156,6 @@ class Trajectories(Shaped):
         return Points(self.starts, items.astype(np.int64), moments[keys // kinds], keys % kinds)
 
     @property
-    def place_columns(self) -> tuple[str, ...]:
-        """The columns that say where: one, or two coordinates."""
-        return self.schema.columns(Role.PLACE)
-
-    @property
     def coordinates(self) -> bool:
         """Whether places are given by two columns of numbers."""
         return len(self.table.columns) == 2

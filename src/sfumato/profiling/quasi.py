@@ -5,12 +5,10 @@ With *n* records in classes of sizes :math:`n_1, n_2, \dots` (records with equal
 .. math::
 
     \text{uniqueness} = \frac{|\{c : n_c = 1\}|}{n}, \qquad
-    \text{distinction} = \frac{|\{c\}|}{n}, \qquad
     \text{separation} = 1 - \frac{\sum_c n_c (n_c - 1)}{n (n - 1)}
 
-Uniqueness is the share of records that are alone; distinction counts classes instead (the *distinct ratio* of
-Motwani and Xu, which ARX shows beside separation); separation is the share of pairs of records told apart. All
-three are exact, by one group-by.
+Uniqueness is the share of records that are alone; separation is the share of pairs of records told apart. Both are
+exact, by one group-by.
 
 Reference: Motwani and Xu 2007, Efficient algorithms for masking and finding quasi-identifiers.
 """
@@ -69,16 +67,6 @@ def uniqueness(sizes: Sizes) -> float:
     """
     counts = np.asarray(sizes, dtype=np.int64)
     return float((counts == 1).sum() / counts.sum()) if counts.sum() else 0.0
-
-
-def distinction(sizes: Sizes) -> float:
-    """Classes per record (the distinct ratio); 0 without records.
-
-    >>> distinction([1, 1, 3])
-    0.6
-    """
-    counts = np.asarray(sizes, dtype=np.int64)
-    return float(len(counts) / counts.sum()) if counts.sum() else 0.0
 
 
 def separation(sizes: Sizes) -> float:

@@ -73,7 +73,6 @@ class Or:
 
 
 Concept = Named | Some | Between | And | Or
-THING = And(())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,8 +24,8 @@ from sfumato.formulas.named_rules import (
     item_columns,
     require_columns,
 )
-from sfumato.formulas.rule_hiding import EFFORT, Hidden, hide
-from sfumato.formulas.rules import LARGEST_RULE, SideEffects, Thresholds, side_effects
+from sfumato.formulas.rule_hiding import EFFORT, Hidden, hide, warnings_of
+from sfumato.formulas.rules import LARGEST_RULE, Thresholds, side_effects
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -121,9 +121,9 @@ class HideRules(Step):
             actions=dict.fromkeys(columns, "cells suppressed to hide rules"),
             columns=columns,
             attributes={name: _with_gaps(dataset.schema[name]) for name in self._may_empty(dataset.schema)},
-            warnings=_warnings(hidden, effects),
+            warnings=warnings_of(hidden, effects),
             public={"method": self.method, "suppressed_cells": amounts},
-            owner=_told(hidden, effects),
+            owner={"side_effects": effects.counts} | hidden.proved,
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -157,39 +157,3 @@ def _emptied(dataset: Dataset, table: TableItems, hidden: Hidden) -> dict[str, p
         column = dataset.column(name)
         columns[name] = column.zip_with(pl.Series(~gone), pl.Series(name, [None], dtype=column.dtype))
     return columns
-
-
-def _warnings(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
-    warnings = []
-    if effects.lost or effects.ghosts:
-        warnings.append(
-            f"hiding cost {len(effects.lost):,} of {effects.found_before:,} other rules, and {len(effects.ghosts):,} appeared that were not found before"
-        )
-    if hidden.proof is not None and not hidden.proof.optimal:
-        warnings.append(
-            f"the search stopped before the best was proved: the cost may be {hidden.proof.gap:.1%} too high; raise effort"
-        )
-    return tuple(warnings)
-
-
-def _told(hidden: Hidden, effects: SideEffects) -> dict[str, Any]:
-    """What the owner may know: side effects in counts, and what is proved."""
-    counts = {
-        "still_found": len(effects.failed),
-        "lost": len(effects.lost),
-        "ghosts": len(effects.ghosts),
-        "rules_before": effects.found_before,
-        "changed_items": effects.changed,
-        "items": effects.items,
-    }
-    proof = hidden.proof
-    if proof is None:
-        return {"side_effects": counts}
-    return {
-        "side_effects": counts,
-        "cost": proof.cost,
-        "bound": proof.bound,
-        "weight": proof.weight,
-        "gap": proof.gap,
-        "optimal": proof.optimal,
-    }
