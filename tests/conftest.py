@@ -33,6 +33,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 _COLLECTIONS = gc.get_threshold()
 
 
+def pytest_collection_finish() -> None:
+    """All that was imported stays for good: a search for garbage that looks through it takes longer than many a test."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_teardown() -> None:
     """The command line, called inside of this process, lets garbage lie for the rest of it; tests go on for long."""
     gc.set_threshold(*_COLLECTIONS)

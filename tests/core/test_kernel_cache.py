@@ -54,7 +54,9 @@ def test_no_process_finds_the_code_of_another(tmp_path, monkeypatch):
 
 def test_a_file_is_whole_before_it_is_listed(tmp_path, monkeypatch):
     index = ForgivingIndex(str(tmp_path), "loop", 1.0)
-    monkeypatch.setattr(index, "_save_index", lambda overloads: pytest.fail(f"listed {len(overloads)} before it is kept"))
+    monkeypatch.setattr(
+        index, "_save_index", lambda overloads: pytest.fail(f"listed {len(overloads)} before it is kept")
+    )
     monkeypatch.setattr(index, "_save_data", lambda name, data: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
         index.save("fractions", "code")
