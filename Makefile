@@ -7,6 +7,8 @@ BENCH ?= race
 WORKERS ?= auto
 
 export PYTHON
+# The tests start hundreds of processes: each would compile all of the package again where nothing of it may be kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

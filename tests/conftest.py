@@ -12,11 +12,10 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Two processes that compile one kernel for different types at the same time can spoil each other's cache, so every
-# pytest-xdist worker has its own. It is kept between runs. This must happen before anything imports a kernel.
-_worker = os.environ.get("PYTEST_XDIST_WORKER")
-if _worker:
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels" / _worker))
+# All processes of a run share one cache of compiled loops, kept between runs: what one of them has compiled, the others
+# load. This must happen before anything imports a kernel.
+if os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,6 +31,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 _COLLECTIONS = gc.get_threshold()
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported stays for good: a search for garbage that looks through it takes longer than many a test."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_teardown() -> None:

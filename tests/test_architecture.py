@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 import textwrap
 from collections.abc import Iterator
@@ -196,6 +197,22 @@ def imports(module: str, tree: ast.Module, *, package: bool = False) -> Iterator
     return visit(tree, deferred=False, typing=False)
 
 
+@functools.lru_cache(maxsize=1)
+def nodes_of(tree: ast.Module) -> list[ast.AST]:
+    """All nodes of a tree: several checks walk over the same one."""
+    return list(ast.walk(tree))
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements at any depth; no expression holds one."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        inside = ast.iter_child_nodes(node)
+        left += [child for child in inside if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)]
+
+
 def called(node: ast.Call) -> str:
     """The last name of what is called."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -242,7 +259,7 @@ def size_offences(source: str, tree: ast.Module) -> Iterator[str]:
     lines = len(source.splitlines())
     if lines > LONGEST_FILE:
         yield f"{lines} lines; at most {LONGEST_FILE}: split it by what it does"
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             length = body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
@@ -252,7 +269,7 @@ def size_offences(source: str, tree: ast.Module) -> Iterator[str]:
 
 def statement_offences(module: str, tree: ast.Module) -> Iterator[str]:
     """``print`` outside the command line, and ``assert``, which ``python -O`` removes."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print" and room_of(module) not in MAY_PRINT:
             yield f"line {node.lineno}: print belongs in cli"
         if isinstance(node, ast.Assert):
@@ -292,7 +309,7 @@ def is_a_name(node: ast.expr) -> bool:
 
 def contract_offences(module: str, tree: ast.Module) -> Iterator[str]:
     """Hooks that are looked for instead of asked for, and models and steps told apart by what they are called."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr"}:
             looked_for = {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)} & HOOKS
             for hook in looked_for:
@@ -307,7 +324,7 @@ def argument_offences(module: str, tree: ast.Module) -> Iterator[str]:
     """Loops that take more than anyone can keep apart; Python functions are kept short by other rules."""
     if room_of(module) != "kernels" or module in MAY_TAKE_MORE:
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS:
             yield f"{node.name} takes {len(node.args.args)} arguments; put what belongs together into a named tuple"
 
@@ -367,9 +384,9 @@ def test_the_plan_has_no_circle():
 def test_no_two_public_classes_are_called_alike():
     homes: dict[str, list[str]] = {}
     for path in SOURCES:
-        classes = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
-        for node in classes:
-            homes.setdefault(node.name, []).append(module_name(path))
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            homes.setdefault(name, []).append(module_name(path))
+    assert len(homes) > 500
     assert {name: at for name, at in homes.items() if len(at) > 1 and not name.startswith("_")} == {}
 
 
@@ -396,9 +413,10 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
 
 def modules_imported(tree: ast.Module, known: set[str]) -> set[str]:
     """The modules of ours that a file imports when it runs, at any depth; ``from sfumato.io import csv`` is sfumato.io.csv."""
-    typing = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and is_type_checking(test.test)
+    every = list(statements(tree))
+    typing = {id(node) for test in every if isinstance(test, ast.If) and is_type_checking(test.test)
               for part in test.body for node in ast.walk(part)}  # fmt: skip
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and id(node) not in typing]
+    nodes = [node for node in every if isinstance(node, ast.ImportFrom) and id(node) not in typing]
     named = {(node.module or "", f"{node.module}.{alias.name}") for node in nodes for alias in node.names}
     return {inner if inner in known else outer for outer, inner in named} & known
 

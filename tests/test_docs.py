@@ -13,10 +13,13 @@ Per file, in one namespace and one empty folder, from top to bottom:
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import doctest
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,12 +29,16 @@ from typing import Any
 
 import pytest
 
+from sfumato.cli import main
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)]
 
 # What a console block may call besides sfumato: enough to show files, nothing that installs or deletes.
 COMMANDS = {"sfumato", "cat", "cd", "cp", "echo", "head", "ls", "mkdir", "printf"}
 CALLS_SFUMATO = re.compile(r"(^|\|\s*)sfumato\b")
+# What only a shell understands: pipes, files, patterns of names, and other programs.
+SHELL = re.compile(r"^(?!sfumato )|[|<>;&*?$~`]")
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
 SKIP = re.compile(r"<!--\s*not executed\b:?\s*(?P<reason>.*?)\s*-->")
@@ -126,24 +133,46 @@ def run_prompts(block: Block, namespace: dict[str, Any], page: str) -> None:
 
 def run_console(block: Block, page: str) -> None:
     """Run the commands of a block in the current folder and compare their exit codes."""
+    for command in commands(block.text):
+        assert command.split()[0] in COMMANDS, f"{page}:{block.line}: `{command}` cannot be checked in this block"
+        wanted = int(found[1]) if (found := EXIT.search(command)) else 0
+        code, said = run_shell(command) if SHELL.search(command) else run_here(command)
+        assert code == wanted, f"{page}:{block.line}: $ {command}\nexit {code}\n{said}"
+
+
+def run_shell(command: str) -> tuple[int, str]:
+    """Run a command that a shell must read, as a reader would: its exit code and what it complained of."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("console blocks need bash")
     folder = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "120"}
-    for command in commands(block.text):
-        assert command.split()[0] in COMMANDS, f"{page}:{block.line}: `{command}` cannot be checked in this block"
-        wanted = int(found[1]) if (found := EXIT.search(command)) else 0
-        done = subprocess.run(
-            [bash, "-o", "pipefail", "-c", command],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == wanted, f"{page}:{block.line}: $ {command}\nexit {done.returncode}\n{done.stderr}"
+    done = subprocess.run(
+        [bash, "-o", "pipefail", "-c", command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def run_here(command: str) -> tuple[int, str]:
+    """Run a plain call of sfumato in this process, which has long imported what a new one would: the same, with nothing to read."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, open(os.devnull, encoding="utf-8") as nothing:
+        patched.setenv("NO_COLOR", "1")
+        patched.setenv("COLUMNS", "120")
+        patched.setattr(sys, "stdin", nothing)
+        patched.setattr(sys, "argv", shlex.split(command, comments=True))
+        try:
+            with contextlib.redirect_stderr(said):
+                main()
+        except SystemExit as stop:
+            return stop.code if isinstance(stop.code, int) else int(stop.code is not None), said.getvalue()
+    return 0, said.getvalue()
 
 
 def run_page(page: str, text: str) -> int:
@@ -275,16 +304,36 @@ def fake_sfumato(folder: Path, exit_code: int) -> None:
 @pytest.mark.parametrize(
     ("command", "exit_code", "passes"),
     [
-        ("sfumato check", 0, True),
-        ("sfumato check", 1, False),
-        ("sfumato check  # exit 1", 1, True),
-        ("sfumato check  # exit 1", 0, False),
+        ("sfumato check > said", 0, True),
+        ("sfumato check > said", 1, False),
+        ("sfumato check > said  # exit 1", 1, True),
+        ("sfumato check > said  # exit 1", 0, False),
         ("sfumato check | cat", 1, False),
     ],
 )
 def test_compares_exit_codes(command, exit_code, passes, tmp_path, monkeypatch):
     fake_sfumato(tmp_path, exit_code)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    block = Block("console", f"$ {command}\n", 1)
+    if passes:
+        run_console(block, "page.md")
+    else:
+        with pytest.raises(AssertionError, match=f"exit {exit_code}"):
+            run_console(block, "page.md")
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code", "passes"),
+    [
+        ("sfumato --version", 0, True),
+        ("sfumato --version  # exit 1", 0, False),
+        ("sfumato assess 'no such.csv'  # exit 5", 5, True),
+        ("sfumato assess 'no such.csv'", 5, False),
+        ("sfumato no-such-command", 2, False),
+    ],
+)
+def test_compares_exit_codes_of_calls_in_this_process(command, exit_code, passes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     block = Block("console", f"$ {command}\n", 1)
     if passes:
         run_console(block, "page.md")

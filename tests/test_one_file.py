@@ -429,8 +429,11 @@ HOOKS = {"attack", "better", "title", "line", "tried_by", "turn", "judges_detail
 def test_what_metrics_and_attacks_may_say_is_never_looked_for_by_name():
     """They are members with a default; whoever asks by ``getattr`` would take a typing error for a default."""
     asked = []
-    for path in Path(sf.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    sources = {path: path.read_text(encoding="utf-8") for path in Path(sf.__file__).parent.rglob("*.py")}
+    for path, source in sources.items():
+        if "getattr" not in source and "hasattr" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
                 name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
                 asked += [f"{path.name}:{node.lineno}"] if name in HOOKS else []

@@ -1,4 +1,4 @@
-"""The cache of compiled loops: what another version left behind is no obstacle."""
+"""The cache of compiled loops: what another version left behind is no obstacle, and several processes may share it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import pickle
 
 import pytest
 from numba.core.caching import IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 
-from sfumato.kernels.loading import ForgivingIndex
+from sfumato import kernels
+from sfumato.kernels.loading import CacheFirst, ForgivingIndex
 
 
 def _pickled_then_renamed() -> bytes:
@@ -29,3 +31,40 @@ def test_a_list_that_can_be_read_is_read(tmp_path):
     index = ForgivingIndex(str(tmp_path), "loop", 1.0)
     index._save_index({"key": "loop.1.nbc"})
     assert index._load_index() == {"key": "loop.1.nbc"}
+
+
+def _saved_at_the_same_time(kind, folder, monkeypatch):
+    """Two processes that read the list before either of them has written it; what is found under the types of each."""
+    one, other = (kind(str(folder), "loop", 1.0) for _ in range(2))
+    for process, types in ((one, "whole numbers"), (other, "fractions")):
+        with monkeypatch.context() as patched:
+            patched.setattr(process, "_load_index", dict)
+            process.save(types, f"code for {types}")
+    return {types: one.load(types) for types in ("whole numbers", "fractions")}
+
+
+def test_no_process_finds_the_code_of_another(tmp_path, monkeypatch):
+    found = _saved_at_the_same_time(ForgivingIndex, tmp_path, monkeypatch)
+    assert found == {"whole numbers": None, "fractions": "code for fractions"}  # one is compiled again
+    index = ForgivingIndex(str(tmp_path), "loop", 1.0)
+    index.save("whole numbers", "code for whole numbers")
+    assert all(index.load(types) == f"code for {types}" for types in found)
+    assert ForgivingIndex(str(tmp_path), "loop", 2.0).load("fractions") is None  # the source has changed
+
+
+def test_a_file_is_whole_before_it_is_listed(tmp_path, monkeypatch):
+    index = ForgivingIndex(str(tmp_path), "loop", 1.0)
+    monkeypatch.setattr(
+        index, "_save_index", lambda overloads: pytest.fail(f"listed {len(overloads)} before it is kept")
+    )
+    monkeypatch.setattr(index, "_save_data", lambda name, data: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(OSError, match="full"):
+        index.save("fractions", "code")
+
+
+@pytest.mark.parametrize("name", kernels.__all__)
+def test_every_loop_has_this_cache_however_its_file_is_loaded(name):
+    loops = [loop for loop in vars(getattr(kernels, name)).values() if isinstance(loop, Dispatcher)]
+    assert loops
+    for loop in loops:
+        assert type(loop._cache) is CacheFirst and type(loop._cache._cache_file) is ForgivingIndex

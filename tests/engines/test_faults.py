@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import json
@@ -9,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +178,14 @@ def test_an_empty_part_makes_no_difference(place: Path) -> None:
 
 
 KILLED = """
-import os, signal, sys, shutil
+import importlib, os, signal, sys, shutil
 from pathlib import Path
 import polars as pl
 import sfumato as sf
 from sfumato.engines import on_polars, parts
 on_polars.BATCH, parts.ROWS, parts.WORKERS = 100, 150, 1
-place, moment = Path(sys.argv[1]), int(sys.argv[2])
-happened = 0
+place = Path(sys.argv[1])
+moment = happened = 0
 
 def counted(work):
     def counting(*given, **options):
@@ -197,37 +199,79 @@ def counted(work):
 for owner, name in [(pl.DataFrame, "write_ipc"), (pl.DataFrame, "write_parquet"), (os, "link"), (os, "fsync"), (os, "mkdir"),
                     (Path, "write_bytes"), (Path, "rename"), (Path, "unlink"), (shutil, "rmtree")]:
     setattr(owner, name, counted(getattr(owner, name)))
-release = sf.run(sf.read(place / "in", engine="polars"), place / "r.yaml", seed=5, into=place / "out")
-release.write(place / "out", force=True)
-print(happened)
+
+def run():
+    release = sf.run(sf.read(place / "in", engine="polars"), place / "r.yaml", seed=5, into=place / "out")
+    release.write(place / "out", force=True)
 """
 
+ONCE = (
+    KILLED
+    + """
+run()
+print(happened)
+print(*(name for name in sys.modules if name.startswith("sfumato")))
+"""
+)
 
-def killed_at(place: Path, moment: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(place), str(moment)], capture_output=True, text=True, check=False
-    )
+OFTEN = (
+    KILLED
+    + """
+for name in sys.argv[2:]:
+    importlib.import_module(name)  # once, for all who are killed
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        moment = int(line)
+        run()
+        os._exit(0)  # it should have been killed
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+)
+
+
+def run_once(place: Path) -> tuple[int, list[str]]:
+    """A run in a process of its own: its acts on the disk, and the modules that it loaded."""
+    done = subprocess.run([sys.executable, "-c", ONCE, str(place)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    events, modules = done.stdout.splitlines()
+    return int(events), modules.split()
+
+
+@contextlib.contextmanager
+def killing(place: Path, modules: list[str]) -> Iterator[Callable[[int], int]]:
+    """Runs that are killed at a moment: children of one process that has imported everything and run nothing. The exit code of each."""
+    command = [sys.executable, "-c", OFTEN, str(place), *modules]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdin is not None and parent.stdout is not None
+
+        def killed_at(moment: int) -> int:
+            parent.stdin.write(f"{moment}\n")
+            parent.stdin.flush()
+            return int(parent.stdout.readline())
+
+        yield killed_at
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_run_that_is_killed_leaves_no_release_or_a_whole_one(place: Path) -> None:
     """Killed before one of its acts on the disk, thirty times; earlier releases stand, and the next run sweeps what was left."""
-    assert killed_at(place, 0).returncode == 0  # what is kept for later runs is written by the first
+    run_once(place)  # what is kept for later runs is written by the first
     shutil.rmtree(place / "out")
-    done = killed_at(place, 0)
-    assert done.returncode == 0, done.stderr
-    events, whole = int(done.stdout), digest(place)
-    for turn in range(MOMENTS):
-        moment = 1 + turn * (events - 1) // (MOMENTS - 1)
-        if turn % 2:
-            shutil.rmtree(place / "out", ignore_errors=True)
-        stood = (place / "out").is_dir()
-        assert killed_at(place, moment).returncode == -9
-        assert (place / "out").is_dir() or not stood, f"an earlier release is gone after {moment}"
-        if (place / "out").is_dir():
-            assert sf.verify(place / "out" / "share").holds
-            assert digest(place) == whole
-    assert killed_at(place, 0).returncode == 0
+    events, modules = run_once(place)
+    whole = digest(place)
+    with killing(place, modules) as killed_at:
+        for turn in range(MOMENTS):
+            moment = 1 + turn * (events - 1) // (MOMENTS - 1)
+            if turn % 2:
+                shutil.rmtree(place / "out", ignore_errors=True)
+            stood = (place / "out").is_dir()
+            assert killed_at(moment) == -9
+            assert (place / "out").is_dir() or not stood, f"an earlier release is gone after {moment}"
+            if (place / "out").is_dir():
+                assert sf.verify(place / "out" / "share").holds
+                assert digest(place) == whole
+    run_once(place)
     assert left(place) == ["in", "out", "r.yaml"]
     assert digest(place) == whole

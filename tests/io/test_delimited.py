@@ -118,11 +118,11 @@ def test_a_column_without_a_name_is_named_by_position():
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns():
-    names = [f"v{i}" for i in range(10_000)]
-    line = ",".join(str(i % 90) for i in range(10_000))
+def test_four_thousand_columns():
+    names = [f"v{i}" for i in range(4_000)]
+    line = ",".join(str(i % 90) for i in range(4_000))
     frame, _ = read(f"{','.join(names)}\n{line}\n{line}\n".encode())
-    assert frame.shape == (2, 10_000)
+    assert frame.shape == (2, 4_000)
     assert frame["v89"].to_list() == [89, 89]
 
 

@@ -190,7 +190,8 @@ def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
         return "partly" if share > 0.5 and not code else "text", None
     if code:
         return "code", None
-    numbers = _integers(text) if _integers(sample) is not None else None
+    seen = len(text) <= SAMPLE  # a longer column is looked at in full only where a part of it is worth it
+    numbers = _integers(text) if seen or _integers(sample) is not None else None
     if numbers is None:
         return _style(text), None
     return ("fixed", None) if _fixed_width(text) else ("integer", numbers)
@@ -251,14 +252,24 @@ def _slices(text: pl.Series) -> Iterator[pl.Series]:
     return (text.slice(start, _PIECE) for start in range(0, len(text), _PIECE))
 
 
+_CELL = pl.nth(0)
+_OTHERWISE = (
+    (_CELL.str.starts_with("0") & (_CELL.str.len_bytes() > 1))
+    | _CELL.str.starts_with("-0")
+    | _CELL.str.starts_with("+")
+).any()
+"""Whether a number is not written as it would be again; one question, as each takes longer than a short column is."""
+
+
 def _integers(text: pl.Series) -> pl.Series | None:
     """The column as integers, or None when a value is not one written the one way, or has more than 18 digits."""
     pieces = []
     for piece in _slices(text):
         numbers = piece.cast(pl.Int64, strict=False)
-        padded = piece.str.starts_with("0") & (piece.str.len_bytes() > 1)
-        otherwise = padded | piece.str.starts_with("-0") | piece.str.starts_with("+") | (numbers.abs() >= _LARGEST)
-        if numbers.null_count() != piece.null_count() or otherwise.any():
+        least, most = numbers.min(), numbers.max()
+        if numbers.null_count() != piece.null_count() or piece.to_frame().select(_OTHERWISE).item():
+            return None
+        if isinstance(least, int) and isinstance(most, int) and (least <= -_LARGEST or most >= _LARGEST):
             return None
         pieces.append(numbers)
     return pl.concat(pieces) if pieces else None

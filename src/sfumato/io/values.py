@@ -96,6 +96,10 @@ def about_codes(blanked: Counter[str]) -> list[str]:
     return [ColumnNote.of(said, columns, list(blanked))] if columns else []
 
 
+_BLANK = (pl.nth(0).str.starts_with(" ") | pl.nth(0).str.ends_with(" ")).any()
+"""Whether a value begins or ends with a blank."""
+
+
 def strip_habit(columns: list[pl.Series]) -> list[str]:
     """Leave out the blanks around separators, in place; what there is to say about it.
 
@@ -104,9 +108,9 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
     """
     bare, loose = list[int](), list[int]()
     for i, column in enumerate(columns):
-        first, last = column.str.starts_with(" "), column.str.ends_with(" ")
-        if not (first.any() or last.any()):
+        if not column.to_frame().select(_BLANK).item():
             continue
+        first, last = column.str.starts_with(" "), column.str.ends_with(" ")
         stripped = column.str.strip_chars(" ")
         stripped = stripped.set(stripped == "", None)
         if first.all() or last.all() or is_number_like(stripped):

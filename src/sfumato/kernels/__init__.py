@@ -133,6 +133,4 @@ def __getattr__(name: str) -> ModuleType:
     """A file of loops, loaded when it is first asked for; from then on it is an attribute like any other."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{name}")
-    importlib.import_module(f"{__name__}.loading").ask_cache_first(module)
-    return module
+    return importlib.import_module(f"{__name__}.{name}")

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.loading import njit
 from sfumato.kernels.microaggregation import _copy_point, _distances, _farthest, _take
 from sfumato.kernels.space import inner
 

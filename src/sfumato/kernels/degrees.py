@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sfumato.kernels.graphs import mix
+from sfumato.kernels.loading import njit
 from sfumato.kernels.space import inner
 
 FREE, GONE = np.int64(-1), np.int64(-2)

@@ -8,7 +8,8 @@ decide how sums are rounded.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 @njit(cache=True, nogil=True)

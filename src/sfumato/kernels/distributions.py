@@ -13,7 +13,8 @@ leaves at least ``(distance − f·pull)/(1 − f)``, which tells a search how m
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 @njit(cache=True, nogil=True)

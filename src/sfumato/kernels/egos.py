@@ -6,9 +6,9 @@ Vertices of a small graph are bits, so a graph of up to 62 vertices is a row of 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sfumato.kernels.graphs import mix
+from sfumato.kernels.loading import njit
 from sfumato.kernels.space import inner
 
 

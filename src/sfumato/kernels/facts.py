@@ -13,7 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 class FactLists(NamedTuple):

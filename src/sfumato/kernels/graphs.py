@@ -7,8 +7,8 @@ The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an un
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.loading import njit
 from sfumato.kernels.space import inner
 
 

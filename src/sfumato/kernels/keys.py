@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.loading import njit
 
 Keys = NDArray[np.uint64]
 Ids = NDArray[np.int64]

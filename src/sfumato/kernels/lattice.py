@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.keys import StandIn, _hash, _same
+from sfumato.kernels.loading import njit
 
 _EMPTY = np.int32(-1)
 Rolled = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]

@@ -14,7 +14,8 @@ record is compared with many, the codes that agree with its own are stamped with
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2

@@ -1,4 +1,4 @@
-"""Loading loops that were compiled before, without the compiler.
+"""Loops as all files of loops declare them: kept in a cache that several processes may share, and loaded without the compiler.
 
 numba prepares its whole compiler before it looks into its cache: implementations of everything numpy can do, and with them
 the linear algebra of scipy, 0.3 s that a loop found in the cache never needs. Here the cache is asked first.
@@ -6,20 +6,25 @@ the linear algebra of scipy, 0.3 s that a loop found in the cache never needs. H
 
 from __future__ import annotations
 
+import hashlib
 import pickle
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
+import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 
 
 class ForgivingIndex(IndexDataCacheFile):
-    """The list of what is in a cache, empty where it cannot be read.
+    """The list of what is in a cache, empty where it cannot be read, and never wrong about what a file holds.
 
     numba reads the list before it looks whether it belongs to this source. One of another version may name a tuple that is called
     otherwise now, or be cut off: the loop is compiled again, as after every other change.
+
+    numba counts the names of files up: two processes that compile a loop for different types at the same time would write
+    one file, and list it under the types of the other. Here a file is named by what it holds, and is whole before it is
+    listed. Of two lists written at the same time the later one stands, and what it lacks is compiled again.
     """
 
     def _load_index(self) -> Any:
@@ -27,6 +32,13 @@ class ForgivingIndex(IndexDataCacheFile):
             return super()._load_index()
         except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
             return {}
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep machine code for some types of arguments."""
+        told = hashlib.sha256(self._dump((self._source_stamp, key))).hexdigest()[:16]
+        name = f"{self._index_name.removesuffix('.nbi')}.{told}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
 
 
 class CacheFirst(FunctionCache):
@@ -46,10 +58,14 @@ class CacheFirst(FunctionCache):
         return super().load_overload(sig, target_context)
 
 
-def ask_cache_first(module: ModuleType) -> None:
-    """Let all loops of a module ask their cache first."""
-    loops: list[Any] = [loop for loop in vars(module).values() if isinstance(loop, Dispatcher)]
-    for loop in loops:
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Numba's decorator, with this cache."""
+
+    def declared(function: Callable[..., Any]) -> Any:
+        loop = numba.njit(**options)(function)
         if type(loop._cache) is FunctionCache:
             loop._cache.__class__ = CacheFirst  # it has its folder and stamp already
             loop._cache._cache_file.__class__ = ForgivingIndex
+        return loop
+
+    return declared

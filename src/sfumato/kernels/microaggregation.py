@@ -7,8 +7,8 @@ one pass over memory; a record that goes is replaced by the last one. Ties go to
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.loading import njit
 from sfumato.kernels.regrouping import squared_error, try_create, try_dissolve, try_move, try_swap
 from sfumato.kernels.space import inner
 

@@ -8,7 +8,6 @@ most of them apart. No record that could be as near as the best is passed over. 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sfumato.kernels.linkage import (
     ABSOLUTE,
@@ -24,6 +23,7 @@ from sfumato.kernels.linkage import (
     line_cost,
     stamp_agreeing,
 )
+from sfumato.kernels.loading import njit
 
 LEAF = 16
 PROBES = 32

@@ -7,8 +7,8 @@ rank high + 1 until ``fill`` of them have gone; ``left`` is how many records tha
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.loading import njit
 from sfumato.kernels.space import (
     AMOUNT,
     AT,

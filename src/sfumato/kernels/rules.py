@@ -7,7 +7,8 @@ follows is looked at: each occurrence is visited once a prefix, however many ite
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 @njit(cache=True, nogil=True)

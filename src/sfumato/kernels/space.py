@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.loading import njit
 
 LINE, TREE, SET = 0, 1, 2
 FORM, SIZE, MISSING, AT, TREE_AT = range(5)

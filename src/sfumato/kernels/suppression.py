@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.loading import njit
 
 # Loops over keys of which only some bits are shown: group them, find them, count those that agree.
 #

@@ -10,8 +10,9 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.loading import njit
 
 FARTHEST_BUCKET = 50
 """Buckets so far away would be chosen with probability 2⁻⁵⁰."""

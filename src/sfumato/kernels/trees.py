@@ -8,7 +8,8 @@ below that before its right one. A record goes left when its bin is at most the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 UNSEEN = 255
 """The bin of what did not occur when the tree was grown: it goes where more records went."""

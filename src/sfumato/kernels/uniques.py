@@ -7,7 +7,8 @@ alone on a subset is alone on every larger one and shares its values with nobody
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 @njit(cache=True, nogil=True)

@@ -182,15 +182,17 @@ PATIENCE = 10.0
 def solve(solver: Solver, program: Program, start: NDArray[np.float64], *, seconds: float, nodes: int) -> Solution:
     """Solve within some seconds of computing and some nodes of the search tree; ``start`` satisfies the program.
 
-    Solvers count nodes, not the seconds they compute: they are given a few, and twice as many for as long as that is in time.
+    Solvers count nodes, not the seconds they compute: they are given a few, and then as many more as half of the time that is left
+    should be enough for, at least twice as many, for as long as that is in time. They begin anew each time: many at once waste least.
     """
     until, most, patience = now() + seconds, min(nodes, FIRST_NODES), PATIENCE * seconds
     while True:
         began = now()
         once = _by_scipy(program, patience, most) if solver == "scipy" else _by_highspy(program, start, patience, most)
-        if once.optimal or most >= nodes or 3 * now() - 2 * began > until:
+        more = (until - now()) / max(now() - began, 1e-3)
+        if once.optimal or most >= nodes or more < 2:
             return once
-        most = min(nodes, 2 * most)
+        most = min(nodes, int(most * max(2.0, more / 2)))
 
 
 def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
