@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.checking.behind import Behind, membership
-from sfumato.outputs.checking.grouped import band_counts
+from sfumato.outputs.checking.offences import band_counts
 from sfumato.outputs.checking.telling import CellStatistic, computed, step_of
 
 LOOSE = {"threshold": 2, "share": 100.0, "dominant": 1}

@@ -12,7 +12,8 @@ from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
-from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form, unlabelled
+from sfumato.outputs.checking.grouped import judge_with_records
+from sfumato.outputs.checking.layout import GIVE_DATA, columns_of, described, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable

@@ -10,17 +10,9 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.outputs.checking.behind import TOTALS
-from sfumato.outputs.checking.grouped import (
-    GIVE_DATA,
-    PER_RECORD,
-    PROTECT,
-    SAY_WHAT,
-    OutputTable,
-    declared,
-    figure_per_record,
-    kind_of_table,
-    offence,
-)
+from sfumato.outputs.checking.grouped import PROTECT, declared, kind_of_table
+from sfumato.outputs.checking.layout import GIVE_DATA, PER_RECORD, SAY_WHAT, OutputTable, figure_per_record
+from sfumato.outputs.checking.offences import offence
 from sfumato.outputs.checking.telling import EXTREMES, QUANTILES, CellStatistic, named
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
