@@ -19,8 +19,9 @@ from sfumato.outputs.checking.layout import (
     WHOLE,
     OutputTable,
     figure_per_record,
+    with_places,
 )
-from sfumato.outputs.checking.offences import all_offences, offence
+from sfumato.outputs.checking.offences import all_offences, nearly_the_same, offence
 from sfumato.outputs.checking.telling import CellStatistic, fits, found_by_computing
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -34,6 +35,9 @@ def judge_with_records(
     table: OutputTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
 ) -> OutputVerdict:
     """Judge a table by the records behind it."""
+    table = with_places(table, behind, tells)
+    if table.labelled is not None:
+        tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
     belongs = membership(table.frame, table.by, behind)
     reasons = _unknown_cells(table, belongs) + _combinations(table, belongs, behind, rules)
     found, more = _statistics(table, belongs, behind, tells)
@@ -52,7 +56,7 @@ def judge_with_records(
     for (rule, cells), names in together.items():
         told_names = [table.called(name) for name in dict.fromkeys(names)]
         reasons.append(offence(rule, told_names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
-    reasons += _left_out(table, found, belongs, rules, told)
+    reasons += _left_out(table, found, belongs, rules, told) + nearly_the_same(found, belongs, behind, rules)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
     kinds = tuple(str(one) for _, one in found)
@@ -61,7 +65,7 @@ def judge_with_records(
         kind_of_table(found),
         tuple(reasons),
         behind.persons,
-        table.frame,
+        table.shown,
         _suggestion(table, unsafe, belongs),
         table.by,
         kinds,
@@ -147,7 +151,7 @@ def _what(
 ) -> tuple[list[CellStatistic], bool]:
     said = tells.get(name) if isinstance(tells, Mapping) else tells
     told = table.values(name)
-    if said is None:
+    if not said:
         found = found_by_computing(name, told, belongs, behind, table.by)
         return found, bool(found)
     statistic = declared(said, name)
@@ -221,4 +225,4 @@ def _suggestion(table: OutputTable, unsafe: NDArray[np.bool_], belongs: CellRows
         return None
     hide = pl.Series("hide", unsafe | ~belongs.known)
     left = [pl.when(hide).then(None).otherwise(pl.col(name)).alias(name) for name in table.told if table.numeric(name)]
-    return table.frame.with_columns(left)
+    return table.shown.with_columns(left)

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import SchemaError, nearest
-from sfumato.outputs.checking.behind import TOTALS, Behind, membership
-from sfumato.outputs.checking.telling import bare, found_by_computing, named
+from sfumato.outputs.checking.behind import TOTALS, Behind, membership, places_of
+from sfumato.outputs.checking.telling import ALIASES, bare, found_by_computing, named
 from sfumato.outputs.checking.verdict import OutputReason, OutputVerdict, broken, open_question
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class OutputTable:
     told: tuple[str, ...]
     columns: tuple[str, ...] = ()
     """Those of the data, and those that the researcher says something of."""
+    original: pl.DataFrame | None = None
+    """What would leave, where labels were made numbers."""
+    labelled: Mapping[str, str] | None = None
+    """What columns of labels tell."""
 
     def called(self, name: str) -> str:
         """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
@@ -52,6 +56,11 @@ class OutputTable:
             raise SchemaError(f"{self.called(name)} of the output holds no numbers")
         found: NDArray[np.float64] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
         return found
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """What would leave."""
+        return self.frame if self.original is None else self.original
 
     def numeric(self, name: str) -> bool:
         """Whether a column holds numbers."""
@@ -75,18 +84,23 @@ def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None,
 DESCRIBED = {
     "count": "count",
     "null_count": "missing",
+    "unique": "unique",
+    "top": "mode",
+    "freq": "freq",
     "mean": "mean",
     "std": "sd",
     "min": "min",
     "max": "max",
-    "top": "mode",
 }
+NUMBERS = ("count", "null_count", "unique", "freq")
+"""What is a number in the description of a column of text, too."""
 
 
-def described(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]] | None:
-    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None for other tables.
+def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None for other tables. ``columns`` are those of the data, where there are any.
 
-    Rows that count what is missing are left as they are: nobody knows by name who is behind them.
+    Of text it tells the commonest value (``top``) and how often it occurs (``freq``), or the first and the last in their order. Rows that count what is missing are left as they are:
+    nobody knows by name who is behind them.
     """
     texts = [name for name in frame.columns if frame[name].dtype == pl.String]
     if not texts or frame.height < 2:
@@ -98,14 +112,52 @@ def described(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]] | None
         return None
     values: dict[str, list[Any]] = {}
     tells: dict[str, str] = {}
-    for column in (name for name in frame.columns if frame[name].dtype.is_numeric()):
+    for column in (name for name in frame.columns if name != texts[0]):
         for row, value in zip(rows, frame[column].to_list(), strict=True):
+            if value is None or (isinstance(value, float) and np.isnan(value)):
+                continue
             name = f"{column}: {row}"
-            values[name] = [value]
+            values[name] = [_as_number(value) if row in NUMBERS else value]
             level = f"quantile({column}, {float(row[:-1]) / 100:g})" if row.endswith("%") else ""
-            if DESCRIBED.get(row) != "missing":
+            if DESCRIBED.get(row) != "missing" and (columns is None or column in columns):
                 tells[name] = level or f"{DESCRIBED[row]}({column})"
     return pl.DataFrame(values), tells
+
+
+def _as_number(value: Any) -> Any:
+    """A number that stands as text among text."""
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def with_places(table: OutputTable, behind: Behind, tells: Mapping[str, str] | str | None) -> OutputTable:
+    """The table with labels that it tells (the commonest, the first, the last) as their places among those of the data, so that they are judged like numbers."""
+    frame, said = table.frame, dict(tells) if isinstance(tells, Mapping) else {}
+    for name in table.told:
+        if frame[name].dtype != pl.String:
+            continue
+        for column in _columns_told(name, frame, said, behind):
+            places = places_of(behind.dataset.encoded(column).labels)
+            found = [None if one is None else places.get(one, -1.0) for one in frame[name].to_list()]
+            frame = frame.with_columns(pl.Series(name, found, dtype=pl.Float64))
+            said[name] = said.get(name) or f"{ALIASES.get(name.lower(), name.lower())}({column})"
+            break
+    if frame is table.frame:
+        return table
+    return dataclasses.replace(table, frame=frame, original=table.frame, labelled=said)
+
+
+def _columns_told(name: str, frame: pl.DataFrame, said: Mapping[str, str], behind: Behind) -> list[str]:
+    """The columns of text that a column of labels may tell something of."""
+    texts = [one for one in behind.dataset.columns if not behind.is_numeric(one)]
+    if name in said:
+        return [one for one in texts if said[name].endswith(f"({one})")]
+    if ALIASES.get(name.lower(), name.lower()) not in ("min", "max", "mode"):
+        return []
+    told = {one for one in frame[name].to_list() if one is not None}
+    return [one for one in texts if told <= behind.labels(one)]
 
 
 def columns_of(

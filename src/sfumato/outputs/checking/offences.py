@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, CellRows, how_many
 from sfumato.outputs.checking.layout import OutputTable
-from sfumato.outputs.checking.telling import AMOUNTS, EXTREMES, QUANTILES, CellStatistic, step_of, whole_of
+from sfumato.outputs.checking.telling import AMOUNTS, EXTREMES, LABELLED, QUANTILES, CellStatistic, step_of, whole_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, broken
 
 if TYPE_CHECKING:
@@ -69,9 +69,39 @@ def _offences(
         part = belongs.persons(behind).astype(np.float64)
         rest = whole_of(statistic, belongs, behind, table.by) - part
         offences["share"] = _small_part(part, rest, rules) & ~_wholes(statistic, table, belongs)
+    if statistic.kind in LABELLED and statistic.kind not in EXTREMES:
+        offences |= _commonest(statistic, belongs, behind, rules)
     if statistic.kind in EXTREMES:
         offences["extreme"] = _shared_by_few(statistic, belongs, behind, rules)
     return offences
+
+
+MOST_COMPARED = 20_000_000
+
+
+def nearly_the_same(
+    found: Sequence[tuple[str, CellStatistic]], belongs: CellRows, behind: Behind, rules: OutputRules
+) -> list[OutputReason]:
+    """Cells of one table that share all but a few persons, with the same contributions: their difference tells of those few."""
+    if behind.unit is None or belongs.size * behind.people > MOST_COMPARED:
+        return []
+    for column in {str(one.column) for _, one in found if one.kind in AMOUNTS}:
+        values = behind.numbers(column)
+        rows = pl.DataFrame({"cell": belongs.cell, "who": behind.who[belongs.row], "x": values[belongs.row]})
+        each = rows.group_by("cell", "who").agg(pl.col("x").sum())
+        if each["who"].n_unique() == len(each):
+            continue
+        held = np.full((belongs.size, behind.people), np.nan)
+        held[each["cell"].to_numpy(), each["who"].to_numpy()] = each["x"].to_numpy()
+        for one in np.flatnonzero(~belongs.total):
+            others = held[one + 1 :][~belongs.total[one + 1 :]]
+            mine, theirs = ~np.isnan(held[one]), ~np.isnan(others)
+            apart = (mine != theirs).sum(axis=1)
+            alike = ((held[one] == others) | ~(mine & theirs)).all(axis=1) & (mine & theirs).any(axis=1)
+            if (alike & (apart > 0) & (apart < rules.threshold)).any():
+                words = f"two cells are of the same persons but for fewer than {rules.threshold}: their difference tells of these"
+                return [broken("difference", words, "tell one of them only")]
+    return []
 
 
 def _wholes(statistic: CellStatistic, table: OutputTable, belongs: CellRows) -> NDArray[np.bool_]:
@@ -86,7 +116,7 @@ def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules
     depth = max(2, *(rule.depth for rule in rules.of_amounts))
     if statistic.column is None:
         return [belongs.contributions(behind, np.ones(len(behind)), depth)]
-    if statistic.kind == "count":
+    if statistic.kind == "count" or statistic.kind in LABELLED:
         known = behind.there(statistic.column)
         return [belongs.contributions(behind, np.where(known, 1.0, np.nan), depth)]
     return [belongs.contributions(behind, behind.numbers(name) * behind.weights, depth) for name in statistic.columns]
@@ -146,7 +176,7 @@ def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: Out
 
 def _persons_by_value(column: str, belongs: CellRows, behind: Behind) -> pl.DataFrame:
     """Per cell and value of a column the persons who have it."""
-    values = behind.numbers(column)
+    values = behind.ordered(column)
     known = ~np.isnan(values[belongs.row])
     frame = pl.DataFrame(
         {"cell": belongs.cell[known], "x": values[belongs.row[known]], "who": behind.who[belongs.row[known]]}
@@ -166,6 +196,21 @@ def _shared_by_few(
     few = np.zeros(belongs.size, dtype=bool)
     few[found["cell"].to_numpy()] = found["n"].to_numpy() < rules.threshold
     return few
+
+
+def _commonest(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
+) -> dict[str, NDArray[np.bool_]]:
+    """Cells whose commonest value few persons have, or all but a few; and cells of one value only."""
+    shared = _persons_by_value(str(statistic.column), belongs, behind)
+    found = shared.group_by("cell").agg(pl.col("n").max().alias("most"), pl.len().alias("values"))
+    place = found["cell"].to_numpy()
+    most, values = np.zeros(belongs.size), np.zeros(belongs.size)
+    most[place], values[place] = found["most"].to_numpy(), found["values"].to_numpy()
+    if statistic.kind == "unique":
+        return {"all_equal": values == 1}
+    everybody = belongs.persons(behind, behind.there(str(statistic.column)))
+    return {"share": _small_part(most, everybody - most, rules)}
 
 
 def _percentiles(
