@@ -16,7 +16,7 @@ from sfumato.outputs.checking.grouped import judge_with_records
 from sfumato.outputs.checking.layout import GIVE_DATA, OutputTable, columns_of, described, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.tested import is_test, judge_test
-from sfumato.outputs.checking.trees import judge_tree
+from sfumato.outputs.checking.trees import judge_clusters, judge_tree
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
@@ -100,6 +100,10 @@ def _fitted(
         return fitted.judge_influence(rules)
     if kind == "keeper":
         return fitted.judge_keeper(rules)
+    if kind == "scale":
+        return fitted.judge_scale(rules)
+    if kind == "clusters":
+        return judge_clusters(output, rules)
     if kind == "ours":
         return _ours(output, rules)
     if kind == "residuals" or _per_record(output, behind):
@@ -133,6 +137,10 @@ def kind_of(output: Any, tells: Any = None) -> str:
         return "influence"
     if any(peek(output, name) is not None for name in fitted.HOLDS_RECORDS):
         return "keeper"
+    if any(peek(output, name) is not None for name in fitted.HOLDS_EXTREMES):
+        return "scale"
+    if peek(output, "cluster_centers_") is not None:
+        return "clusters"
     if peek(output, "tree_") is not None or _has(output, "children_left", "n_node_samples"):
         return "tree"
     frame = frame_of(output)

@@ -37,12 +37,18 @@ def solves(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64]
         return False
     beta, columns = found
     x = design[:, columns]
-    weights = vector_of(peek(output, "model.weights"))
-    weight = weights if weights is not None and len(weights) == len(x) and (weights >= 0).all() else np.ones(len(x))
+    weight = weights_of(output, len(x))
     penalty = _penalty(output) * beta
     penalty[np.ptp(x, axis=0) == 0] = 0.0
     with np.errstate(all="ignore"):
         return any(_solved(x, weight * (answer - mean), penalty) for mean in _means(x @ beta, answer))
+
+
+def weights_of(output: Any, rows: int) -> NDArray[np.float64]:
+    """What a model says that its rows were weighted by; ones where it says nothing."""
+    found = vector_of(peek(output, "model.weights"))
+    fine = found is not None and len(found) == rows and bool((np.nan_to_num(found, nan=-1.0) >= 0).all())
+    return found.astype(float) if found is not None and fine else np.ones(rows)
 
 
 def _means(line: NDArray[np.float64], answer: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
@@ -153,11 +159,19 @@ class MadeOf:
             _rises(column, base) for base in self._numbers
         )
 
+    def cuts(self, codes: NDArray[np.float64]) -> bool:
+        """Whether labels are bands of a column of numbers: in its order, each comes once."""
+        return any(
+            int((np.diff(codes[np.argsort(base, kind="stable")]) != 0).sum()) + 1 == len(np.unique(codes))
+            for base in self._numbers
+        )
+
     def unexplained(self, design: NDArray[np.float64]) -> int:
         """How many columns of a design are neither made of a column of the records nor the product of two others that are."""
         fine = [self.explains(column) for column in design.T]
         known = [column for column, good in zip(design.T, fine, strict=True) if good and np.ptp(column) > 0]
         rest = [column for column, good in zip(design.T, fine, strict=True) if not good]
+        known += self._numbers if rest else []
         return sum(not _product(column, known) for column in rest)
 
     def is_answer(self, answer: NDArray[np.float64]) -> bool:

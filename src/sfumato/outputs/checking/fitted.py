@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, CellRows, how_many
-from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves
+from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, weights_of
 from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INFLUENCE = ("hat_matrix_diag", "cooks_distance", "dfbetas", "resid_studentized")
-HOLDS_RECORDS = ("support_vectors_", "_fit_X", "X_train_", "X_fit_", "exemplars_", "cluster_centers_indices_")
+HOLDS_RECORDS = (
+    "support_vectors_",
+    "_fit_X",
+    "X_train_",
+    "X_fit_",
+    "exemplars_",
+    "cluster_centers_indices_",
+    "core_sample_indices_",
+    "medoid_indices_",
+)
+HOLDS_EXTREMES = ("data_min_", "data_max_", "max_abs_", "X_min_", "X_max_")
 ENSEMBLE = ("estimators_",)
 TOO_MUCH_WORK = 4e10
 """Multiplications beyond which leverages are not computed."""
@@ -61,7 +71,8 @@ def judge_model(
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
-        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]))
+        weights = weights_of(output, len(design))
+        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]), weights)
     elif question is None:
         reasons.append(
             open_question(
@@ -89,21 +100,20 @@ def _contradictions(
     rows = None if design is None else len(design)
     said, left = number_of(peek(output, "nobs")), number_of(peek(output, "df_resid"))
     weights = vector_of(peek(output, "model.freq_weights"))
+    weighted = rows is not None and weights is not None and len(weights) == rows and bool((weights != 1).any())
     reasons = []
-    if rows is not None and said is not None and said != rows:
-        if weights is not None and len(weights) == rows and np.isclose(weights.sum(), said):
-            words = "the model counts frequency weights as observations: weights do not count persons"
-            reasons.append(open_question("counts", words, "fit it without frequency weights"))
-        else:
-            words = "the model says another number of observations than its design has rows"
-            reasons.append(broken("counts", words, "give the model as it was fitted"))
+    if weighted:
+        words = "the model counts frequency weights as observations: weights do not count persons"
+        reasons.append(open_question("counts", words, "fit it without frequency weights"))
+    elif rows is not None and said is not None and said != rows:
+        words = "the model says another number of observations than its design has rows"
+        reasons.append(broken("counts", words, "give the model as it was fitted"))
     if rows is not None and persons is not None and persons > rows:
         words = "more persons are said to be behind the model than its design has rows"
         reasons.append(broken("counts", words, "leave counts away: the design tells them"))
     if behind is not None and rows is not None and rows > len(behind):
         words = "the model has more rows than the data"
         reasons.append(broken("records", words, "give the records the model was fitted to"))
-    weighted = any(one.status == "review" for one in reasons)  # freedom is counted by weights, too
     if design is not None and left is not None and not weighted and left > _most_free(design) + 1e-6:
         words = "the model says that it leaves more degrees of freedom than its rows less its coefficients"
         reasons.append(broken("residual_df", words, "give the model as it was fitted"))
@@ -277,8 +287,9 @@ def judge_design(
     who: NDArray[np.int64],
     rules: OutputRules,
     names: Sequence[str] = (),
+    weights: NDArray[np.float64] | None = None,
 ) -> list[OutputReason]:
-    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone."""
+    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone or have all of the weight."""
     rare = rare_columns(design, who, rules.threshold)
     reasons: list[OutputReason] = []
     bases = rare_bases(design, who, rules.threshold, names)
@@ -302,6 +313,14 @@ def judge_design(
         cells = int(cell.max(initial=-1)) + 1
         if cells == np.linalg.matrix_rank(design):
             reasons += _saturated(cell, cells, answer, who, rules)
+    if (
+        weights is not None
+        and np.ptp(weights) > 0
+        and weights.sum() ** 2 < (rules.threshold - 1e-9) * _squares(weights, who)
+    ):
+        words = f"fewer than {rules.threshold} persons have nearly all of the weight in the model"
+        reasons.append(broken("dominance", words, "fit it with more even weights"))
+    design = design if weights is None else design * np.sqrt(weights)[:, None]
     alone = deciding(design)
     if alone is None:
         reasons.append(
@@ -329,6 +348,11 @@ def judge_design(
             )
         )
     return reasons
+
+
+def _squares(weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
+    """The squares of what persons weigh, summed."""
+    return float((np.bincount(who, weights=weights) ** 2).sum())
 
 
 def _decided_by_few(design: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> list[OutputReason]:
@@ -483,6 +507,12 @@ def judge_keeper(rules: OutputRules) -> OutputVerdict:
     return OutputVerdict("model that keeps records", (reason,))
 
 
+def judge_scale(rules: OutputRules) -> OutputVerdict:
+    """A scale between the lowest and the highest value tells both."""
+    words = "the object keeps the lowest and the highest values, which are those of single persons"
+    return OutputVerdict("scale", (broken("extreme", words, "scale by means and deviations, or by public bounds"),))
+
+
 def _correlations_of(columns: NDArray[np.float64], complete: NDArray[np.bool_], told: NDArray[np.float64]) -> bool:
     """Whether a matrix holds the correlations of columns, of their values or ranks, of complete rows or of pairs."""
     from scipy.stats import rankdata
@@ -528,7 +558,10 @@ def judge_correlation(
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
         complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
-        persons = float(how_many(behind.who[complete]))
+        told, persons = persons, float(how_many(behind.who[complete]))
+        if told is not None and told not in (persons, float(behind.persons), float(len(behind))):
+            words = "the counts given are not the number of persons that the records have"
+            reasons.append(broken("counts", words, "leave counts away: the records tell them"))
         if square and not _correlations_of(columns, complete, values):
             words = "these are not the correlations of these records (Pearson's or Spearman's)"
             reasons.append(open_question("recomputed", words, "give the records they were computed from (where=...)"))

@@ -1,4 +1,4 @@
-"""Trees: every leaf is a mark of enough persons, counted again in the records where there are any."""
+"""Trees and clusters: every leaf and cluster is a mark of enough persons, counted again in the records where there are any."""
 
 from __future__ import annotations
 
@@ -140,3 +140,17 @@ def _counted(
         words = f"{unsafe:,} of {size:,} leaves are means that few contributions make up"
         reasons.append(broken("contributions", words, "fit it with larger leaves"))
     return reasons
+
+
+def judge_clusters(output: Any, rules: OutputRules) -> OutputVerdict:
+    """Centres of clusters are means of their members: those of few fail, the others are judged as a table of means and not here."""
+    labels = vector_of(peek(output, "labels_"))
+    reasons = []
+    if labels is not None:
+        sizes = np.unique(labels, return_counts=True)[1]
+        few = int((sizes < rules.threshold).sum())
+        words = f"{few:,} of {len(sizes):,} clusters have fewer than {rules.threshold} members"
+        reasons += [broken("marks", words, "make fewer clusters")] if few else []
+    words = "the centres of clusters are means, and what persons contribute to them was not looked at"
+    advice = "add the cluster to the data and give a table of means by it: by=['cluster']"
+    return OutputVerdict("clusters", (*reasons, open_question("records", words, advice)))
