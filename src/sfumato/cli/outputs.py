@@ -64,7 +64,7 @@ def review(
     from sfumato.outputs.checking.seals import checked_seal
 
     log = OutputLog.at(folder)
-    before, since = checked_seal(log, seal, key), len(log.hashes)
+    before = checked_seal(log, seal, key)
     deciding = approve is not None or refuse is not None
     _require_words(deciding, because, by)
     if approve is not None and refuse is not None and set(_numbers(approve, log)) & set(_numbers(refuse, log)):
@@ -75,7 +75,7 @@ def review(
     if html is not None:
         _write_page(log, html, quiet=quiet)
     if json:
-        before = _sealed(log, before, seal, sign, since)
+        before = _sealed(log, before, seal, sign)
         give_json({**_told(log, show), "noticed": _noticed(before, seal, sign, key)})
     elif show is not None:
         _show(log, log.reviewed(show))
@@ -84,19 +84,19 @@ def review(
         if not deciding and html is None and _is_terminal():
             _ask(log, by)
     if not json:
-        before = _sealed(log, before, seal, sign, since)
+        before = _sealed(log, before, seal, sign)
         tell(_noticed(before, seal, sign, key), quiet=quiet)
     if not _settled(log):
         raise typer.Exit(1)
 
 
 def _sealed(
-    log: OutputLog, before: dict[str, Any] | None, seal: Path | None, sign: Path | None, since: int
+    log: OutputLog, before: dict[str, Any] | None, seal: Path | None, sign: Path | None
 ) -> dict[str, Any] | None:
     """Seal the log where that is asked for; the seal that holds then."""
     from sfumato.outputs.checking.seals import write_seal
 
-    return before if sign is None and seal is None else write_seal(log, seal, sign, since=since)
+    return before if sign is None and seal is None else write_seal(log, seal, sign)
 
 
 def _noticed(before: dict[str, Any] | None, seal: Path | None, sign: Path | None, key: Path | None) -> str:

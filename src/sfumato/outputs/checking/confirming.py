@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,12 @@ def _near_usual(
     return False
 
 
+SOME = 512
+"""Rows that are looked at first."""
+FEW_LABELS = 40
+"""Values that a column may have so that two of them are taken together."""
+
+
 class MadeOf:
     """Which columns of a model are made of columns of the records: dummies, bands, powers, logarithms and products of them."""
 
@@ -140,10 +147,21 @@ class MadeOf:
         self.behind = behind
 
     @cached_property
-    def _codes(self) -> list[NDArray[np.int64]]:
-        """Columns with values that return, as codes."""
-        found = [self.behind.dataset.encoded(name) for name in self.behind.dataset.columns if name != self.behind.unit]
+    def _labels(self) -> list[NDArray[np.int64]]:
+        """Columns of text with values that return, as codes."""
+        behind = self.behind
+        names = [name for name in behind.dataset.columns if not behind.is_numeric(name) and name != behind.unit]
+        found = [behind.dataset.encoded(name) for name in names]
         return [one.codes for one in found if 2 * len(one.labels) <= len(one.codes)]
+
+    def _codes(self, column: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
+        """Columns with values that return, as codes; of numbers only those that a column may follow from."""
+        yield from self._labels
+        for base in self._numbers:
+            if _follows(column[:SOME], _coded(base[:SOME])):
+                codes = _coded(base)
+                if 2 * (int(codes.max(initial=0)) + 1) <= len(codes):
+                    yield codes
 
     @cached_property
     def _numbers(self) -> list[NDArray[np.float64]]:
@@ -152,12 +170,25 @@ class MadeOf:
         return [behind.numbers(name) for name in names]
 
     def explains(self, column: NDArray[np.float64]) -> bool:
-        """Whether a column follows from one of the records: the same value from the same value, or in the same order."""
+        """Whether a column follows from one of the records: the same value from the same value, or in the same order; yes and no may follow from two."""
         if not len(column) or np.ptp(column) == 0:
             return True
-        return any(_follows(column, codes) for codes in self._codes) or any(
-            _rises(column, base) for base in self._numbers
-        )
+        if any(_rises(column, base) for base in self._numbers):
+            return True
+        if any(_follows(column, codes) for codes in self._codes(column)):
+            return True
+        return len(np.unique(column)) == 2 and any(_follows(column, codes) for codes in self._pairs())
+
+    @cached_property
+    def _few(self) -> list[NDArray[np.int64]]:
+        """Columns with few values, as codes."""
+        numbers = [_coded(one) for one in self._numbers if len(np.unique(one[:SOME])) < FEW_LABELS]
+        return [one for one in (*self._labels, *numbers) if int(one.max(initial=0)) < FEW_LABELS]
+
+    def _pairs(self) -> Iterator[NDArray[np.int64]]:
+        """Two columns with few values as one."""
+        for one, other in itertools.combinations(self._few, 2):
+            yield one * FEW_LABELS + other
 
     def cuts(self, codes: NDArray[np.float64]) -> bool:
         """Whether labels are bands of a column of numbers: in its order, each comes once."""
@@ -186,14 +217,20 @@ class MadeOf:
         return False
 
 
+def _coded(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
+    if len(codes) > 2 * SOME and not _follows(column[:SOME], codes[:SOME]):  # most are none, and some rows show it
+        return False
     first = np.zeros(int(codes.max(initial=0)) + 1)
     first[codes] = column
     return bool(np.array_equal(first[codes], column))
 
 
 def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    if np.isnan(base).any():
+    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[:SOME], base[:SOME])):
         return False
     order = np.argsort(base, kind="stable")
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0
@@ -211,6 +248,7 @@ def _straight(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
 def _product(column: NDArray[np.float64], known: list[NDArray[np.float64]]) -> bool:
     for place, one in enumerate(known):
         for other in known[place:]:
-            if np.allclose(one * other, column, rtol=1e-9, atol=1e-12):
+            some = np.allclose(one[:SOME] * other[:SOME], column[:SOME], rtol=1e-9, atol=1e-12)
+            if some and np.allclose(one * other, column, rtol=1e-9, atol=1e-12):
                 return True
     return False

@@ -117,6 +117,7 @@ class OutputLog:
 
     def __init__(self, folder: Path, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
         self.folder = folder
+        self.own: set[int] = set()  # the places of lines that were written here
         self._take(lines, head)
 
     def _take(self, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
@@ -195,6 +196,7 @@ class OutputLog:
         write_through(file, json.dumps(line).encode() + b"\n")
         self._last = line["hash"]
         self.hashes += (self._last,)
+        self.own.add(len(self.hashes))
         if "decided" in entry:
             self.decided_at += (len(self.hashes),)
         if self.terms.get(HEADED):

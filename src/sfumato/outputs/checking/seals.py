@@ -60,14 +60,14 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> dict[st
     return seal
 
 
-def write_seal(log: OutputLog, file: Path | None, sign: Path | None, *, since: int) -> dict[str, Any]:
+def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> dict[str, Any]:
     """Seal a log as it is now; a signed seal is not replaced by one that is not.
 
-    ``since`` is how many lines there were when who seals it opened it: decisions between the last seal and then are somebody else's, and are decided anew or not sealed.
+    Decisions after the last seal that were not made here are somebody else's: they are decided anew, or nothing is sealed.
     """
     place = place_of(log, file)
     before = read_seal(place)
-    if before is not None and (loose := _overridden(log, int(before["entries"]), since)):
+    if before is not None and (loose := _not_ours(log, int(before["entries"]))):
         named = ", ".join(map(str, loose))
         raise ParameterError(f"decisions were written after the last seal: decide again of outputs {named}, then seal")
     if before is not None and "signature" in before and sign is None:
@@ -83,10 +83,10 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None, *, since: i
     return seal
 
 
-def _overridden(log: OutputLog, start: int, since: int) -> list[int]:
-    """Outputs whose last decision came after a seal and before somebody opened the log."""
+def _not_ours(log: OutputLog, start: int) -> list[int]:
+    """Outputs whose last decision came after a seal, and from somebody else."""
     last = {one.number: place for one, place in zip(log.decisions, log.decided_at, strict=True)}
-    return sorted(number for number, place in last.items() if start < place <= since)
+    return sorted(number for number, place in last.items() if place > start and place not in log.own)
 
 
 def head_of_log(log: OutputLog) -> dict[str, Any]:
