@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.checking.behind import Behind
+from sfumato.outputs.checking.confirming import MadeOf, solves
 from sfumato.outputs.checking.fitted import cells_of_design, deciding, rare_bases, rare_columns
 from sfumato.outputs.checking.least_squares import fit_line
 
@@ -70,7 +71,10 @@ def test_degrees_of_freedom_count_persons():
 
 def test_frequency_weights_do_not_count_persons():
     exog, endog = drawn(12)
-    verdict = sf.check_output(Wrapped(exog, endog, nobs=5000.0))
+    result = Wrapped(exog, endog, nobs=5000.0)
+    assert rules_of(sf.check_output(result)) >= {"residual_df", "counts"}  # it says more rows than its design has
+    result.model.freq_weights = np.full(12, 5000 / 12)
+    verdict = sf.check_output(result)
     assert "residual_df" in rules_of(verdict)
     assert "counts" in rules_of(verdict, "review")
 
@@ -177,17 +181,121 @@ def test_bases_of_dummies_by_their_names():
 def test_models_like_those_of_scikit_learn():
     draw = np.random.default_rng(2)
     people = pl.DataFrame({"age": draw.normal(size=80), "sex": draw.integers(0, 2, 80), "rare": [1.0] * 3 + [0.0] * 77})
-    line = SimpleNamespace(coef_=np.array([1.0, 2.0]), intercept_=0.5, feature_names_in_=["age", "sex"])
-    assert sf.check_output(line).status == "review"
-    assert sf.check_output(line, counts=80).status == "review"
-    assert sf.check_output(line, people).status == "review"  # nobody knows how many it was fitted to
-    assert sf.check_output(line, people, counts=80).passes
-    assert sf.check_output(line, people, counts=40).status == "review"
-    assert sf.check_output(line, people).shown["term"].to_list() == ["intercept", "age", "sex"]
+    people = people.with_columns(cost=1 + 2 * pl.col("age") + pl.Series(draw.normal(size=80)))
+
+    def line(names, shift=0.0):
+        design = np.column_stack([np.ones(80), people.select(names).to_numpy()])
+        beta = np.linalg.lstsq(design, people["cost"].to_numpy(), rcond=None)[0] + shift
+        return SimpleNamespace(coef_=beta[1:], intercept_=beta[0], feature_names_in_=names)
+
+    plain = line(["age", "sex"])
+    assert sf.check_output(plain).status == "review"
+    assert sf.check_output(plain, counts=80).status == "review"
+    assert (
+        sf.check_output(plain, people).status == "review"
+    )  # nobody knows what it explains, and how many it was fitted to
+    assert sf.check_output(plain, people, counts=80).status == "review"
+    assert sf.check_output(plain, people, column="cost").passes
+    assert rules_of(sf.check_output(plain, people, column="cost", counts=81)) == {"counts"}
+    assert sf.check_output(plain, people, column="rare").status == "review"  # it solves no equation of that
+    assert sf.check_output(line(["age", "sex"], 0.5), people, column="cost").status == "review"
+    assert sf.check_output(plain, people).shown["term"].to_list() == ["intercept", "age", "sex"]
     rare = SimpleNamespace(coef_=np.array([1.0, 2.0]), intercept_=0.5)
     assert rules_of(sf.check_output(rare, people, features=["age", "rare"])) == {"levels"}
     unknown = SimpleNamespace(coef_=np.array([1.0]), intercept_=0.5, feature_names_in_=["size"])
     assert sf.check_output(unknown, people).status == "review"
+
+
+def test_coefficients_solve_the_equations_of_their_fit():
+    # y = 1, 3, 4, 8 at x = 0, 1, 2, 3: slope Σ(x−1.5)(y−4)/5 = 11/5, intercept 4 − 1.5 · 2.2 = 0.7
+    exog, endog = np.column_stack([np.ones(4), np.arange(4.0)]), np.array([1.0, 3.0, 4.0, 8.0])
+    assert solves(SimpleNamespace(params=[0.7, 2.2]), exog, endog)
+    assert not solves(SimpleNamespace(params=[0.7, 2.3]), exog, endog)
+    # 3 of 10 and 6 of 10: the logistic coefficients are log(3/7) and log(6/4) − log(3/7)
+    group = np.repeat([0.0, 1.0], 10)
+    yes = np.r_[np.ones(3), np.zeros(7), np.ones(6), np.zeros(4)]
+    odds = np.log([3 / 7, (6 / 4) / (3 / 7)])
+    assert solves(SimpleNamespace(params=odds), np.column_stack([np.ones(20), group]), yes)
+    assert not solves(SimpleNamespace(params=odds + 0.2), np.column_stack([np.ones(20), group]), yes)
+    # means 2 and 6 of counts: log 2 and log 3
+    counts = np.r_[np.tile([1.0, 3.0], 5), np.tile([5.0, 7.0], 5)]
+    assert solves(SimpleNamespace(params=np.log([2.0, 3.0])), np.column_stack([np.ones(20), group]), counts)
+    # ridge, one column without a constant: β = Σxy / (Σx² + λ) = 35 / (14 + 7)
+    ridge = SimpleNamespace(coef_=np.array([35 / 21]), intercept_=0.0, alpha=7.0)
+    assert solves(ridge, exog, endog)
+    assert not solves(SimpleNamespace(coef_=np.array([35 / 21]), intercept_=0.0, alpha=0.0), exog, endog)
+
+
+@given(st.integers(0, 10**6))
+def test_least_squares_solves_its_equations_and_nothing_else_does(seed):
+    draw = np.random.default_rng(seed)
+    exog, endog = np.column_stack([np.ones(40), draw.normal(size=(40, 2))]), draw.normal(size=40)
+    beta = np.linalg.lstsq(exog, endog, rcond=None)[0]
+    assert solves(SimpleNamespace(params=beta), exog, endog)
+    error = np.sqrt(np.diag(np.linalg.inv(exog.T @ exog)))
+    for place in range(3):
+        moved = beta + np.eye(3)[place] * error[place]
+        assert not solves(SimpleNamespace(params=moved), exog, endog)
+
+
+def test_weights_that_leave_few_persons_in_a_model():
+    exog, endog = drawn(60)
+    for few, status in ((1, "fail"), (8, "fail"), (60, "pass")):
+        weights = np.where(np.arange(60) < few, 1.0, 1e-9)
+        root = np.sqrt(weights)[:, None]
+        result = Wrapped(exog, endog)
+        result.params = np.linalg.lstsq(exog * root, endog * root[:, 0], rcond=None)[0]
+        result.model.weights = weights
+        del result.bse
+        assert sf.check_output(result).status == status
+
+
+def test_what_a_model_says_of_itself_is_held_against_its_design_and_the_records():
+    exog, endog = drawn(60)
+    people = pl.DataFrame({"a": exog[:, 1], "b": exog[:, 2], "y": endog})
+
+    def said(**more):
+        result = Wrapped(exog, endog)
+        del result.bse
+        for name, value in more.items():
+            setattr(result, name, value)
+        return sf.check_output(result, people)
+
+    assert said().passes
+    assert rules_of(said(nobs=61.0)) == {"counts"}
+    assert rules_of(said(df_resid=58.0)) == {"residual_df"}
+    assert said(df_resid=50.0).passes
+    assert rules_of(said(params=np.array([1.0, 2.0, 3.0])), "review") == {"recomputed"}
+    assert rules_of(said(bse=np.array([900.0, 2.0, 3.0])), "review") == {"recomputed"}
+    assert rules_of(said(pvalues=np.array([0.1, 0.2, 0.3])), "review") == {"recomputed"}
+    result = Wrapped(exog, endog)
+    del result.bse
+    assert rules_of(sf.check_output(result, people.head(50))) == {"records"}  # more rows than there are records
+    strange = people.with_columns(a=pl.Series(np.random.default_rng(8).normal(size=60)))
+    assert rules_of(sf.check_output(result, strange), "review") == {"records"}
+    assert rules_of(sf.check_output(result, people, counts=100)) == {"counts"}
+
+
+def test_columns_that_are_made_of_the_records():
+    draw = np.random.default_rng(4)
+    people = pl.DataFrame(
+        {"age": draw.integers(18, 90, 300), "cost": draw.lognormal(3, 1, 300), "sex": ["f", "m"] * 150}
+    )
+    made = MadeOf(Behind.of(people))
+    age, cost, woman = (
+        people["age"].to_numpy(),
+        people["cost"].to_numpy(),
+        (people["sex"] == "f").to_numpy().astype(float),
+    )
+    for column in (np.ones(300), age, age**2.0, np.log(cost), woman, (age > 40) * 1.0, -cost, (cost > 20) * 1.0):
+        assert made.explains(column)
+    assert made.unexplained(np.column_stack([age, woman, age * woman, np.log(cost)])) == 0
+    assert made.unexplained(np.column_stack([age, draw.normal(size=300)])) == 1
+    assert made.is_answer(np.log(cost))
+    assert made.is_answer(1000 * cost - 3)
+    assert not made.is_answer(cost + draw.normal(size=300))
+    assert made.cuts(np.searchsorted([10.0, 30.0], cost) * 1.0)
+    assert not made.cuts(draw.integers(0, 3, 300) * 1.0)
 
 
 @pytest.mark.parametrize("name", ["hat_matrix_diag", "cooks_distance", "support_vectors_", "_fit_X"])
@@ -200,24 +308,130 @@ def test_leaves_of_a_tree():
         left = [1, -1, -1]
         return SimpleNamespace(tree_=SimpleNamespace(children_left=left, n_node_samples=counts, impurity=impurity))
 
-    assert sf.check_output(tree([40, 25, 15], [0.5, 0.4, 0.3])).passes
+    alone = sf.check_output(tree([40, 25, 15], [0.5, 0.4, 0.3]))
+    assert rules_of(alone, "review") == {"records"}  # what a tree says of itself, nobody counted
+    assert not rules_of(alone)
     assert rules_of(sf.check_output(tree([40, 35, 5], [0.5, 0.4, 0.3]))) == {"marks"}
     assert rules_of(sf.check_output(tree([40, 25, 15], [0.5, 0.0, 0.3]))) == {"all_equal"}
     people = pl.DataFrame({"who": [1, 1, 2] * 14})
     assert sf.check_output(tree([42, 25, 17], [0.5, 0.4, 0.3]), people, unit="who").status == "review"
 
 
+def test_leaves_are_counted_again():
+    draw = np.random.default_rng(4)
+    people = pl.DataFrame({"age": draw.integers(0, 100, 90), "cost": draw.lognormal(2, 0.4, 90), "who": np.arange(90)})
+    young = int((people["age"] <= 50).sum())
+
+    def tree(counts, **more):
+        inner = {
+            "children_left": [1, -1, -1],
+            "children_right": [2, -1, -1],
+            "feature": [0, -2, -2],
+            "threshold": [50.0, -2, -2],
+        }
+        return SimpleNamespace(tree_=SimpleNamespace(**inner, n_node_samples=counts, **more), feature_names_in_=["age"])
+
+    right = tree([90, young, 90 - young])
+    assert sf.check_output(right, people, column="cost").passes
+    assert sf.check_output(right, people).status == "review"  # what is told of leaves may be a mean of few
+    assert rules_of(sf.check_output(tree([90, 45, 44]), people, column="cost"), "review") == {"recomputed"}
+    few = people.with_columns(who=pl.col("who") % 7)
+    assert rules_of(sf.check_output(right, few, unit="who", column="cost")) == {"marks"}
+    rich = people.with_columns(cost=pl.when(pl.col("who") == 0).then(1e6).otherwise(pl.col("cost")))
+    assert rules_of(sf.check_output(right, rich, column="cost")) == {"contributions"}
+    shares = np.array([[[0.5, 0.5]], [[0.5, 0.5]], [[1 - 3 / (90 - young), 3 / (90 - young)]]])
+    assert rules_of(sf.check_output(tree([90, young, 90 - young], value=shares), people), "review") == {"share"}
+    shares[2] = shares[1]
+    assert sf.check_output(tree([90, young, 90 - young], value=shares), people).passes
+
+
+def test_groups_of_a_test():
+    from scipy import stats
+
+    draw = np.random.default_rng(2)
+    people = pl.DataFrame(
+        {
+            "who": np.arange(120),
+            "sex": ["f", "m"] * 60,
+            "ward": ["x"] * 4 + ["y"] * 116,
+            "x": draw.normal(size=120),
+            "z": draw.normal(size=120),
+        }
+    )
+    f, m = (people.filter(pl.col("sex") == one)["x"].to_numpy() for one in "fm")
+    few, many = (people.filter(pl.col("ward") == one)["x"].to_numpy() for one in "xy")
+    said = {"by": ["sex"], "column": "x"}
+    for test in (
+        stats.ttest_ind,
+        stats.mannwhitneyu,
+        stats.ks_2samp,
+        stats.ranksums,
+        stats.f_oneway,
+        stats.kruskal,
+        stats.levene,
+    ):
+        assert sf.check_output(test(f, m), people, **said).passes
+        assert sf.check_output(test(m, f), people, **said).passes
+        assert "groups" in rules_of(sf.check_output(test(few, many), people, by=["ward"], column="x"))
+        assert sf.check_output(test(few, many), people, **said).status == "review"  # another test than is said
+        assert sf.check_output(test(few, many)).status in ("review", "fail")
+    one_sided = stats.ttest_ind(f, m, equal_var=False, alternative="greater")
+    assert sf.check_output(one_sided, people, **said).passes
+    for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau, stats.ttest_rel, stats.wilcoxon):
+        assert sf.check_output(test(people["x"], people["z"]), people, features=["x", "z"]).passes
+    persons = people.with_columns(who=pl.col("who") % 4)
+    assert "groups" in rules_of(sf.check_output(stats.ttest_ind(f, m), persons, unit="who", **said))
+    real = stats.ttest_ind(f, m)
+    assert sf.check_output(real).shown.columns == ["statistic", "pvalue", "df"]
+    assert rules_of(sf.check_output(real), "review") == {"groups"}
+    assert rules_of(sf.check_output(real, counts=[60, 60]), "review") == {"groups"}  # told, and not counted
+    assert "groups" in rules_of(sf.check_output(real, counts=[4, 116]))
+    assert rules_of(sf.check_output(real, counts=[30, 30])) == {
+        "residual_df"
+    }  # 118 degrees of freedom of sixty persons
+    assert rules_of(sf.check_output(real, people, counts=[59, 61], **said)) == {"counts"}
+    assert sf.check_output(real, people, counts=[60, 60], **said).passes
+
+
+def test_cross_tables_of_a_test():
+    from scipy import stats
+
+    people = pl.DataFrame({"a": ["u"] * 50 + ["v"] * 50, "b": (["p"] * 30 + ["q"] * 20) + (["p"] * 15 + ["q"] * 35)})
+    told = stats.chi2_contingency([[30, 20], [15, 35]])
+    assert sf.check_output(told, people, by=["a", "b"]).passes
+    assert sf.check_output(told, people).status == "review"
+    assert sf.check_output(told).status == "review"
+    assert rules_of(sf.check_output(told, counts=[90, 10])) == {"counts"}  # the test itself tells other groups
+    assert sf.check_output(stats.fisher_exact([[30, 20], [15, 35]]), people, by=["a", "b"]).passes
+    small = stats.chi2_contingency([[3, 2], [40, 55]])
+    assert rules_of(sf.check_output(small)) == {"groups"}  # by what it expects
+    corner = people.with_columns(b=pl.Series(["p"] * 48 + ["q"] * 2 + ["p"] * 15 + ["q"] * 35))
+    cells = sf.check_output(stats.chi2_contingency([[48, 2], [15, 35]]), corner, by=["a", "b"])
+    assert rules_of(cells, "review") == {"groups"}
+
+
+def test_words_about_a_test_that_do_not_fit():
+    people = pl.DataFrame({"g": ["a", "b"] * 30, "x": np.arange(60.0)})
+    test = SimpleNamespace(statistic=1.0, pvalue=0.5)
+    for said, data in (
+        ({"by": ["g"]}, people),
+        ({"by": ["g"], "features": ["x", "x"]}, people),
+        ({"features": ["x"]}, people),
+        ({"by": ["g"], "column": "x"}, None),
+        ({"counts": [3.5, 2]}, None),
+        ({"counts": "many"}, None),
+    ):
+        with pytest.raises(ParameterError):
+            sf.check_output(test, data, **said)
+
+
 def test_tests_and_correlations():
     test = SimpleNamespace(statistic=2.1, pvalue=0.03)
     assert sf.check_output(test).status == "review"
-    assert sf.check_output(test, counts=30).passes
+    assert sf.check_output(test, counts=30).status == "review"  # of which groups, nobody says
     assert sf.check_output(test, counts=11).status == "fail"
     assert sf.check_output(SimpleNamespace(statistic=2.1, pvalue=0.03, df=8.0)).status == "fail"
-    from scipy import stats
-
-    real = stats.ttest_ind(np.arange(20.0), np.arange(20.0) ** 1.5)
-    assert sf.check_output(real).passes  # it says its degrees of freedom
-    assert sf.check_output(real).shown.columns == ["statistic", "pvalue", "df"]
+    assert sf.check_output(SimpleNamespace(test_statistic=2.1, p_value=0.03)).kind == "test"  # as lifelines says it
     draw = np.random.default_rng(2)
     people = pl.DataFrame({"a": draw.normal(size=50), "b": draw.normal(size=50)})
     people = people.with_columns(c=2 * pl.col("a"), rare=pl.Series([1.0] * 2 + [0.0] * 48))
@@ -226,6 +440,15 @@ def test_tests_and_correlations():
     assert rules_of(sf.check_output(people.select("a", "c").corr(), people)) == {"fit"}
     assert rules_of(sf.check_output(people.select("a", "rare").corr(), people)) == {"levels"}
     assert "residual_df" in rules_of(sf.check_output(people.select("a", "b").corr(), people.head(11)))
+    assert rules_of(sf.check_output(people.select("a", "b").corr(), people, counts=500)) == {"counts"}
+
+
+def test_clusters_and_scales():
+    centres = SimpleNamespace(cluster_centers_=np.ones((2, 2)), labels_=np.r_[np.zeros(50), np.ones(3)])
+    assert rules_of(sf.check_output(centres)) == {"marks"}
+    centres.labels_ = np.arange(60) % 2
+    assert sf.check_output(centres).status == "review"
+    assert rules_of(sf.check_output(SimpleNamespace(data_max_=np.ones(2)))) == {"extreme"}
 
 
 class Raising:
@@ -340,6 +563,17 @@ def test_models_of_scikit_learn():
     exog, endog = drawn()
     people = pl.DataFrame({"age": exog[:, 1], "sex": exog[:, 2]})
     line = linear.LinearRegression().fit(exog[:, 1:], endog)
-    assert sf.check_output(line, people, features=["age", "sex"], counts=200).passes
-    assert sf.check_output(tree.DecisionTreeRegressor(min_samples_leaf=20).fit(exog, endog)).passes
+    whole = people.with_columns(y=pl.Series(endog))
+    assert sf.check_output(line, whole, features=["age", "sex"], column="y").passes
+    for model, column, answer in (
+        (linear.Ridge(2.0), "y", endog),
+        (linear.LogisticRegression(), "yes", (endog > 0).astype(float)),
+    ):
+        some = whole.with_columns(pl.Series(column, answer))
+        fit = model.fit(some.select("age", "sex").to_numpy(), answer)
+        assert sf.check_output(fit, some, features=["age", "sex"], column=column).passes
+    names = {"features": ["age", "sex"], "column": "y"}
+    leaves = tree.DecisionTreeRegressor(min_samples_leaf=40).fit(exog[:, 1:], np.exp(endog / 9))
+    assert sf.check_output(leaves, whole.with_columns(y=pl.Series(np.exp(endog / 9))), **names).passes
+    assert sf.check_output(leaves).status == "review"
     assert sf.check_output(tree.DecisionTreeRegressor().fit(exog, endog)).status == "fail"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.checking.behind import Behind, membership
-from sfumato.outputs.checking.grouped import band_counts
+from sfumato.outputs.checking.offences import band_counts
 from sfumato.outputs.checking.telling import CellStatistic, computed, step_of
 
 LOOSE = {"threshold": 2, "share": 100.0, "dominant": 1}
@@ -314,7 +314,11 @@ def test_without_records_counts_decide_only_downwards():
     assert rules_of(verdict, "review") == {"records"}
     assert sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}).status == "review"
     assert rules_of(sf.check_output(enough.drop("n"), tells={"mean": "mean(x)"}), "review") == {"counts"}
-    assert sf.check_output(enough.drop("mean")).passes
+    counted = sf.check_output(enough.drop("mean"))
+    assert rules_of(counted, "review") == {
+        "records"
+    }  # that these are counts of persons is told, and nobody can confirm it
+    assert not rules_of(counted)
     assert sf.check_output(enough.drop("mean").with_columns(pl.col("n") + 0.5)).status == "review"
     flat = pl.DataFrame({"g": ["a"], "sd": [0.0]})
     assert rules_of(sf.check_output(flat, counts=[30], tells={"sd": "sd(x)"})) == {"all_equal"}

@@ -84,8 +84,8 @@ def test_what_is_left_out_beside_totals_follows():
     left_out = pl.DataFrame({"region": ["n", "s", "e", "Total"], "n": [100, None, 50, 153]})
     assert sf.check_output(left_out).status == "fail"
     assert sf.check_output(left_out.filter(pl.col("region") != "s")).status == "fail"
-    assert sf.check_output(left_out.with_columns(n=pl.Series([100, None, 50, 190]))).status == "review"
-    assert sf.check_output(left_out.with_columns(n=pl.Series([100, 40, 50, 190]))).passes
+    assert rules_of(sf.check_output(left_out.with_columns(n=pl.Series([100, None, 50, 190])))) == {"margins", "records"}
+    assert rules_of(sf.check_output(left_out.with_columns(n=pl.Series([100, 40, 50, 190])))) == {"records"}
     square = pl.DataFrame(
         {"a": ["x", "x", "y", "y", "All", "All"], "b": ["u", "v"] * 3, "n": [50, 60, 30, None, 80, 64]}
     )
@@ -99,20 +99,60 @@ def test_the_first_and_last_step_of_a_roc_curve():
     assert sf.check_output(pl.DataFrame({"fpr": [0.01, 1.0], "tpr": [0.01, 1.0]}), counts=(100, 100)).status == "fail"
     last = sf.check_output(pl.DataFrame({"fpr": [0.0, 0.5, 0.99], "tpr": [0.0, 0.7, 0.99]}), counts=(100, 100))
     assert last.status == "fail"
-    assert sf.check_output(last.suggestion, counts=(100, 100)).passes
+    assert rules_of(sf.check_output(last.suggestion, counts=(100, 100))) == {"records"}
+
+
+def test_points_of_a_roc_curve_of_the_records():
+    draw = np.random.default_rng(5)
+    some = pl.DataFrame({"ill": draw.integers(0, 2, 200), "score": draw.integers(0, 10, 200)})
+    ill, score = some["ill"].to_numpy(), some["score"].to_numpy()
+    points = [(score[ill == side] >= cut).mean() for side in (0, 1) for cut in (10, 7, 4, 0)]
+    curve = pl.DataFrame({"fpr": points[:4], "tpr": points[4:]})
+    said = {"column": "ill", "features": ["score"]}
+    assert sf.check_output(curve, some, **said).passes
+    assert sf.check_output(curve.with_columns(pl.all().round(3)), some, **said).passes
+    assert rules_of(sf.check_output(curve, some, column="ill")) == {"records"}
+    assert rules_of(sf.check_output(curve.with_columns(tpr=pl.col("tpr") ** 2), some, **said)) == {"recomputed"}
+    told = (int(ill.sum()), int(200 - ill.sum()))
+    assert sf.check_output(curve, some, counts=told, **said).passes
+    assert rules_of(sf.check_output(curve, some, counts=(5000, 5000), **said)) == {"counts"}
+    with pytest.raises(sf.errors.ParameterError, match="yes and no"):
+        sf.check_output(curve, some, column="score")
 
 
 def test_censored_persons_follow_from_those_at_risk():
     curve = pl.DataFrame({"time": [1, 2], "events": [12, 12], "at_risk": [100, 87]})
     assert sf.check_output(curve).status == "fail"
-    assert sf.check_output(curve.with_columns(at_risk=pl.Series([100, 88]))).passes
-    assert sf.check_output(curve.with_columns(at_risk=pl.Series([100, 70]))).passes
+    for left in (88, 70):  # enough, and nobody confirms them
+        assert rules_of(sf.check_output(curve.with_columns(at_risk=pl.Series([100, left])))) == {"records"}
+
+
+def test_steps_are_counted_again():
+    lives = pl.DataFrame(
+        {"who": np.arange(100), "days": [1] * 30 + [2] * 30 + [3] * 40, "died": [1] * 15 + [0] * 15 + [1] * 70}
+    )
+    curve = pl.DataFrame({"time": [1, 2, 3], "events": [15, 30, 40], "at_risk": [100, 70, 40]})
+    said = {"features": ["days", "died"]}
+    assert sf.check_output(curve, lives, **said).passes
+    other = curve.with_columns(events=pl.Series([15, 30, 39]))
+    assert "recomputed" in rules_of(sf.check_output(other, lives, **said))
+    same = lives.with_columns(who=pl.col("who") % 7)
+    assert rules_of(sf.check_output(curve, same, unit="who", **said)) == {"marks"}
+    kept = SimpleNamespace(
+        event_table=curve, durations=lives["days"].to_numpy(), event_observed=lives["died"].to_numpy()
+    )
+    assert sf.check_output(kept).passes
+    kept.event_observed = 1 - kept.event_observed
+    assert "recomputed" in rules_of(sf.check_output(kept))
+    with pytest.raises(sf.errors.ParameterError, match="how long"):
+        sf.check_output(curve, lives, features=["days"])
 
 
 def test_a_survival_that_is_another_number():
     curve = pl.DataFrame({"time": [1, 2], "events": [12, 12], "at_risk": [100, 88], "survival": [0.88, 0.76]})
-    assert sf.check_output(curve).passes
-    assert sf.check_output(curve.with_columns(survival=pl.Series([0.12, 0.99]))).status == "review"
+    assert rules_of(sf.check_output(curve)) == {"records"}
+    other = curve.with_columns(survival=pl.Series([0.12, 0.99]))
+    assert rules_of(sf.check_output(other)) == {"records", "recomputed"}
 
 
 def test_bars_and_edges_are_of_persons(people):
@@ -173,8 +213,10 @@ def test_a_term_for_few_persons_however_it_is_coded(people, persons, status, way
         "jitter": [dummy + 1e-3 * draw.normal(size=COUNT)],
         "added": [age + 100 * dummy],
     }[way]
-    found = sf.check_output(model(np.column_stack([np.ones(COUNT), age, *columns]), answer), people).status
-    assert found == status
+    design = np.column_stack([np.ones(COUNT), age, *columns])
+    assert sf.check_output(model(design, answer)).status == status
+    found = sf.check_output(model(design, answer), people).status  # such a column is none of the records
+    assert found == ("fail" if status == "fail" else "review")
 
 
 def test_more_coefficients_than_columns(people):

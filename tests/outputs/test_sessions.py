@@ -139,8 +139,11 @@ def test_only_sizes_are_known(tmp_path):
     with sf.output_session(tmp_path / "out") as session:
         table = pl.DataFrame({"g": ["a", "b"], "n": [40, 60]})
         session.add(table, "one")
-        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 63]))), "review") == {"difference"}
-        assert session.check(table.with_columns(n=pl.Series([40, 160]))).passes
+        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 63]))), "review") == {"difference", "records"}
+        assert rules_of(session.check(table.with_columns(n=pl.Series([40, 160]))), "review") == {"records"}
+        people = pl.DataFrame({"g": ["a"] * 40 + ["b"] * 160})
+        given = session.check(table.with_columns(n=pl.Series([40, 160])), data=people)
+        assert rules_of(given, "review") == {"records"}  # whose records these are, the session does not know
         with pytest.raises(ParameterError, match="open the session with data"):
             session.add(table, "two", where=[True, False])
         with pytest.raises(ParameterError, match="no records"):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sfumato.outputs.checking.log import OutputLog, ReviewedOutput
 
 Folder = Annotated[Path, typer.Argument(help="the folder of a session: sf.output_session(folder, data)")]
+SealFile = Annotated[
+    Path | None, typer.Option(help="where you keep the seal of the log; else it lies in the folder of the session")
+]
+SealKey = Annotated[Path | None, typer.Option(help="the public key that the log must have been sealed with")]
 COLOURS = {"pass": "green", "review": "yellow", "fail": "red", "approved": "green", "refused": "red"}
 MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 PASSES = "passes"
@@ -46,16 +50,21 @@ def review(
     because: Annotated[str | None, typer.Option(help="why it was so decided")] = None,
     by: Annotated[str | None, typer.Option(help="who decided")] = None,
     html: Annotated[Path | None, typer.Option(help="write the review as a page, with the outputs in it")] = None,
+    sign: Annotated[Path | None, typer.Option(help="a private key to seal the log with, as it is after this")] = None,
+    seal: SealFile = None,
+    key: SealKey = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """See every output of a session with what was found, open one, approve or refuse; on a terminal, one after the other.
 
-    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing.
+    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing, 5 when the log is not what was sealed.
     """
     from sfumato.outputs.checking.log import OutputLog
+    from sfumato.outputs.checking.seals import checked_seal
 
     log = OutputLog.at(folder)
+    before = checked_seal(log, seal, key)
     deciding = approve is not None or refuse is not None
     _require_words(deciding, because, by)
     if approve is not None and refuse is not None and set(_numbers(approve, log)) & set(_numbers(refuse, log)):
@@ -66,15 +75,34 @@ def review(
     if html is not None:
         _write_page(log, html, quiet=quiet)
     if json:
-        give_json(_told(log, show))
+        before = _sealed(log, before, seal, sign)
+        give_json({**_told(log, show), "noticed": _noticed(before, seal, sign, key)})
     elif show is not None:
         _show(log, log.reviewed(show))
     else:
         _list(log)
         if not deciding and html is None and _is_terminal():
             _ask(log, by)
+    if not json:
+        before = _sealed(log, before, seal, sign)
+        tell(_noticed(before, seal, sign, key), quiet=quiet)
     if not _settled(log):
         raise typer.Exit(1)
+
+
+def _sealed(
+    log: OutputLog, before: dict[str, Any] | None, seal: Path | None, sign: Path | None
+) -> dict[str, Any] | None:
+    """Seal the log where that is asked for; the seal that holds then."""
+    from sfumato.outputs.checking.seals import write_seal
+
+    return before if sign is None and seal is None else write_seal(log, seal, sign)
+
+
+def _noticed(before: dict[str, Any] | None, seal: Path | None, sign: Path | None, key: Path | None) -> str:
+    from sfumato.outputs.checking.seals import what_is_noticed
+
+    return what_is_noticed(before, key=key is not None or sign is not None, apart=seal is not None)
 
 
 def _decide(log: OutputLog, numbers: list[int], word: Any, by: str, because: str, *, quiet: bool) -> None:
@@ -146,8 +174,20 @@ def _list(log: OutputLog) -> None:
     for one in log.all_reviewed():
         table.add_row(*_row(one))
     out().print(table)
+    for words in _warnings(log):
+        out().print(words, markup=False, soft_wrap=True)
     if strangers := log.strangers():
         out().print(f"{len(strangers):,} files beside them were added by nobody; they are never released", markup=False)
+
+
+def _warnings(log: OutputLog) -> list[str]:
+    """What the checker should know of the session itself."""
+    from sfumato.outputs.checking.reviewing import review
+
+    told = review(log)
+    lax = f"the session asks for less than usual: {', '.join(told['laxer'])}"
+    alone = "the session was opened without records: nothing in it was compared with any of its own"
+    return [words for words, so in ((lax, told["laxer"]), (alone, not told["with_records"])) if so]
 
 
 def _row(one: ReviewedOutput) -> tuple[str, ...]:
@@ -217,19 +257,22 @@ def release(
     ] = False,
     partly: Annotated[bool, typer.Option("--partly", help="leave behind what is not decided yet")] = False,
     sign: Annotated[Path | None, typer.Option(help="a private key to sign the manifest with")] = None,
+    seal: SealFile = None,
+    key: SealKey = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Copy approved outputs, and nothing else, into a folder with a manifest.
 
-    Exit code 1, and nothing written, when an output is undecided, or changed since it was decided (unless --partly).
+    Exit code 1, and nothing written, when an output is undecided, or changed since it was decided (unless --partly), or when decisions came after the seal; 5 when the log is not what was
+    sealed.
     """
     from sfumato.outputs.checking.comparing import in_ranges
     from sfumato.outputs.checking.log import OutputLog
     from sfumato.outputs.checking.reviewing import release_outputs
 
     log = OutputLog.at(folder)
-    manifest = release_outputs(log, output, accept_passes=accept_passes, partly=partly, sign=sign)
+    manifest = release_outputs(log, output, accept_passes=accept_passes, partly=partly, sign=sign, seal=seal, key=key)
     count = len(manifest["outputs"])
     if json:
         give_json({**manifest, "folder": str(output)})
@@ -243,18 +286,24 @@ def release(
 def verify(
     folder: Annotated[Path, typer.Argument(help="a folder that outputs were released to")],
     key: Annotated[Path | None, typer.Option(help="the public key of who signed it")] = None,
+    session: Annotated[
+        Path | None, typer.Option(help="the folder of the session it came from: is its log still all there")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Check that a released folder holds what its manifest says, and nothing else; exit code 1 when it does not."""
+    """Check that a released folder holds what its manifest says, and nothing else; exit code 1 when it does not.
+
+    A mark ? stands before what was not looked at, and says what is needed.
+    """
     import dataclasses
 
     from sfumato.outputs.checking.reviewing import verify_outputs
 
-    claims = verify_outputs(folder, key=key)
+    claims = verify_outputs(folder, key=key, session=session)
     if json:
         give_json({"claims": [dataclasses.asdict(claim) for claim in claims]})
     for claim in () if json else claims:
-        mark = "[green]✓[/]" if claim.status == "holds" else "[red]✗[/]"
+        mark = {"holds": "[green]✓[/]", "fails": "[red]✗[/]"}.get(claim.status, "[yellow]?[/]")
         out().print(f"{mark} {escape(claim.name)}: {escape(claim.detail)}", soft_wrap=True)
-    if any(claim.status != "holds" for claim in claims):
+    if any(claim.status == "fails" for claim in claims):
         raise typer.Exit(1)

@@ -78,6 +78,14 @@ class Behind:
             raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
         return values
 
+    def ordered(self, name: str) -> NDArray[np.float64]:
+        """A column as numbers in its order: of text, the place of every label among all of them; NaN where it is missing."""
+        if self.is_numeric(name):
+            return self.numbers(name)
+        encoded = self.dataset.encoded(name)
+        places = places_of(encoded.labels)
+        return np.array([places.get(one, np.nan) for one in encoded.labels])[encoded.codes]
+
     def there(self, name: str) -> NDArray[np.bool_]:
         """Per row whether a column is known; a number that is none is missing."""
         column = self.dataset.column(name)
@@ -105,6 +113,11 @@ class Behind:
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""
         return {MISSING if one is None else one for one in self.dataset.encoded(name).labels}
+
+
+def places_of(labels: Sequence[str | None]) -> dict[str | None, float]:
+    """The place of every label among all in their order; nothing is none."""
+    return {one: float(place) for place, one in enumerate(sorted(one for one in labels if one is not None))}
 
 
 def how_many(who: NDArray[np.int64]) -> int:

@@ -10,10 +10,13 @@ import polars as pl
 
 from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
-from sfumato.outputs.checking.behind import Behind
+from sfumato.outputs.checking.behind import Behind, membership
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
-from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form, unlabelled
+from sfumato.outputs.checking.grouped import judge_with_records
+from sfumato.outputs.checking.layout import GIVE_DATA, OutputTable, columns_of, described, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
+from sfumato.outputs.checking.tested import is_test, judge_test
+from sfumato.outputs.checking.trees import judge_clusters, judge_tree
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
@@ -65,31 +68,42 @@ def check_output(
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
-        return marks.judge_survival(output, asked)
+        return marks.judge_survival(output, asked, behind, features)
     if found == "roc":
-        return marks.judge_roc(output, *_with_and_without(counts), asked)
+        return marks.judge_roc(output, _with_and_without(counts), asked, behind, column, features)
     if found == "histogram":
         return marks.judge_histogram(output, asked, behind, column)
     if found == "scatter":
         return marks.judge_scatter(output, asked)
-    return _fitted(output, found, behind, asked, features=features, counts=counts)
+    return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
 
 
 def _fitted(
-    output: Any, kind: str, behind: Behind | None, rules: OutputRules, *, features: Sequence[str] | None, counts: Any
+    output: Any,
+    kind: str,
+    behind: Behind | None,
+    rules: OutputRules,
+    *,
+    by: Sequence[str] | None,
+    column: str | None,
+    features: Sequence[str] | None,
+    counts: Any,
 ) -> OutputVerdict:
-    persons = number_of(counts)
     if kind == "regression":
         named = None if features is None else list(features)
-        return fitted.judge_model(output, rules, behind, features=named, persons=persons)
+        return fitted.judge_model(output, rules, behind, features=named, persons=number_of(counts), column=column)
     if kind == "test":
-        return fitted.judge_test(output, float(behind.persons) if behind is not None else persons, rules)
+        return judge_test(output, behind, rules, by=by, column=column, features=features, counts=counts)
     if kind == "tree":
-        return fitted.judge_tree(output, rules, behind)
+        return judge_tree(output, rules, behind, features=features, column=column)
     if kind == "influence":
         return fitted.judge_influence(rules)
     if kind == "keeper":
         return fitted.judge_keeper(rules)
+    if kind == "scale":
+        return fitted.judge_scale(rules)
+    if kind == "clusters":
+        return judge_clusters(output, rules)
     if kind == "ours":
         return _ours(output, rules)
     if kind == "residuals" or _per_record(output, behind):
@@ -111,7 +125,7 @@ def kind_of(output: Any, tells: Any = None) -> str:
     """What an output seems to be; ``unknown`` where it cannot be told."""
     if isinstance(output, MagnitudeTable | SensitiveTable | ProtectedTable):
         return "ours"
-    if _has(output, "statistic", "pvalue"):  # results of scipy are tuples too
+    if is_test(output):  # results of scipy are tuples too
         return "test"
     if isinstance(output, bool | str | bytes | Mapping | tuple | list | np.ndarray):
         return "unknown"
@@ -123,6 +137,10 @@ def kind_of(output: Any, tells: Any = None) -> str:
         return "influence"
     if any(peek(output, name) is not None for name in fitted.HOLDS_RECORDS):
         return "keeper"
+    if any(peek(output, name) is not None for name in fitted.HOLDS_EXTREMES):
+        return "scale"
+    if peek(output, "cluster_centers_") is not None:
+        return "clusters"
     if peek(output, "tree_") is not None or _has(output, "children_left", "n_node_samples"):
         return "tree"
     frame = frame_of(output)
@@ -176,7 +194,8 @@ def _table(
         raise ParameterError("the output is no frame of polars, pandas or Arrow; say what it is with kind=...")
     if kind == "correlation":
         return fitted.judge_correlation(frame, behind, rules, number_of(counts))
-    if by is None and tells is None and (summary := described(frame)) is not None:
+    names = None if behind is None else behind.dataset.columns
+    if by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
     frame = long_form(frame, across or across_of(output), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
@@ -186,16 +205,31 @@ def _table(
     if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
         return verdict
     if behind is not None:
-        return judge_with_records(table, behind, rules, tells)
+        return judge_with_records(table, behind, rules, tells).with_reasons(_as_counted(counts, table, behind))
     if isinstance(counts, str):
         said = dict.fromkeys(table.told, tells) if isinstance(tells, str) else dict(tells or {})
         tells = {**said, counts: "count"}
     return judge_with_counts(table, counts_of(counts, table), rules, tells)
 
 
-def _with_and_without(counts: Any) -> tuple[int | None, int | None]:
+def _as_counted(counts: Any, table: OutputTable, behind: Behind) -> list[OutputReason]:
+    """Counts that are given beside the records must be theirs."""
+    told = counts_of(counts, table)
+    if told is None:
+        return []
+    belongs = membership(table.frame, table.by, behind)
+    rows = np.bincount(belongs.cell, minlength=belongs.size)
+    if number_of(counts) in (behind.persons, len(behind)):
+        return []
+    if any(np.array_equal(told[belongs.known], one[belongs.known]) for one in (belongs.persons(behind), rows)):
+        return []
+    words = "the counts given are not the numbers of persons that the records have in the cells"
+    return [broken("counts", words, "leave counts away: the records tell them")]
+
+
+def _with_and_without(counts: Any) -> tuple[int, int] | None:
     if counts is None:
-        return None, None
+        return None
     found = vector_of(list(counts.values()) if isinstance(counts, Mapping) else counts)
     if found is None or len(found) != 2 or np.isnan(found).any() or (found % 1 != 0).any():
         raise ParameterError("counts of a ROC curve are two numbers of persons: with the outcome, and without")

@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.outputs.checking.behind import Behind, chosen, how_many
+from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
 
 if TYPE_CHECKING:
@@ -106,6 +107,66 @@ def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[O
         return []
     words = f"values of fewer than {rules.threshold} persons are not those that the session has of them"
     return [open_question("difference", words, SAME_RECORDS)]
+
+
+def not_as_they_were(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
+    """Columns that an output tells of and that are neither the session's nor made of one of its columns; ``used`` None means all."""
+    other = Dataset(data) if not isinstance(data, Dataset) else data
+    ours, theirs = universe.behind.dataset.to_polars(), other.to_polars()
+    rows = _same_rows(universe, theirs)
+    names = [name for name in theirs.columns if used is None or name in used]
+    strange = len(names) if rows is None else sum(not _made(name, ours[rows], theirs, universe) for name in names)
+    if rows is None and all(name in ours.columns for name in names):
+        key = [str(universe.behind.unit), *(name for name in names if name != universe.behind.unit)]
+        strange = int(_differ(ours.select(key), theirs.select(key), key))
+    if not strange:
+        return []
+    words = f"{strange:,} columns that this output tells of are neither those of the session nor made of one of them"
+    return [open_question("records", words, "somebody must look at how they were made")]
+
+
+def _differ(ours: pl.DataFrame, theirs: pl.DataFrame, names: Sequence[str]) -> bool:
+    try:
+        return bool(
+            _numbered(theirs, names)
+            .join(_numbered(ours, names), on=[*names, COPY], how="anti", nulls_equal=True)
+            .height
+        )
+    except pl.exceptions.PolarsError:  # columns of other types
+        return True
+
+
+def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
+    """Per row of another frame its row of the session: by what it says, or by its person where each has one; None where neither tells."""
+    ours = universe.behind.dataset.to_polars()
+    unit = universe.behind.unit
+    whole = set(ours.columns) <= set(theirs.columns)
+    for names in ([list(ours.columns)] if whole else []) + ([[unit]] if unit is not None else []):
+        try:
+            joined = _numbered(theirs.select(names), names).join(
+                _numbered(ours.select(names), names).with_row_index(ROW),
+                on=[*names, COPY],
+                how="left",
+                nulls_equal=True,
+            )
+        except pl.exceptions.PolarsError:  # columns of other types
+            continue
+        if not joined[ROW].null_count() and (len(names) > 1 or ours[names[0]].n_unique() == ours.height):
+            return joined[ROW]
+    return None
+
+
+def _made(name: str, ours: pl.DataFrame, theirs: pl.DataFrame, universe: Universe) -> bool:
+    """Whether a column is one of the session as it was, or follows from one of them."""
+    if name in ours.columns and ours[name].equals(theirs[name], null_equal=True):
+        return True
+    column = theirs[name]
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        values = column.cast(pl.Float64).fill_null(float("inf")).fill_nan(float("inf")).to_numpy()
+        return MadeOf(Behind(Dataset(ours), universe.behind.unit)).explains(np.where(np.isinf(values), -1e300, values))
+    codes = Dataset(theirs.select(name)).encoded(name).codes.astype(np.float64)
+    made = MadeOf(Behind(Dataset(ours), universe.behind.unit))
+    return made.explains(codes) or made.cuts(codes)
 
 
 def _numbered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

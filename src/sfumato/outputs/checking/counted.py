@@ -1,4 +1,7 @@
-"""Tables without their records: judged by counts alone, which show that persons are too few, and never that all is well with what they contribute."""
+"""Tables without their records: judged by counts alone, which show that persons are too few, and never that all is well.
+
+A number that is called a count may be a mean, an age, or a count times ten: without records nothing of a table is confirmed, so it never passes.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,17 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.outputs.checking.behind import TOTALS
-from sfumato.outputs.checking.grouped import (
-    GIVE_DATA,
-    PER_RECORD,
-    PROTECT,
-    SAY_WHAT,
-    OutputTable,
-    declared,
-    figure_per_record,
-    kind_of_table,
-    offence,
-)
+from sfumato.outputs.checking.grouped import PROTECT, declared, kind_of_table
+from sfumato.outputs.checking.layout import GIVE_DATA, PER_RECORD, SAY_WHAT, OutputTable, figure_per_record
+from sfumato.outputs.checking.offences import offence
 from sfumato.outputs.checking.telling import EXTREMES, QUANTILES, CellStatistic, named
-from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+COUNTED = ("count", "rows", "freq")
 
 
 def counts_of(counts: Any, table: OutputTable) -> NDArray[np.float64] | None:
@@ -127,7 +125,7 @@ def _by_counts(
     rules: OutputRules,
 ) -> list[OutputReason]:
     called = table.called(name)
-    counting = statistic is not None and statistic.kind in ("count", "rows")
+    counting = statistic is not None and statistic.kind in COUNTED
     told = table.values(name)
     held = told if counting else counts
     if held is None:
@@ -177,17 +175,7 @@ def _beyond_counts(
         outside = held * min(statistic.level, 1 - statistic.level)
         if (outside[~np.isnan(told)] < rules.threshold).any():
             return [offence("bands", [called], int((outside < rules.threshold).sum()), len(held), rules)]
-    if statistic.kind == "rows" and fine:
-        return [open_question("records", f"{called} counts rows; whether a person has several is not known", GIVE_DATA)]
-    if statistic.kind in ("count", "rows"):
-        return (
-            [
-                passed(
-                    "threshold",
-                    f"every cell of {called} that is told holds at least {rules.threshold:,} persons, if it counts persons",
-                )
-            ]
-            if fine
-            else []
-        )
+    if statistic.kind in COUNTED:
+        words = f"that {called} counts persons is told, and cannot be confirmed without the records"
+        return [open_question("records", words, GIVE_DATA)] if fine else []
     return [open_question("records", f"what persons contribute to {called} cannot be seen from counts", GIVE_DATA)]

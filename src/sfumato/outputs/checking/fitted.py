@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, CellRows, how_many
+from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, weights_of
 from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INFLUENCE = ("hat_matrix_diag", "cooks_distance", "dfbetas", "resid_studentized")
-HOLDS_RECORDS = ("support_vectors_", "_fit_X", "X_train_", "X_fit_", "exemplars_", "cluster_centers_indices_")
+HOLDS_RECORDS = (
+    "support_vectors_",
+    "_fit_X",
+    "X_train_",
+    "X_fit_",
+    "exemplars_",
+    "cluster_centers_indices_",
+    "core_sample_indices_",
+    "medoid_indices_",
+)
+HOLDS_EXTREMES = ("data_min_", "data_max_", "max_abs_", "X_min_", "X_max_")
 ENSEMBLE = ("estimators_",)
 TOO_MUCH_WORK = 4e10
 """Multiplications beyond which leverages are not computed."""
@@ -27,25 +38,32 @@ MOST_OF_FEW, MANY = 0.9, 5
 
 
 def judge_model(
-    output: Any, rules: OutputRules, behind: Behind | None, *, features: list[str] | None, persons: float | None = None
+    output: Any,
+    rules: OutputRules,
+    behind: Behind | None,
+    *,
+    features: list[str] | None,
+    persons: float | None = None,
+    column: str | None = None,
 ) -> OutputVerdict:
-    """A regression, as statsmodels and scikit-learn leave it: judged by its design and the persons behind it."""
+    """A regression, as statsmodels and scikit-learn leave it: judged by its design, by the persons behind it, and by whether it is what it says."""
     shown = coefficients(output)
-    design, answer, question = _design(output, behind, features)
-    claimed = number_of(peek(output, "nobs"))
-    claimed = persons if claimed is None else claimed
+    design, answer, question = _design(output, behind, features, column)
     count = _parameters(output, design)
     reasons: list[OutputReason] = [] if question is None else [question]
     who, more = _who(design, behind)
-    reasons += more
+    reasons += more + _contradictions(output, design, behind, persons)
     seen = how_many(who) if who is not None else None
-    known = min((one for one in (seen, claimed) if one is not None), default=None)
-    if claimed is None and design is not None:
+    claims = [one for one in (number_of(peek(output, "nobs")), persons) if one is not None]
+    known = min((one for one in (seen, *claims) if one is not None), default=None)
+    sure, more = _confirmed(output, design, answer, behind)
+    reasons += more
+    if not claims and design is not None and not sure:
         reasons.append(
             open_question(
                 "counts",
                 "the model does not say how many persons it was fitted to; all of the data were taken for them",
-                "say it: counts=...",
+                "say what it explains (column=...), so that it can be computed again, or counts=...",
             )
         )
     reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
@@ -53,15 +71,8 @@ def judge_model(
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
-        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]))
-        if known is not None and claimed is not None and claimed != len(design):
-            reasons.append(
-                open_question(
-                    "counts",
-                    "the model says another number of observations than its design has rows: weights do not count persons",
-                    "fit it without frequency weights",
-                )
-            )
+        weights = weights_of(output, len(design))
+        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]), weights)
     elif question is None:
         reasons.append(
             open_question(
@@ -71,7 +82,7 @@ def judge_model(
             )
         )
     fit = number_of(peek(output, "rsquared"))
-    if fit is not None and fit >= SURE:
+    if (fit is not None and fit >= SURE) or _without_error(design, answer):
         reasons.append(
             broken(
                 "fit",
@@ -80,6 +91,73 @@ def judge_model(
             )
         )
     return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), shown)
+
+
+def _contradictions(
+    output: Any, design: NDArray[np.float64] | None, behind: Behind | None, persons: float | None
+) -> list[OutputReason]:
+    """What is said of the number of persons and of what they leave free, against the design and the records."""
+    rows = None if design is None else len(design)
+    said, left = number_of(peek(output, "nobs")), number_of(peek(output, "df_resid"))
+    weights = vector_of(peek(output, "model.freq_weights"))
+    weighted = rows is not None and weights is not None and len(weights) == rows and bool((weights != 1).any())
+    reasons = []
+    if weighted:
+        words = "the model counts frequency weights as observations: weights do not count persons"
+        reasons.append(open_question("counts", words, "fit it without frequency weights"))
+    elif rows is not None and said is not None and said != rows:
+        words = "the model says another number of observations than its design has rows"
+        reasons.append(broken("counts", words, "give the model as it was fitted"))
+    if rows is not None and persons is not None and persons > rows:
+        words = "more persons are said to be behind the model than its design has rows"
+        reasons.append(broken("counts", words, "leave counts away: the design tells them"))
+    if behind is not None and rows is not None and rows > len(behind):
+        words = "the model has more rows than the data"
+        reasons.append(broken("records", words, "give the records the model was fitted to"))
+    if design is not None and left is not None and not weighted and left > _most_free(design) + 1e-6:
+        words = "the model says that it leaves more degrees of freedom than its rows less its coefficients"
+        reasons.append(broken("residual_df", words, "give the model as it was fitted"))
+    return reasons
+
+
+def _most_free(design: NDArray[np.float64]) -> int:
+    return max(0, len(design) - int(np.linalg.matrix_rank(design)))
+
+
+def _confirmed(
+    output: Any, design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None, behind: Behind | None
+) -> tuple[bool, list[OutputReason]]:
+    """Whether the coefficients are those of a fit to the design, and the design is made of the records; and questions where it is not known."""
+    if design is None:
+        return False, []
+    if answer is None:
+        words = "the coefficients were not computed again: what the model explains is not known"
+        return False, [open_question("recomputed", words, "say it: column='cost'")]
+    reasons = []
+    if not solves(output, design, answer):
+        words = "the coefficients are not those of a line, a logistic or a Poisson regression of these data"
+        reasons.append(open_question("recomputed", words, "somebody must look at how it was fitted"))
+    elif not errors_fit(output, design, answer):
+        words = "the standard errors, statistics or p values are not such as these coefficients have"
+        reasons.append(open_question("recomputed", words, "somebody must look at how it was fitted"))
+    sure = not reasons
+    if behind is not None and len(design) == len(behind) and peek(output, "model.exog") is not None:
+        made = MadeOf(behind)
+        strange = made.unexplained(design) + (not made.is_answer(answer))
+        if strange:
+            words = f"{strange:,} of {design.shape[1] + 1:,} columns that the model was fitted to are not made of columns of the data"
+            reasons.append(open_question("records", words, "give the data with the columns as the model saw them"))
+    return sure, reasons
+
+
+def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None) -> bool:
+    """Whether a straight line through the design tells every value, which differ."""
+    if design is None or answer is None or len(answer) != len(design) or np.ptp(answer) == 0:
+        return False
+    if design.shape[0] * design.shape[1] ** 2 > TOO_MUCH_WORK:
+        return False
+    rest = answer - design @ np.linalg.lstsq(design, answer, rcond=None)[0]
+    return bool(rest @ rest <= (1 - SURE) * ((answer - answer.mean()) ** 2).sum())
 
 
 def coefficients(output: Any) -> pl.DataFrame | None:
@@ -111,7 +189,7 @@ def _terms(output: Any, count: int) -> list[str]:
 
 
 def _design(
-    output: Any, behind: Behind | None, features: list[str] | None
+    output: Any, behind: Behind | None, features: list[str] | None, column: str | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, OutputReason | None]:
     """The matrix that a model was fitted to and what it explains; a question where it cannot be had."""
     exog = array_of(peek(output, "model.exog")) if peek(output, "model.exog") is not None else None
@@ -133,7 +211,12 @@ def _design(
             ),
         )
     columns = [behind.numbers(name) for name in names]
-    return np.column_stack([np.ones(len(behind)), *columns]), None, None
+    design = np.column_stack([np.ones(len(behind)), *columns])
+    answer = None if column is None else behind.numbers(column)
+    if np.isnan(design).any() or (answer is not None and np.isnan(answer).any()):
+        words = "columns of the model are missing in some records: which it was fitted to is not known"
+        return None, None, open_question("records", words, "say which: where=...")
+    return design, answer, None
 
 
 def _fits_columns(output: Any, columns: int) -> bool:
@@ -164,8 +247,6 @@ def _who(
         return (None if design is None else np.arange(len(design))), []
     if design is None or len(design) == len(behind):
         return behind.who, []
-    if behind.unit is None:
-        return np.arange(len(design)), []
     return np.arange(len(design)), [
         open_question(
             "records",
@@ -206,8 +287,9 @@ def judge_design(
     who: NDArray[np.int64],
     rules: OutputRules,
     names: Sequence[str] = (),
+    weights: NDArray[np.float64] | None = None,
 ) -> list[OutputReason]:
-    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone."""
+    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone or have all of the weight."""
     rare = rare_columns(design, who, rules.threshold)
     reasons: list[OutputReason] = []
     bases = rare_bases(design, who, rules.threshold, names)
@@ -231,6 +313,14 @@ def judge_design(
         cells = int(cell.max(initial=-1)) + 1
         if cells == np.linalg.matrix_rank(design):
             reasons += _saturated(cell, cells, answer, who, rules)
+    if (
+        weights is not None
+        and np.ptp(weights) > 0
+        and weights.sum() ** 2 < (rules.threshold - 1e-9) * _squares(weights, who)
+    ):
+        words = f"fewer than {rules.threshold} persons have nearly all of the weight in the model"
+        reasons.append(broken("dominance", words, "fit it with more even weights"))
+    design = design if weights is None else design * np.sqrt(weights)[:, None]
     alone = deciding(design)
     if alone is None:
         reasons.append(
@@ -258,6 +348,11 @@ def judge_design(
             )
         )
     return reasons
+
+
+def _squares(weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
+    """The squares of what persons weigh, summed."""
+    return float((np.bincount(who, weights=weights) ** 2).sum())
 
 
 def _decided_by_few(design: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> list[OutputReason]:
@@ -412,79 +507,10 @@ def judge_keeper(rules: OutputRules) -> OutputVerdict:
     return OutputVerdict("model that keeps records", (reason,))
 
 
-def judge_tree(output: Any, rules: OutputRules, behind: Behind | None) -> OutputVerdict:
-    """Every leaf of a tree must hold enough persons, and not all of one kind."""
-    inner = peek(output, "tree_")
-    tree = output if inner is None else inner
-    left, counts = vector_of(peek(tree, "children_left")), vector_of(peek(tree, "n_node_samples"))
-    if left is None or counts is None or len(left) != len(counts):
-        return OutputVerdict(
-            "tree",
-            (
-                open_question(
-                    "marks", "the leaves of the tree cannot be counted", "give out its rules as a table with counts"
-                ),
-            ),
-        )
-    leaf = left < 0
-    if not (counts >= 0).all():
-        return OutputVerdict(
-            "tree", (open_question("marks", "the tree tells numbers of records that are none", "fit it again"),)
-        )
-    few = int((counts[leaf] < rules.threshold).sum())
-    reasons: list[OutputReason] = []
-    if few:
-        reasons.append(
-            broken(
-                "marks",
-                f"{few:,} of {int(leaf.sum()):,} leaves hold fewer than {rules.threshold} records",
-                f"fit it with min_samples_leaf={rules.threshold} or more",
-            )
-        )
-    impurity = vector_of(peek(tree, "impurity"))
-    if impurity is not None and len(impurity) == len(leaf) and int(leaf.sum()) > 1 and (impurity[leaf] <= 1e-12).any():
-        reasons.append(
-            broken(
-                "all_equal",
-                f"{int((impurity[leaf] <= 1e-12).sum()):,} leaves hold records of one kind only",
-                "prune the tree",
-            )
-        )
-    if behind is not None and behind.persons < len(behind):
-        reasons.append(
-            open_question(
-                "records", "persons have several records, and the tree counts records", "fit it to one record a person"
-            )
-        )
-    if not reasons:
-        reasons.append(passed("marks", f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} records"))
-    shown = pl.DataFrame({"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)})
-    return OutputVerdict("tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown)
-
-
-def judge_test(output: Any, persons: float | None, rules: OutputRules) -> OutputVerdict:
-    """A test: a statistic and a p value of enough persons."""
-    parts = {name: number_of(peek(output, name)) for name in ("statistic", "pvalue", "df")}
-    shown = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
-    said = parts["df"]
-    left = (
-        said if said is not None and (persons is None or said < persons) else None if persons is None else persons - 2
-    )
-    if left is None:
-        reasons = (
-            open_question("residual_df", "how many persons were compared is not known", "give counts=..., or data=..."),
-        )
-    elif left < rules.residual_df:
-        reasons = (
-            broken(
-                "residual_df",
-                f"the test leaves fewer than {rules.residual_df} degrees of freedom",
-                "compare more persons",
-            ),
-        )
-    else:
-        reasons = (passed("residual_df", f"the test leaves at least {rules.residual_df} degrees of freedom"),)
-    return OutputVerdict("test", reasons, None if persons is None else int(persons), shown)
+def judge_scale(rules: OutputRules) -> OutputVerdict:
+    """A scale between the lowest and the highest value tells both."""
+    words = "the object keeps the lowest and the highest values, which are those of single persons"
+    return OutputVerdict("scale", (broken("extreme", words, "scale by means and deviations, or by public bounds"),))
 
 
 def _correlations_of(columns: NDArray[np.float64], complete: NDArray[np.bool_], told: NDArray[np.float64]) -> bool:
@@ -532,7 +558,10 @@ def judge_correlation(
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
         complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
-        persons = float(how_many(behind.who[complete]))
+        told, persons = persons, float(how_many(behind.who[complete]))
+        if told is not None and told not in (persons, float(behind.persons), float(len(behind))):
+            words = "the counts given are not the number of persons that the records have"
+            reasons.append(broken("counts", words, "leave counts away: the records tell them"))
         if square and not _correlations_of(columns, complete, values):
             words = "these are not the correlations of these records (Pearson's or Spearman's)"
             reasons.append(open_question("recomputed", words, "give the records they were computed from (where=...)"))

@@ -1,6 +1,7 @@
 """The folder of a session: every output as a file, and a log that only grows, of what was found and what was decided.
 
-``session.jsonl`` holds one JSON document a line, each with the hash of all before it, so that a changed, removed or inserted line is noticed. ``files/`` holds the
+``session.jsonl`` holds one JSON document a line, each with the hash of all before it, so that a changed, removed, moved, repeated or inserted line is noticed. ``head.json`` holds how many
+lines there are and the hash of the last, so that lines that were cut off the end are noticed too; who rewrites both is noticed by a seal that the output checker keeps (see ``seals.py``). ``files/`` holds the
 outputs, each with its digest in the log: one that was changed after it was checked is noticed too. ``samples/`` holds whose records each output is about, for comparing
 outputs with each other; it never leaves. All of it is for its owner alone.
 """
@@ -14,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,9 @@ from sfumato.core.portable import PRIVATE_FOLDER, sync_folder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 VERSION = 1
-LOG, FILES, SAMPLES = "session.jsonl", "files", "samples"
+LOG, FILES, SAMPLES, HEAD = "session.jsonl", "files", "samples", "head.json"
+HEADED = "headed"
+"""Said by the first line of a log whose length is kept beside it."""
 MOST_BYTES = 256 * MEGABYTE
 Choice = Literal["approved", "refused"]
 State = Literal["approved", "refused", "undecided", "changed", "missing"]
@@ -112,12 +115,19 @@ class Overtaken(Exception):
 class OutputLog:
     """A session's folder: read whole and checked, added to a line at a time."""
 
-    def __init__(self, folder: Path, lines: list[dict[str, Any]]) -> None:
+    def __init__(self, folder: Path, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
         self.folder = folder
-        self._take(lines)
+        self.own: set[int] = set()  # the places of lines that were written here
+        self._take(lines, head)
 
-    def _take(self, lines: list[dict[str, Any]]) -> None:
+    def _take(self, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
+        self.hashes = tuple(str(line["hash"]) for line in lines)
         try:
+            if lines[0].get(HEADED) and not extends(self.hashes, head):
+                raise UnreadableInput(
+                    f"{self.folder / LOG} is shorter than it was, or another one: lines were cut off its end; nothing is decided or released until the true one is back"
+                )
+            self.decided_at = tuple(place for place, one in enumerate(lines, start=1) if "decided" in one)
             self.terms = {key: value for key, value in lines[0].items() if key != "hash"}
             if self.terms["sfumato_outputs"] != VERSION:
                 raise UnreadableInput(f"{self.folder / LOG} was written by another version of sfumato")
@@ -141,20 +151,23 @@ class OutputLog:
             folder.chmod(PRIVATE_FOLDER)
             for name in (FILES, SAMPLES):
                 (folder / name).mkdir(mode=PRIVATE_FOLDER)
-            first = sealed({"sfumato_outputs": VERSION, **terms}, START)
+            first = sealed({"sfumato_outputs": VERSION, **terms, HEADED: True}, START)
             write_whole(folder / LOG, json.dumps(first).encode() + b"\n")
+            write_whole(folder / HEAD, _head(1, first["hash"]))
         except OutputError:
             raise
         except OSError as error:
             raise OutputError(f"cannot write {folder}: {error.strerror or error}") from None
-        return cls(folder, [first])
+        return cls(folder, [first], json.loads(_head(1, first["hash"])))
 
     @classmethod
     def at(cls, folder: Path) -> OutputLog:
         """The session of a folder; every line of its log is checked."""
         if not (folder / LOG).is_file():
             raise UnreadableInput(f"{folder} holds no {LOG}; name the folder of a session of outputs")
-        return cls(folder, _lines(read_plain(folder / LOG, most=MOST_BYTES, what="a log of outputs"), folder / LOG))
+        head = _read_head(folder)  # before the log, which may grow meanwhile
+        lines = _lines(read_plain(folder / LOG, most=MOST_BYTES, what="a log of outputs"), folder / LOG)
+        return cls(folder, lines, head)
 
     @property
     def researcher(self) -> str:
@@ -172,7 +185,7 @@ class OutputLog:
         try:
             hold_alone(file)
             lines = _lines(mended(file), path)
-            self._take(lines)
+            self._take(lines, _read_head(self.folder))
             self._last = lines[-1]["hash"]
             yield file
         finally:
@@ -182,6 +195,12 @@ class OutputLog:
         line = sealed(entry, self._last)
         write_through(file, json.dumps(line).encode() + b"\n")
         self._last = line["hash"]
+        self.hashes += (self._last,)
+        self.own.add(len(self.hashes))
+        if "decided" in entry:
+            self.decided_at += (len(self.hashes),)
+        if self.terms.get(HEADED):
+            write_whole(self.folder / HEAD, _head(len(self.hashes), self._last))
 
     def refresh(self) -> None:
         """Read what others may have added meanwhile."""
@@ -290,6 +309,31 @@ def _lines(content: bytes, path: Path) -> list[dict[str, Any]]:
         return checked_lines(content[: content.rfind(b"\n") + 1], path)
     except UnreadableInput:
         raise _damaged(path) from None
+
+
+def _head(entries: int, last: str) -> bytes:
+    return (json.dumps({"entries": entries, "head": last}) + "\n").encode()
+
+
+def _read_head(folder: Path) -> Mapping[str, Any] | None:
+    """How long the log was and how it ended when it was last written to; None where that is not there or no such thing."""
+    try:
+        found = json.loads(read_plain(folder / HEAD, most=MEGABYTE, what="the head of a log"))
+    except (UnreadableInput, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def extends(hashes: Sequence[str], head: Mapping[str, Any] | None) -> bool:
+    """Whether a log begins with all that a head says: as many lines, and that one the last of them.
+
+    >>> extends(["a", "b", "c"], {"entries": 2, "head": "b"}), extends(["a"], {"entries": 2, "head": "b"}), extends(["a"], None)
+    (True, False, False)
+    """
+    entries = None if head is None else head.get("entries")
+    if head is None or type(entries) is not int or not 1 <= entries <= len(hashes):
+        return False
+    return bool(hashes[entries - 1] == head.get("head"))
 
 
 def _damaged(path: Path) -> UnreadableInput:

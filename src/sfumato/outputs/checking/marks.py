@@ -80,8 +80,13 @@ def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
     return table.select(list(names)).rename(names).cast(pl.Float64).sort("time")
 
 
-def judge_survival(output: Any, rules: OutputRules) -> OutputVerdict:
-    """Every step of a survival curve must be the events of enough persons, and enough must be left at its end, or nobody."""
+def judge_survival(
+    output: Any, rules: OutputRules, behind: Behind | None = None, features: Sequence[str] | None = None
+) -> OutputVerdict:
+    """Every step of a survival curve must be the events of enough persons, and enough must be left at its end, or nobody.
+
+    With records ``features`` are how long it took and whether it happened; fitters that keep both are asked themselves. Then steps are counted again, by persons.
+    """
     steps = survival_frame(output)
     kind = "survival curve"
     if steps is None:
@@ -121,6 +126,8 @@ def judge_survival(output: Any, rules: OutputRules) -> OutputVerdict:
             )
         )
     reasons += _censored(steps, rules) + _as_told(steps)
+    joins = bool(few or rules.small(left) or len(reasons) > 1)
+    reasons += _steps_counted(steps, _lives(output, behind, features), rules)
     if not reasons:
         reasons.append(
             passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
@@ -131,8 +138,53 @@ def judge_survival(output: Any, rules: OutputRules) -> OutputVerdict:
         tuple(reasons),
         persons,
         steps,
-        binned_survival(steps, rules) if few or rules.small(left) or len(reasons) > 1 else None,
+        binned_survival(steps, rules) if joins else None,
     )
+
+
+Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]
+"""How long, whether it happened, and who."""
+
+
+def _lives(output: Any, behind: Behind | None, features: Sequence[str] | None) -> Lives | None:
+    """The times and events that a curve is of: columns of the records, or what the fitter keeps; None where neither is there."""
+    if features is not None:
+        if behind is None or len(features) != 2:
+            raise ParameterError(
+                "features of a survival curve are two columns of the data: how long, and whether it happened"
+            )
+        time, happened = (behind.numbers(name) for name in features)
+        known = ~np.isnan(time) & ~np.isnan(happened)
+        return time[known], happened[known] != 0, behind.who[known]
+    for long, said in (("durations", "event_observed"), ("time", "status")):
+        kept = [vector_of(peek(output, name)) for name in (long, said)]
+        if kept[0] is not None and kept[1] is not None and len(kept[0]) == len(kept[1]):
+            same = behind is not None and len(behind) == len(kept[0])
+            who = behind.who if behind is not None and same else np.arange(len(kept[0]))
+            return kept[0], kept[1] != 0, who
+    return None
+
+
+def _steps_counted(steps: pl.DataFrame, lives: Lives | None, rules: OutputRules) -> list[OutputReason]:
+    """Whether steps are those of the records, and of enough persons; a question where there are no records."""
+    if lives is None:
+        words = "the numbers of events and at risk are told, and cannot be confirmed without the records"
+        return [open_question("records", words, "give data=... and features=['days', 'died']")]
+    time, happened, who = lives
+    told = steps["time"].to_numpy()
+    events = [happened & (time == one) for one in told]
+    rows = np.array([int(one.sum()) for one in events], dtype=float)
+    left = np.array([int((time >= one).sum()) for one in told], dtype=float)
+    if not (np.array_equal(rows, steps["events"].to_numpy()) and np.array_equal(left, steps["at_risk"].to_numpy())):
+        words = "the numbers of events and at risk are not those of these records"
+        return [
+            open_question("recomputed", words, "give the records that the curve is of (where=...), without weights")
+        ]
+    few = sum(rules.small(how_many(who[one])) for one in events)
+    if few and (rows >= rules.threshold).any() and not (rows[rows > 0] < rules.threshold).any():
+        words = f"{few:,} steps are the events of fewer than {rules.threshold} persons, who have several"
+        return [broken("marks", words, "tell steps of enough persons only")]
+    return []
 
 
 def _left_after(steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> float:
@@ -203,30 +255,38 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
 # ROC
 
 
-def judge_roc(output: Any, positives: int | None, negatives: int | None, rules: OutputRules) -> OutputVerdict:
-    """Between neighbouring points of a ROC curve enough persons must stand: Δtpr · positives + Δfpr · negatives."""
+def judge_roc(
+    output: Any,
+    told: tuple[int, int] | None,
+    rules: OutputRules,
+    behind: Behind | None = None,
+    column: str | None = None,
+    features: Sequence[str] | None = None,
+) -> OutputVerdict:
+    """Between neighbouring points of a ROC curve enough persons must stand: Δtpr · positives + Δfpr · negatives.
+
+    With records the ``column`` of the outcome tells how many have it and how many have not, and the score in ``features`` whether these points are on its curve.
+    """
     fpr, tpr = _rates(output)
     shown = pl.DataFrame({"fpr": fpr, "tpr": tpr})
     kind = "ROC curve"
-    if positives is None or negatives is None:
-        return OutputVerdict(
-            kind,
-            (
-                open_question(
-                    "counts",
-                    "how many persons have the outcome, and how many have not, is not known",
-                    "give counts=(with, without)",
-                ),
-            ),
-            shown=shown,
-        )
+    counted = _with_outcome(behind, column)
+    sizes = counted or told
+    if sizes is None:
+        words = "how many persons have the outcome, and how many have not, is not known"
+        advice = "give data=..., column='outcome', features=['score'], or at least counts=(with, without)"
+        return OutputVerdict(kind, (open_question("counts", words, advice),), shown=shown)
+    positives, negatives = sizes
     if positives < 0 or negatives < 0:
         raise ParameterError("counts are numbers of persons; some are negative")
+    points = list(zip(fpr, tpr, strict=True))
     fpr, tpr = _to_the_ends(fpr, tpr)
     steps = np.round(np.diff(tpr) * positives + np.diff(fpr) * negatives, 6)
     few = int(((steps > 0) & (steps < rules.threshold)).sum())
-    persons = positives + negatives
     reasons = [*(_too_few_with(positives, negatives, rules))]
+    if counted is not None and told is not None and told != counted:
+        words = "the counts given are not the numbers of persons who have the outcome, or have it not"
+        reasons.append(broken("counts", words, "leave counts away: the records tell them"))
     if few:
         reasons.append(
             broken(
@@ -235,10 +295,52 @@ def judge_roc(output: Any, positives: int | None, negatives: int | None, rules: 
                 "tell fewer points",
             )
         )
+    reasons += _on_the_curve(points, behind, column, features)
     if not reasons:
         reasons.append(passed("marks", f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"))
     thinner = _thinned(fpr, tpr, steps, rules) if few else None
-    return OutputVerdict(kind, tuple(reasons), persons, shown, thinner)
+    return OutputVerdict(kind, tuple(reasons), positives + negatives, shown, thinner)
+
+
+def _with_outcome(behind: Behind | None, column: str | None) -> tuple[int, int] | None:
+    """Persons with the outcome and without, by the records."""
+    if column is None:
+        return None
+    if behind is None:
+        raise ParameterError("column is the outcome in the records: give data=... too")
+    values = behind.numbers(column)
+    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+        raise ParameterError("the outcome of a ROC curve is a column of yes and no, or of ones and zeros")
+    return how_many(behind.who[values == 1]), how_many(behind.who[values == 0])
+
+
+def _on_the_curve(
+    points: Sequence[tuple[float, float]], behind: Behind | None, column: str | None, features: Sequence[str] | None
+) -> list[OutputReason]:
+    """Whether points are on the curve of a score, either way round; a question where nobody can tell."""
+    if behind is None or column is None or features is None or len(features) != 1:
+        words = "the points were not computed again: the outcome and the score are not known"
+        return [open_question("records", words, "give data=..., column='outcome', features=['score']")]
+    outcome, score = behind.numbers(column), behind.numbers(features[0])
+    known = ~np.isnan(outcome) & ~np.isnan(score)
+    told = np.array(points)
+    for sign in (-1.0, 1.0):
+        order = np.argsort(sign * score[known], kind="stable")
+        last = np.r_[np.diff(score[known][order]) != 0, True]
+        yes = outcome[known][order] == 1
+        curve = np.column_stack([np.cumsum(~yes), np.cumsum(yes)])[last] / np.maximum(1, [(~yes).sum(), yes.sum()])
+        curve = np.vstack([[0.0, 0.0], curve])
+        place = np.clip(np.searchsorted(curve[:, 0], told[:, 0] - 0.0006), 0, len(curve) - 1)
+        if all(_beside(curve, at, one) for at, one in zip(place, told, strict=True)):
+            return []
+    words = "the points are not on the curve of this score and outcome"
+    return [open_question("recomputed", words, "give the records that the curve is of (where=...)")]
+
+
+def _beside(curve: NDArray[np.float64], start: int, point: NDArray[np.float64]) -> bool:
+    """Whether a point of the curve from a place on is this one, rounded or not."""
+    end = int(np.searchsorted(curve[:, 0], point[0] + 0.0006, side="right"))
+    return bool((np.abs(curve[start:end] - point).max(axis=1, initial=0.0) <= 0.0006).any())
 
 
 def _too_few_with(positives: int, negatives: int, rules: OutputRules) -> list[OutputReason]:

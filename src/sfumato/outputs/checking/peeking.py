@@ -100,9 +100,22 @@ def _without_index(output: Any) -> Any:
         named = any(name is not None for name in frame.index.names) or type(frame.index).__name__ != "RangeIndex"
         flat = frame.reset_index() if named else frame.copy()
         flat.columns = [str(name) for name in flat.columns]
+        for name in [one for one in flat.columns if str(flat[one].dtype) == "object"]:
+            flat[name] = _of_one_type(flat[name].tolist())
         return flat
     except Exception:  # noqa: BLE001 - an index that cannot be made a column
         return output
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values of a column that mixes numbers and text, as ``describe()`` gives them: numbers where all are, else text; nothing stays nothing."""
+    nothing = [one is None or (isinstance(one, float) and np.isnan(one)) for one in values]
+    known = [one for one, none in zip(values, nothing, strict=True) if not none]
+    if all(isinstance(one, str) for one in known) or any(isinstance(one, bool) for one in known):
+        return values
+    if all(number_of(one) is not None for one in known):
+        return [None if none else float(one) for one, none in zip(values, nothing, strict=True)]
+    return [None if none else str(one) for one, none in zip(values, nothing, strict=True)]
 
 
 def across_of(output: Any) -> str | None:

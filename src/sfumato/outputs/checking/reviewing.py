@@ -10,7 +10,8 @@ from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
-from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, now
+from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, extends, now
+from sfumato.outputs.checking.seals import checked_seal, head_of_log, unsealed_decisions
 from sfumato.outputs.checking.verdict import OutputRules
 from sfumato.release.certificates import signature_holds, signed
 from sfumato.release.documents import digest_of, versions
@@ -33,6 +34,9 @@ def review(log: OutputLog) -> dict[str, Any]:
         "researcher": log.researcher,
         "started": log.terms.get("started"),
         "rules": OutputRules(**log.terms["rules"]).told(),
+        "laxer": OutputRules(**log.terms["rules"]).laxer(),
+        "with_records": log.terms.get("persons") is not None,
+        "log": head_of_log(log),
         "outputs": [one.to_dict() for one in outputs],
         "counts": {state: states.count(state) for state in sorted(set(states))},
         "strangers": log.strangers(),
@@ -66,13 +70,26 @@ def releasable(log: OutputLog, *, accept_passes: bool) -> Iterator[tuple[Reviewe
 
 
 def release_outputs(
-    log: OutputLog, folder: Path, *, accept_passes: bool = False, partly: bool = False, sign: Path | None = None
+    log: OutputLog,
+    folder: Path,
+    *,
+    accept_passes: bool = False,
+    partly: bool = False,
+    sign: Path | None = None,
+    seal: Path | None = None,
+    key: Path | None = None,
 ) -> dict[str, Any]:
     """Copy what may leave into a new folder with a manifest, or nothing; returns the manifest.
 
     Released are approved outputs as they were when they were approved and, with ``accept_passes``, those that pass and nobody decided of. One that is undecided, changed
-    since, or missing stops the release, unless ``partly``: then it stays behind, as refused ones always do.
+    since, or missing stops the release, unless ``partly``: then it stays behind, as refused ones always do. With the ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that
+    were sealed count: a line after them may be anybody's.
     """
+    found = checked_seal(log, seal, key)
+    if (key is not None or seal is not None) and (loose := unsealed_decisions(log, found)):
+        raise ReleaseRefused(
+            f"{loose:,} decisions were written after the log was sealed; whoever made them seals it again (sfumato outputs review --sign), or nothing leaves"
+        )
     leaving = list(releasable(log, accept_passes=accept_passes))
     numbers = {one.logged.number for one, _ in leaving}
     waiting = [
@@ -92,7 +109,7 @@ def release_outputs(
         if sign is not None:
             public = signed(public, sign)
         write_json(made / MANIFEST, public)
-        if any(claim.status != "holds" for claim in verify_outputs(made)):
+        if any(claim.status == "fails" for claim in verify_outputs(made)):
             raise InternalError("the folder does not hold what its manifest says; nothing was written")
     return public
 
@@ -127,12 +144,16 @@ def _manifest(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
         "rules": OutputRules(**log.terms["rules"]).told(),
         "counts_persons_by": "row" if log.terms.get("unit") is None else "unit",
         "outputs": entries,
+        "log": head_of_log(log),
         "versions": versions(),
     }
 
 
-def verify_outputs(folder: Path, *, key: Path | None = None) -> list[Claim]:
-    """Whether a released folder holds what its manifest says, and nothing else; with a key, whether it is that of who signed it."""
+def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | None = None) -> list[Claim]:
+    """Whether a released folder holds what its manifest says, and nothing else; with a key, whether it is that of who signed it.
+
+    With the ``session`` it came from, whether its log still holds all that it held at the release. What was not looked at is a claim that needs more, never one that holds.
+    """
     manifest = _read_manifest(folder)
     claims = [
         _claim(
@@ -148,10 +169,40 @@ def verify_outputs(folder: Path, *, key: Path | None = None) -> list[Claim]:
     listed = {MANIFEST, *(one["file"] for one in manifest["outputs"])}
     more = [path.name for path in folder.iterdir() if path.name not in listed]
     claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
-    if key is not None or "signature" in manifest:
-        told = "by the key given" if key is not None else "fits; whose key it is, is not known here"
-        claims.append(_claim("signature", signature_holds(manifest, key), told, "does not fit"))
-    return claims
+    return [*claims, _signature(manifest, key), _log(manifest, session)]
+
+
+def _signature(manifest: Mapping[str, Any], key: Path | None) -> Claim:
+    """Whose folder it is, as far as that can be known."""
+    if "signature" not in manifest and key is None:
+        words = "none: whoever can write here can make a folder that holds; sign it when it is released (--sign)"
+        return Claim("signature", "needs original", words)
+    told = "by the key given" if key is not None else "fits; whose key it is, is not known here (--key)"
+    return _claim("signature", signature_holds(manifest, key), told, "does not fit")
+
+
+def _log(manifest: Mapping[str, Any], session: Path | None) -> Claim:
+    """Whether the session's log still begins with what it held at the release."""
+    kept = manifest.get("log")
+    if session is None or kept is None:
+        words = (
+            "not looked at: give the folder of the session (--session)" if kept is not None else "not in the manifest"
+        )
+        return Claim(
+            "log", "needs original", f"{words}; lines that were cut, changed or added there since are not noticed"
+        )
+    try:
+        log = OutputLog.at(session)
+    except UnreadableInput as error:
+        return Claim("log", "fails", str(error))
+    if not extends(log.hashes, kept):
+        return Claim(
+            "log",
+            "fails",
+            "the session's log is not the one that was released from: lines were cut off, changed or written anew",
+        )
+    later = len(log.hashes) - int(kept["entries"])
+    return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
 
 
 def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:

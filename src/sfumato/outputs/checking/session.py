@@ -19,10 +19,18 @@ from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.check import check_output
-from sfumato.outputs.checking.comparing import Universe, beside_others, changed_for_few, packed, unpacked
+from sfumato.outputs.checking.comparing import (
+    Universe,
+    beside_others,
+    changed_for_few,
+    not_as_they_were,
+    packed,
+    unpacked,
+)
 from sfumato.outputs.checking.least_squares import fit_line
 from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, now
-from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict
+from sfumato.outputs.checking.telling import CellStatistic
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, open_question
 from sfumato.release.documents import versions
 
 if TYPE_CHECKING:
@@ -182,9 +190,27 @@ class OutputSession:
         self.log.refresh()
         others = list(self._others())
         found = beside_others(verdict, sample, others, self.universe, self.rules)
-        if self.universe is not None and data is not None:
-            found += changed_for_few(self.universe, data, self.rules)
+        if data is not None:
+            found += self._given(verdict, data, where, sample, said)
         return JudgedOutput(verdict.with_reasons(found), sample, len(self.log.outputs))
+
+    def _given(
+        self,
+        verdict: OutputVerdict,
+        data: Any,
+        where: Any,
+        sample: NDArray[np.bool_] | None,
+        said: Mapping[str, Any],
+    ) -> list[OutputReason]:
+        """Whether records that are given with an output are those of the session, and the columns it tells of are made of theirs."""
+        if self.universe is None:
+            words = "the session was opened without records: those given with this output are not known to it"
+            return [open_question("records", words, "open the session with its records")]
+        found = changed_for_few(self.universe, data, self.rules)
+        if self.universe.sample(data, where) is None:
+            words = "the records given with this output are not recognised as records of the session"
+            return [*found, open_question("records", words, "give data with all columns of the session, or where=...")]
+        return [*found, *not_as_they_were(self.universe, data, _columns_used(verdict, said))]
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
         """The outputs before, but for those that were refused, with whose records they are about."""
@@ -309,6 +335,15 @@ class OutputSession:
     def _repr_html_(self) -> str:
         rows = [(one.number, one.title, one.status) for one in self.log.outputs]
         return html_table(f"outputs in {self.folder}", ("no.", "output", "found"), rows)
+
+
+def _columns_used(verdict: OutputVerdict, said: Mapping[str, Any]) -> set[str] | None:
+    """The columns of the records that an output tells of; None where that may be any of them."""
+    if not verdict.tells:
+        return None
+    told = [column for one in verdict.tells if one != "unknown" for column in CellStatistic.of(one).columns]
+    named = [said.get("column"), said.get("weight"), *(said.get("features") or ())]
+    return {*verdict.by, *told, *(one for one in named if isinstance(one, str))}
 
 
 def _titled(what: str, column: str, by: Sequence[str]) -> str:

@@ -23,15 +23,18 @@ FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 ALIASES = {
     "n": "count", "size": "rows", "len": "rows", "persons": "count", "total": "sum", "average": "mean", "avg": "mean",
     "std": "sd", "stddev": "sd", "stdev": "sd", "variance": "var", "sem": "se", "minimum": "min", "maximum": "max",
-    "percentage": "percent", "pct": "percent", "proportion": "share", "rate": "share", "nunique": "count",
+    "percentage": "percent", "pct": "percent", "proportion": "share", "rate": "share", "nunique": "count", "top": "mode",
 }  # fmt: skip
 TAKES = {
     "count": (0, 1), "rows": (0, 0), "sum": (1, 1), "mean": (1, 1), "sd": (1, 1), "var": (1, 1), "se": (1, 1), "ratio": (2, 2), "share": (1, 1),
     "median": (1, 1), "quantile": (2, 2), "min": (1, 1), "max": (1, 1), "range": (1, 1), "mode": (1, 1), "percent": (0, 9),
+    "unique": (1, 1), "freq": (1, 1),
 }  # fmt: skip
 """Every statistic and how many words it takes."""
 QUANTILES = ("median", "quantile")
 EXTREMES = ("min", "max", "range", "mode")
+LABELLED = ("min", "max", "mode", "unique", "freq")
+"""What can be told of a column of text, too: ``unique`` is how many values it has, ``freq`` how often the commonest occurs."""
 AMOUNTS = ("sum", "mean", "sd", "var", "se", "ratio", "share")
 TRIED = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
 """What a column is tried for that is called like one of the data and nothing more is said of; where several fit, all are judged."""
@@ -233,15 +236,18 @@ def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
-    values = behind.numbers(str(statistic.column))
+    column = str(statistic.column)
+    values = behind.ordered(column) if statistic.kind in LABELLED else behind.numbers(column)
     x = pl.col("x")
     weighted = (x * pl.col("w")).sum() / pl.col("w").sum() if behind.weight else x.mean()
     formulas: dict[str, Any] = {
         "sum": (x * pl.col("w")).sum(), "mean": weighted, "share": weighted, "sd": x.std(), "var": x.var(), "se": x.std() / pl.len().sqrt(),
         "median": x.median(), "min": x.min(), "max": x.max(), "range": x.max() - x.min(), "mode": x.mode().min(),
+        "unique": x.n_unique(), "freq": x.value_counts().struct.field("count").max(),
     }  # fmt: skip
     formulas["quantile"] = x.quantile(statistic.level if statistic.kind == "quantile" else 0.5, "linear")
-    return _grouped(formulas[statistic.kind], belongs, behind, values, 0.0 if statistic.kind == "sum" else np.nan)
+    nothing = 0.0 if statistic.kind in ("sum", "unique", "freq") else np.nan
+    return _grouped(formulas[statistic.kind], belongs, behind, values, nothing)
 
 
 def _grouped(
@@ -305,6 +311,16 @@ def _meant(
             _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan) for way in ("lower", "higher")
         ]
         yield np.clip(told, *ends)
+    elif statistic.kind == "mode":  # of several that are as common, any
+        often = _occurs(told, belongs, behind, str(statistic.column))
+        most = computed(CellStatistic("freq", statistic.words), belongs, behind, by)
+        yield np.where(often == most, told, again)
+
+
+def _occurs(told: NDArray[np.float64], belongs: CellRows, behind: Behind, column: str) -> NDArray[np.float64]:
+    """How often what is told of every cell occurs in it."""
+    same = behind.ordered(column)[belongs.row] == told[belongs.cell]
+    return np.bincount(belongs.cell[same], minlength=belongs.size).astype(np.float64)
 
 
 def found_by_computing(
@@ -318,7 +334,8 @@ def found_by_computing(
         tried = [CellStatistic(kind, (name,)) for kind in TRIED]
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
     if not fitting and (asked := bare(name)) is not None:
-        numeric = [one for one in columns if behind.is_numeric(one)][:MOST_TRIED]
+        text_too = asked(name).kind in LABELLED
+        numeric = [one for one in columns if text_too or behind.is_numeric(one)][:MOST_TRIED]
         fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
     if fitting or any(one.column is not None for one in said):  # what is called a mean is no count by chance
         return fitting
@@ -332,4 +349,5 @@ def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
     if statistic.kind == "percent":
         return True
     names = behind.dataset.columns
-    return all(word in names and (statistic.kind == "count" or behind.is_numeric(word)) for word in statistic.columns)
+    any_kind = statistic.kind == "count" or statistic.kind in LABELLED
+    return all(word in names and (any_kind or behind.is_numeric(word)) for word in statistic.columns)

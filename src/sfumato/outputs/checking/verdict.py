@@ -55,6 +55,23 @@ class OutputRules:
         """Whether so many persons are too few, and not nobody."""
         return 0 < persons < self.threshold
 
+    def laxer(self, usual: OutputRules | None = None) -> list[str]:
+        """The names of the rules that ask for less than the usual ones.
+
+        >>> OutputRules(threshold=5, share=95.0).laxer()
+        ['threshold', 'share']
+        """
+        other = usual or OutputRules()
+        less = {
+            "threshold": self.threshold < other.threshold,
+            "residual_df": self.residual_df < other.residual_df,
+            "dominant": self.dominant < other.dominant,
+            "share": self.share > other.share,
+            "p": self.p < other.p,
+            "zeros": other.zeros and not self.zeros,
+        }
+        return [name for name, lax in less.items() if lax]
+
     def told(self) -> dict[str, Any]:
         """The rules as readers may know them."""
         return {"threshold": self.threshold, "residual_df": self.residual_df, "zeros": self.zeros}

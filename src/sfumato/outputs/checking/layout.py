@@ -1,0 +1,228 @@
+"""How a table is laid out: which of its columns make cells, which tell something of them, and what ``describe()`` and cross tables are."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import SchemaError, nearest
+from sfumato.outputs.checking.behind import TOTALS, Behind, membership, places_of
+from sfumato.outputs.checking.telling import ALIASES, bare, found_by_computing, named
+from sfumato.outputs.checking.verdict import OutputReason, OutputVerdict, broken, open_question
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PER_RECORD = re.compile(
+    r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
+    re.IGNORECASE,
+)
+TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
+"""Names that no column of a table has."""
+GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
+SAY_WHAT = "say what it tells: tells='mean(cost)', or tells={'column': 'mean(cost)', ...}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OutputTable:
+    """A table as it will be judged: the columns that make its cells, and those that tell something of them."""
+
+    frame: pl.DataFrame
+    by: tuple[str, ...]
+    told: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    """Those of the data, and those that the researcher says something of."""
+    original: pl.DataFrame | None = None
+    """What would leave, where labels were made numbers."""
+    labelled: Mapping[str, str] | None = None
+    """What columns of labels tell."""
+
+    def called(self, name: str) -> str:
+        """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
+        known = name in self.by or name in self.columns or bare(name) is not None
+        if known or next(named(name, self.columns), None) is not None:
+            return repr(name)
+        return f"column {self.frame.columns.index(name) + 1}"
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """A column of results; NaN where nothing is told."""
+        column = self.frame[name]
+        if column.dtype == pl.Boolean or not column.dtype.is_numeric():
+            raise SchemaError(f"{self.called(name)} of the output holds no numbers")
+        found: NDArray[np.float64] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
+        return found
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """What would leave."""
+        return self.frame if self.original is None else self.original
+
+    def numeric(self, name: str) -> bool:
+        """Whether a column holds numbers."""
+        return self.frame[name].dtype.is_numeric()
+
+
+def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None, behind: Behind | None) -> pl.DataFrame:
+    """A cross table with one row a cell; others as they are. Its columns are values of the column ``across``."""
+    if across is None or (behind is not None and across not in behind.dataset.columns):
+        return frame
+    kept = list(by or [name for name in frame.columns if not frame[name].dtype.is_numeric()])
+    kept = [name for name in kept if name != across]
+    rest = [name for name in frame.columns if name not in kept]
+    if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
+        return frame
+    told = "value" if "value" not in (*kept, across) else "value told"
+    long = frame.unpivot(rest, index=kept, variable_name=LINE, value_name=TOLD)  # a label may be called like the column
+    return long.rename({LINE: across, TOLD: told})
+
+
+DESCRIBED = {
+    "count": "count",
+    "null_count": "missing",
+    "unique": "unique",
+    "top": "mode",
+    "freq": "freq",
+    "mean": "mean",
+    "std": "sd",
+    "min": "min",
+    "max": "max",
+}
+NUMBERS = ("count", "null_count", "unique", "freq")
+"""What is a number in the description of a column of text, too."""
+
+
+def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None for other tables. ``columns`` are those of the data, where there are any.
+
+    Of text it tells the commonest value (``top``) and how often it occurs (``freq``), or the first and the last in their order. Rows that count what is missing are left as they are:
+    nobody knows by name who is behind them.
+    """
+    texts = [name for name in frame.columns if frame[name].dtype == pl.String]
+    if not texts or frame.height < 2:
+        return None
+    rows = [str(one).lower() for one in frame[texts[0]].to_list()]
+    if not all(one in DESCRIBED or re.fullmatch(r"\d{1,2}(\.\d+)?%", one) for one in rows) or len(set(rows)) < len(
+        rows
+    ):
+        return None
+    values: dict[str, list[Any]] = {}
+    tells: dict[str, str] = {}
+    for column in (name for name in frame.columns if name != texts[0]):
+        for row, value in zip(rows, frame[column].to_list(), strict=True):
+            if value is None or (isinstance(value, float) and np.isnan(value)):
+                continue
+            name = f"{column}: {row}"
+            values[name] = [_as_number(value) if row in NUMBERS else value]
+            level = f"quantile({column}, {float(row[:-1]) / 100:g})" if row.endswith("%") else ""
+            if DESCRIBED.get(row) != "missing" and (columns is None or column in columns):
+                tells[name] = level or f"{DESCRIBED[row]}({column})"
+    return pl.DataFrame(values), tells
+
+
+def _as_number(value: Any) -> Any:
+    """A number that stands as text among text."""
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def with_places(table: OutputTable, behind: Behind, tells: Mapping[str, str] | str | None) -> OutputTable:
+    """The table with labels that it tells (the commonest, the first, the last) as their places among those of the data, so that they are judged like numbers."""
+    frame, said = table.frame, dict(tells) if isinstance(tells, Mapping) else {}
+    for name in table.told:
+        if frame[name].dtype != pl.String:
+            continue
+        for column in _columns_told(name, frame, said, behind):
+            places = places_of(behind.dataset.encoded(column).labels)
+            found = [None if one is None else places.get(one, -1.0) for one in frame[name].to_list()]
+            frame = frame.with_columns(pl.Series(name, found, dtype=pl.Float64))
+            said[name] = said.get(name) or f"{ALIASES.get(name.lower(), name.lower())}({column})"
+            break
+    if frame is table.frame:
+        return table
+    return dataclasses.replace(table, frame=frame, original=table.frame, labelled=said)
+
+
+def _columns_told(name: str, frame: pl.DataFrame, said: Mapping[str, str], behind: Behind) -> list[str]:
+    """The columns of text that a column of labels may tell something of."""
+    texts = [one for one in behind.dataset.columns if not behind.is_numeric(one)]
+    if name in said:
+        return [one for one in texts if said[name].endswith(f"({one})")]
+    if ALIASES.get(name.lower(), name.lower()) not in ("min", "max", "mode"):
+        return []
+    told = {one for one in frame[name].to_list() if one is not None}
+    return [one for one in texts if told <= behind.labels(one)]
+
+
+def columns_of(
+    frame: pl.DataFrame,
+    by: Sequence[str] | None,
+    apart: Sequence[str],
+    behind: Behind | None,
+    tells: Mapping[str, str] | str | None,
+) -> OutputTable:
+    """Which columns make the cells: those named, else those of the data that hold no results."""
+    said = set(tells) if isinstance(tells, Mapping) else set()
+    columns = (*(behind.dataset.columns if behind is not None else ()), *said, *apart)
+    if by is not None:
+        for name in (*by, *apart):
+            if name not in frame.columns:
+                raise SchemaError(f"the output has no column {name!r}.{nearest(name, frame.columns)}")
+        lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
+        if lacking and behind is not None:
+            behind.dataset.require(lacking)
+        return OutputTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
+    free = [name for name in frame.columns if name not in said and name not in apart]
+    texts = [name for name in free if not frame[name].dtype.is_numeric()]
+    if behind is None:
+        return OutputTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns)
+    made = [name for name in texts if name in behind.dataset.columns]
+    for name in free:
+        if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
+            made.append(name)
+    ordered = tuple(name for name in frame.columns if name in made)
+    return OutputTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
+
+
+def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
+    """Whether a column of whole numbers makes cells (a year), rather than tells something of them (the highest age)."""
+    if not made and frame.height > 1:  # something must tell rows apart
+        return True
+    known = behind.labels(name) | set(TOTALS)
+    if not set(frame[name].cast(pl.String).fill_null("(missing)").to_list()) <= known:
+        return False
+    try:
+        belongs = membership(frame, made, behind)
+        told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return not found_by_computing(name, told, belongs, behind, made)
+    except SchemaError:  # rows are not told apart without it
+        return True
+
+
+def figure_per_record(table: OutputTable, name: str) -> OutputReason:
+    """What is wrong with a column of residuals and their like."""
+    sentence = f"{table.called(name)} looks like a figure per record, which is never given out"
+    return broken("per record", sentence, "leave it out")
+
+
+def unlabelled(table: OutputTable, behind: Behind) -> OutputVerdict | None:
+    """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they are records. None for others."""
+    if table.frame.height < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
+        return None
+    advice = "if it is a table, name the columns that make its cells: by=[...]"
+    figures = [name for name in table.told if PER_RECORD.fullmatch(name)]
+    if figures or table.by or table.frame.height in (len(behind), behind.persons):
+        reason = broken(
+            "per record", f"{table.frame.height:,} rows look like records, which are never given out", advice
+        )
+    else:
+        reason = open_question(
+            "columns", f"{table.frame.height:,} rows are not told apart by any column of the data", advice
+        )
+    return OutputVerdict("table", (reason,), behind.persons, table.frame)
