@@ -7,7 +7,7 @@ each table: with them as unknowns all tables are one set of equations, in which 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,7 @@ from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
+from sfumato.outputs.selecting import conditions
 from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
 from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease, moment
 
@@ -150,9 +151,17 @@ def _kept(made: ProtectedTable) -> dict[str, Any]:
         "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
         "method": made.method,
         "singles": made.options["singles"],
+        "slide": made.options["slide"],
+        "prior": made.options["prior"],
+        "chosen_by": _chosen_by(table),
         "cells": len(made.published),
         "suppressed": np.flatnonzero(made.hidden).tolist(),
     }
+
+
+def _chosen_by(table: MagnitudeTable) -> list[str]:
+    """The columns by which the records of a table were chosen."""
+    return [] if table.where is None else sorted({one.column for one in conditions(table.where)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,7 +172,7 @@ class EarlierTable:
     judged: SensitiveTable
     rows: NDArray[np.int64]
     hidden: NDArray[np.bool_]
-    singles: bool | None
+    saved: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -203,11 +212,17 @@ class EarlierTable:
         judged = dataclasses.replace(new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"]))
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
-        return cls(entry, judged, rows, hidden, saved["singles"])
+        return cls(entry, judged, rows, hidden, saved)
+
+    @property
+    def chosen_by(self) -> list[str]:
+        """The columns by which its records were chosen; all that it is broken down by where an older register does not say."""
+        return list(self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions]))
 
     def problem(self) -> Problem:
         """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
-        made = self.judged.problem(weight="one", singles=self.singles)
+        asked = {name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))}
+        made = self.judged.problem(weight="one", singles=self.saved["singles"], **asked)
         none = np.zeros(made.size, dtype=bool)
         return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
 
@@ -285,7 +300,8 @@ def put_beside(
     problems = [problem, *(one.problem() for one in earlier)]
     starts = np.cumsum([0, *(one.size for one in problems)])
     rows = [memory.rows, *(one.rows for one in earlier)]
-    atoms = _Atoms.of(memory, tables, rows)
+    chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
+    atoms = _Atoms.of(memory, tables, rows, chosen_by)
     apart = _differences(judged, problem, memory, _nested(tables, atoms), atoms)
     size = int(starts[-1]) + len(atoms.rows) + len(apart.sign)
     links = [
@@ -308,10 +324,9 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         parts = [getattr(one, name) for one in problems]
         return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
 
-    low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    if (
-        own := float(first.upper.max(initial=0.0))
-    ) > high:  # a total that is larger than all that were told may be suppressed
+    low = float(min(one.lower.min(initial=0.0) for one in problems))
+    high = float(max(one.upper.max(initial=0.0) for one in problems[1:]))
+    if (own := float(first.upper.max(initial=0.0))) > high:  # a total larger than all that were told may be suppressed
         high = BEYOND * own
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
@@ -319,9 +334,7 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
         # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
-        np.concatenate(
-            [np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]
-        ),
+        np.concatenate([*(_bounded(one.upper, high) for one in problems), np.full(more + other, high)]),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -330,8 +343,17 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("owner", atoms.owner, apart.owner),
         first.whole,
         np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
-        None if first.slide is None else np.concatenate([first.slide, np.zeros(matrix.shape[1] - first.size)]),
+        None
+        if all(one.slide is None for one in problems)
+        else np.concatenate(
+            [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
+        ),
     )
+
+
+def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
+    """The most that cells can be: the same for all, unless every cell was known within some percent before."""
+    return np.minimum(upper, high) if np.ptp(upper) > 0 else np.full(len(upper), high)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -345,7 +367,13 @@ class _Atoms:
     codes: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, memory: TableMemory, tables: Sequence[MagnitudeTable], rows: Sequence[NDArray[np.int64]]) -> _Atoms:
+    def of(
+        cls,
+        memory: TableMemory,
+        tables: Sequence[MagnitudeTable],
+        rows: Sequence[NDArray[np.int64]],
+        chosen_by: Collection[str],
+    ) -> _Atoms:
         """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
         count = len(memory.dataset)
         shown = np.full((count, len(tables)), -1, dtype=np.int64)
@@ -357,7 +385,7 @@ class _Atoms:
         member[there] = atom.reshape(-1)
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
-        distinct = with_empty(memory, tables, rows, distinct)
+        distinct = with_empty(memory, tables, rows, distinct, chosen_by)
         value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
         codes = [
             np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))

@@ -139,25 +139,43 @@ def without_needless(problem: Problem, found: Suppression) -> Suppression:
 # The intruder's own program, and the cut it gives.
 
 
-def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, Any]:
-    """How far a cell can be pushed when these are suppressed, and the solver's answer (None: not at all)."""
+def push(
+    problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack
+) -> tuple[float, NDArray[np.float64] | None]:
+    """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell adds (None: it cannot be pushed at all).
+
+    Above 0 where it is room upwards that adds, below where it is room downwards.
+    """
+    movable = problem.movable(hidden, attack.owner)
+    low = np.where(movable, problem.lower, problem.value)
+    high = np.where(movable, problem.upper, problem.value)
+    if (small := problem.small) is not None:
+        met = small.pushed(problem.value, low, high, attack.cell, attack.sign)
+        if met is not None:
+            return float(attack.sign * (met - problem.value)[attack.cell]), small.prices
+    return _push_at_large(problem, low - problem.value, high - problem.value, attack)
+
+
+def _push_at_large(
+    problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], attack: TableAttack
+) -> tuple[float, NDArray[np.float64] | None]:
     from scipy.optimize import linprog
 
-    movable = problem.movable(hidden, attack.owner)
-    down = np.where(movable, problem.value - problem.lower, 0.0)
-    up = np.where(movable, problem.upper - problem.value, 0.0)
     aim = np.zeros(problem.size)
     aim[attack.cell] = -attack.sign
     zeros = np.zeros(problem.matrix.shape[0])
-    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([-down, up]), method="highs")
-    return (0.0, None) if found.x is None else (float(attack.sign * found.x[attack.cell]), found)
+    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+    if found.x is None:
+        return 0.0, None
+    prices = np.maximum(-found.upper.marginals, 0.0) - np.maximum(found.lower.marginals, 0.0)
+    return float(attack.sign * found.x[attack.cell]), prices
 
 
-def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
+def _cut(problem: Problem, attack: TableAttack, prices: NDArray[np.float64]) -> NDArray[np.float64]:
     """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
     need = problem.need(attack.cell, attack.sign, attack.owner)
-    by_upper, by_lower = -found.upper.marginals, found.lower.marginals
-    room = by_upper * (problem.upper - problem.value) + by_lower * (problem.value - problem.lower)
+    rise, fall = problem.upper - problem.value, problem.value - problem.lower
+    room = np.where(prices > 0, prices * rise, -prices * fall)
     room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
     return np.minimum(room, need) / need
 
@@ -203,9 +221,9 @@ def _by_cuts(
         hidden = found.x > 0.5
         new = []
         for one in attacks:
-            reached, answer = push(problem, hidden, one)
-            if answer is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
-                new.append(_cut(problem, one, answer))
+            reached, prices = push(problem, hidden, one)
+            if prices is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
+                new.append(_cut(problem, one, prices))
         if not new:
             return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
         cuts += new
@@ -219,20 +237,17 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
 
     size, count = problem.size, len(attacks)
     total = size * (1 + count)
-    blocks = sparse.block_diag([problem.matrix] * count, format="csr") if count else sparse.csr_matrix((0, 0))
-    sums = sparse.hstack([sparse.csr_matrix((blocks.shape[0], size)), blocks], format="csr")
-    ups, downs = [], []
-    for one in attacks:
-        movable = ~problem.known_to(one.owner)
-        ups.append(sparse.diags(np.where(movable, problem.upper - problem.value, 0.0)))
-        downs.append(sparse.diags(np.where(movable, problem.value - problem.lower, 0.0)))
-    eye = sparse.identity(size * count, format="csr")
     rows = []
     if count:
+        movable = np.concatenate([~problem.known_to(one.owner) for one in attacks])
+        rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
+        fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)
+        sums = sparse.kron(sparse.identity(count, format="csr"), problem.matrix, format="csr")
+        sums = sparse.csr_matrix((sums.data, sums.indices + size, sums.indptr), shape=(sums.shape[0], total))
         rows = [
             LinearConstraint(sums, 0.0, 0.0),
-            LinearConstraint(sparse.hstack([-sparse.vstack(ups), eye], format="csr"), ub=0.0),
-            LinearConstraint(sparse.hstack([sparse.vstack(downs), eye], format="csr"), lb=0.0),
+            LinearConstraint(_within(-rise, size), ub=0.0),
+            LinearConstraint(_within(fall, size), lb=0.0),
         ]
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
     low[:size], high[:size] = _choices(problem)
@@ -247,6 +262,16 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
     found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
     return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+
+
+def _within(room: NDArray[np.float64], size: int) -> Any:
+    """Per attack and cell a row: how far the cell is changed, plus the room that it has when it is suppressed."""
+    from scipy import sparse
+
+    count = len(room)
+    columns = np.stack([np.arange(count) % size, size + np.arange(count)], axis=1).reshape(-1)
+    entries = np.stack([room, np.ones(count)], axis=1).reshape(-1)
+    return sparse.csr_matrix((entries, columns, np.arange(0, 2 * count + 1, 2)), shape=(count, size + count))
 
 
 def _cost(problem: Problem) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.outputs.small import SmallProgram
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -64,6 +66,11 @@ class Problem:
     def by_cell(self) -> Any:
         """The equations, column by column."""
         return self.matrix.tocsc()
+
+    @cached_property
+    def small(self) -> SmallProgram | None:
+        """The equations as a small program, where they are one."""
+        return SmallProgram.of(self.matrix, self.slack)
 
     @property
     def primaries(self) -> NDArray[np.int64]:
