@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.core.parameters import values_of
 from sfumato.outputs.atoms import leaves, with_empty
 from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.between import few_between
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from sfumato.outputs.protected import ProtectedTable
     from sfumato.outputs.table import MagnitudeTable, SensitiveTable
 
-FEW_RECORDS = 50
-"""Records by which two cells differ up to which the difference is judged like a cell of its own."""
 CHANGED = ("rounding", "cta", "perturb")
 
 
@@ -302,8 +301,10 @@ def put_beside(
     rows = [memory.rows, *(one.rows for one in earlier)]
     chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
     atoms = _Atoms.of(memory, tables, rows, chosen_by)
-    apart = _differences(judged, problem, memory, _nested(tables, atoms), atoms)
-    size = int(starts[-1]) + len(atoms.rows) + len(apart.sign)
+    held = [atoms.incidence(number, table) for number, table in enumerate(tables)]
+    told = [np.zeros(problem.size, dtype=bool), *(~one.hidden for one in earlier)]
+    apart = _differences(judged, problem, memory, few_between(held, atoms.rows, atoms.codes, told), atoms)
+    size = int(starts[-1]) + len(atoms.rows) + len(apart.sets)
     links = [
         atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)
     ]
@@ -311,14 +312,14 @@ def put_beside(
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
     if not singles:
         atoms.owner[:], apart.owner[:] = NOBODY, NOBODY
-    matrix = sparse.vstack([wide, *links, apart.lines(starts, len(atoms.rows), size)], format="csr")
+    matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
     return Beside(_joined(problems, atoms, apart, matrix), problem.size, tuple(one.entry for one in earlier))
 
 
 def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:
     """Cells of all tables, atoms, differences, end to end."""
     first = problems[0]
-    more, other = len(atoms.rows), len(apart.sign)
+    more, other = len(atoms.rows), len(apart.sets)
 
     def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
         parts = [getattr(one, name) for one in problems]
@@ -452,41 +453,32 @@ def _summed(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Differences:
-    """Cells of the new table and of an earlier one of which one holds the other and a few records more: these, judged like cells.
+    """Few records that some sum or difference of cells of several tables gives, judged like cells."""
 
-    The records are what the cell ``new`` holds more than ``old`` of the table with the number ``table`` (sign 1), or less (sign −1).
-    """
-
-    new: NDArray[np.int64]
-    table: NDArray[np.int64]
-    old: NDArray[np.int64]
-    sign: NDArray[np.float64]
+    sets: Sequence[NDArray[np.int64]]
     value: NDArray[np.float64]
     unsafe: NDArray[np.bool_]
     up: NDArray[np.float64]
     down: NDArray[np.float64]
     owner: NDArray[np.int64]
 
-    def lines(self, starts: NDArray[np.int64], atoms: int, size: int) -> Any:
-        """Larger cell − smaller cell − what lies between = 0."""
+    def lines(self, atoms: int, more: int, size: int) -> Any:
+        """Atoms between cells − what they hold together = 0."""
         from scipy import sparse
 
-        count = len(self.sign)
-        line = np.arange(count)
-        own = int(starts[-1]) + atoms + line
-        columns = np.concatenate([self.new, starts[self.table] + self.old, own])
-        signs = np.concatenate([self.sign, -self.sign, -np.ones(count)])
-        return sparse.csr_matrix((signs, (np.tile(line, 3), columns)), shape=(count, size))
+        count = len(self.sets)
+        line = np.repeat(np.arange(count), [len(one) for one in self.sets])
+        members = np.concatenate([np.zeros(0, dtype=np.int64), *self.sets])
+        columns = np.concatenate([atoms + members, atoms + more + np.arange(count)])
+        signs = np.concatenate([np.ones(len(members)), -np.ones(count)])
+        return sparse.csr_matrix((signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size))
 
 
 def _differences(
-    judged: SensitiveTable,
-    problem: Problem,
-    memory: TableMemory,
-    found: Sequence[Nested],
-    atoms: _Atoms,
+    judged: SensitiveTable, problem: Problem, memory: TableMemory, found: Sequence[NDArray[np.int64]], atoms: _Atoms
 ) -> _Differences:
-    cells = _as_cells(judged, memory, atoms, [one[-1] for one in found])
+    """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
+    cells = _as_cells(judged, memory, atoms, found)
     unsafe, up = np.zeros(len(found), dtype=bool), np.zeros(len(found))
     for rule in judged.rules:
         if found and not isinstance(rule, GroupDisclosure):  # which is about columns
@@ -497,47 +489,9 @@ def _differences(
     asked = unsafe.astype(np.float64) if judged.table.counted else up
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
     down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
-    named = [np.array([one[at] for one in found], dtype=np.int64) for at in range(3)]
-    sign = np.array([one[3] for one in found], dtype=np.float64)
-    return _Differences(named[0], named[1], named[2], sign, cells.value, unsafe, up, down, owner)
-
-
-Nested = tuple[int, int, int, int, "NDArray[np.int64]"]
-
-
-def _nested(tables: Sequence[MagnitudeTable], atoms: _Atoms) -> list[Nested]:
-    """Pairs of cells of which one holds the other by what they are about, and a few records more: new cell, table, old cell, sign, the atoms between.
-
-    What is made of whole cells of one table is left to the audit of that table.
-    """
-    from scipy import sparse
-
-    ours = atoms.incidence(0, tables[0])
-    mine = np.asarray(ours @ atoms.rows)
-    found: dict[bytes, Nested] = {}
-    for number, table in enumerate(tables[1:], start=1):
-        theirs = atoms.incidence(number, table)
-        other = np.asarray(theirs @ atoms.rows)
-        both = (ours @ sparse.diags(atoms.rows.astype(np.float64)) @ theirs.T).tocoo()
-        for sign, small, large in ((1, other[both.col], mine[both.row]), (-1, mine[both.row], other[both.col])):
-            near = (both.data == small) & (large > small) & (large - small < FEW_RECORDS)
-            for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
-                wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
-                between = np.setdiff1d(wide, thin)
-                if len(np.intersect1d(wide, thin)) == len(thin) and not _whole_cells(atoms, between, (0, number)):
-                    found.setdefault(between.tobytes(), (new, number, old, sign, between))
-    return list(found.values())
-
-
-def _whole_cells(atoms: _Atoms, between: NDArray[np.int64], numbers: Sequence[int]) -> bool:
-    """Whether atoms are all those of some cells of one table."""
-    for number in numbers:
-        codes = atoms.codes[number]
-        _, kind = np.unique(codes, axis=1, return_inverse=True)
-        kind = kind.reshape(-1)
-        if (codes[0, between] >= 0).all() and np.isin(kind, kind[between]).sum() == len(between):
-            return True
-    return False
+    kept = np.flatnonzero(unsafe)
+    sets = [found[at] for at in kept]
+    return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
 
 
 def _as_cells(
