@@ -327,15 +327,15 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
 
     low = float(min(one.lower.min(initial=0.0) for one in problems))
     high = float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    if (own := float(first.upper.max(initial=0.0))) > high:  # a total larger than all that were told may be suppressed
-        high = BEYOND * own
+    own = first.upper if low < 0 else loosely_bounded(first).upper  # the total of the new table may have to be suppressed
+    high = max(high, float(own.max(initial=0.0)))
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
         matrix,
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
         # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
-        np.concatenate([*(_bounded(one.upper, high) for one in problems), np.full(more + other, high)]),
+        np.concatenate([own, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -350,6 +350,14 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
             [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
         ),
     )
+
+
+def loosely_bounded(problem: Problem) -> Problem:
+    """The same for an intruder who does not know the grand total; what every cell is known to be before stays."""
+    top = float(np.abs(problem.value).max(initial=0.0))
+    if np.ptp(problem.upper) > 0 or problem.upper.max(initial=0.0) > top * (1 + 1e-9):
+        return problem
+    return dataclasses.replace(problem, upper=np.full(problem.size, BEYOND * top))
 
 
 def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:

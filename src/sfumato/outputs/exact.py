@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +51,16 @@ class Suppression:
 
 def attacks_of(problem: Problem) -> list[TableAttack]:
     """Every cell that must stay unknown, in both directions."""
-    wanted = [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
-    return [one for one in wanted if problem.need(one.cell, one.sign) > problem.slack]
+    return _matter(problem, [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)])
+
+
+def _matter(problem: Problem, attacks: Iterable[TableAttack]) -> list[TableAttack]:
+    """The attacks that must fail: those in a direction that is asked for, and both where the interval must be wide."""
+    return [
+        one
+        for one in dict.fromkeys(attacks)
+        if max(problem.need(one.cell, one.sign, one.owner), problem.wide(one.cell)) > problem.slack
+    ]
 
 
 def suppress_exactly(
@@ -91,18 +100,37 @@ def suppress_exactly(
 
 
 def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
-    wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
-    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign, one.owner) > problem.slack))
+    return _matter(problem, [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)])
+
+
+def _reached(
+    problem: Problem, hidden: NDArray[np.bool_], attacks: Sequence[TableAttack]
+) -> tuple[list[NDArray[np.float64]], set[int]]:
+    """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they are about."""
+    cuts: list[NDArray[np.float64]] = []
+    lost: set[int] = set()
+    pushes = {one: push(problem, hidden, one) for one in attacks}
+    for one, (far, prices) in pushes.items():
+        need = problem.need(one.cell, one.sign, one.owner)
+        if far < need - problem.slack:
+            lost.add(one.cell)
+            if prices is not None:
+                cuts.append(_cut(problem, [(one, prices)], need))
+    for one, (far, prices) in pushes.items():
+        wide, back = problem.wide(one.cell), dataclasses.replace(one, sign=-one.sign)
+        if one.sign < 0 or wide <= problem.slack or back not in pushes:
+            continue
+        other, others = pushes[back]
+        if far + other < wide - problem.slack:
+            lost.add(one.cell)
+            if prices is not None and others is not None:
+                cuts.append(_cut(problem, [(one, prices), (back, others)], wide))
+    return cuts, lost
 
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
-    everything = problem.free | problem.unknown
-    lost = {
-        one.cell
-        for one in attacks
-        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign, one.owner) - problem.slack
-    }
+    _, lost = _reached(problem, problem.free | problem.unknown, attacks)
     if lost:
         raise impossible(len(lost), len(problem.primaries))
 
@@ -171,12 +199,15 @@ def _push_at_large(
     return float(attack.sign * found.x[attack.cell]), prices
 
 
-def _cut(problem: Problem, attack: TableAttack, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
-    need = problem.need(attack.cell, attack.sign, attack.owner)
+def _cut(
+    problem: Problem, pushes: Sequence[tuple[TableAttack, NDArray[np.float64]]], need: float
+) -> NDArray[np.float64]:
+    """What every cell must give for a cell to get as far as it must, in one direction or in both together: coefficients of y, with 1 as the right side."""
     rise, fall = problem.upper - problem.value, problem.value - problem.lower
-    room = np.where(prices > 0, prices * rise, -prices * fall)
-    room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
+    room = np.zeros(problem.size)
+    for attack, prices in pushes:
+        own = np.where(prices > 0, prices * rise, -prices * fall)
+        room += np.where(problem.known_to(attack.owner), 0.0, np.maximum(own, 0.0))
     return np.minimum(room, need) / need
 
 
@@ -219,11 +250,7 @@ def _by_cuts(
         if found.x is None:
             return None
         hidden = found.x > 0.5
-        new = []
-        for one in attacks:
-            reached, prices = push(problem, hidden, one)
-            if prices is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
-                new.append(_cut(problem, one, prices))
+        new, _ = _reached(problem, hidden, attacks)
         if not new:
             return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
         cuts += new
@@ -249,6 +276,7 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
             LinearConstraint(_within(-rise, size), ub=0.0),
             LinearConstraint(_within(fall, size), lb=0.0),
         ]
+        rows += _apart(problem, attacks)
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
     low[:size], high[:size] = _choices(problem)
     for number, one in enumerate(attacks, start=1):
@@ -262,6 +290,23 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
     found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
     return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+
+
+def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
+    """Where an interval must be wide: its ends so far from each other, wherever they lie."""
+    from scipy import sparse
+    from scipy.optimize import LinearConstraint
+
+    place = {one: number for number, one in enumerate(attacks, start=1)}
+    pairs = [(one, dataclasses.replace(one, sign=-1)) for one in attacks if one.sign > 0 and problem.wide(one.cell) > 0]
+    pairs = [pair for pair in pairs if pair[1] in place]
+    if not pairs:
+        return []
+    columns = [place[one] * problem.size + one.cell for pair in pairs for one in pair]
+    line, signs = np.repeat(np.arange(len(pairs)), 2), np.tile([1.0, -1.0], len(pairs))
+    shape = (len(pairs), problem.size * (1 + len(attacks)))
+    wide = [problem.wide(one.cell) for one, _ in pairs]
+    return [LinearConstraint(sparse.csr_matrix((signs, (line, columns)), shape=shape), lb=wide)]
 
 
 def _within(room: NDArray[np.float64], size: int) -> Any:
