@@ -167,7 +167,7 @@ def test_a_move_that_is_no_proof_does_not_count():
 def test_the_cheapest_change_is_a_table_that_looks_alike():
     problem, number = golden_a({(2, 3): (7, 7)})
     at = int(number[1, 2])
-    move = cheapest_change(problem, at, 1, problem.primary, problem.free)
+    move = cheapest_change(problem, at, 1, problem.primary, problem.free, problem.need(at, 1))
     assert not (problem.by_cell[:, move.cells] @ move.signs).round(9).any()
     assert (problem.value[move.cells] + 7 * move.signs >= 0).all()
     assert move.signs[move.cells == at] == [1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,35 +31,22 @@ def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64],
     return found
 
 
-def _decided(
-    memory: TableMemory, table: MagnitudeTable, own: NDArray[np.int64], other: NDArray[np.int64]
-) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Per column of a table, of which of its lowest codes everybody knows that such records are in another table, and of which that they are not.
-
-    Readers are told by what condition records were chosen: where a column decides it, whoever knows the value knows the rest.
-    """
-    found = []
-    for at, one in enumerate(table.dimensions):
-        column = memory.dataset.encoded(one.column)
-        count = np.bincount(column.codes, minlength=len(column.labels))
-        inside = np.bincount(column.codes[other], minlength=len(column.labels))
-        never, always = inside == 0, inside == count
-        value = _values(memory, table, own, at)
-        there = value.any(axis=1)
-        whole = bool((never | always)[count > 0].all())
-        found.append((there & whole & ~(value & ~always).any(axis=1), there & ~(value & ~never).any(axis=1)))
-    return found
+def _chosen(tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]) -> NDArray[np.int64]:
+    """What combinations of cells say of the columns that records were chosen by: per table the codes of these, −1 where they are not in it."""
+    told = []
+    for table, kind in zip(tables, combined.T, strict=False):
+        codes = np.unravel_index(kind.clip(min=0), leaves(table.dimensions))
+        kept = [code for code, one in zip(codes, table.dimensions, strict=True) if one.column in chosen_by]
+        told += [np.where(kind < 0, -1, code) for code in (kept or [np.zeros_like(kind)])]
+    return np.stack(told, axis=1)
 
 
-def _sure(
-    decided: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
-    codes: Sequence[NDArray[np.int64]],
-    own: NDArray[np.int64],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The cells of the lowest level whose records are known to be in another table, and known not to be."""
-    inside = np.logical_or.reduce([one[code] for (one, _), code in zip(decided, codes, strict=True)])
-    outside = np.logical_or.reduce([one[code] for (_, one), code in zip(decided, codes, strict=True)])
-    return inside & (own >= 0), outside & (own >= 0)
+def _rows_in(found: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which rows of one array are rows of another."""
+    _, number = np.unique(np.concatenate([known, found]), axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    inside: NDArray[np.bool_] = np.isin(number[len(known) :], number[: len(known)])
+    return inside
 
 
 def with_empty(
@@ -67,17 +54,20 @@ def with_empty(
     tables: Sequence[MagnitudeTable],
     rows: Sequence[NDArray[np.int64]],
     distinct: NDArray[np.int64],
+    chosen_by: Collection[str],
 ) -> NDArray[np.int64]:
     """The atoms, and after them the combinations of cells that could hold a record and do not: an intruder does not know that they are empty.
 
-    Where there are too many they are left out, as if the intruder knew.
+    Readers are told by what condition the records of a table were chosen. So they know of which tables one record can be, and what follows for it from its
+    values in the columns ``chosen_by``: what no record of the source is, none is taken to be. Where there are too many combinations they are left out, as if the intruder knew.
     """
     joined = np.zeros((1, 0), dtype=np.int64)
     values = [
         [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
     ]
+    nowhere = np.full((1, len(tables)), -1, dtype=np.int64)  # records that are in some tables only, and in none of the first
     for number, table in enumerate(tables):
-        own = np.unique(distinct[:, number])  # −1 among them where a record is not in the table
+        own = np.unique(np.append(distinct[:, number], -1))  # −1: not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct
         fits = np.ones((len(joined), len(own)), dtype=bool)
@@ -85,12 +75,6 @@ def with_empty(
         for before in range(number):
             other = tables[before]
             theirs = np.unravel_index(joined[:, before].clip(min=0), leaves(other.dimensions))
-            for sure, codes, kind, rest in (
-                (_decided(memory, table, rows[number], rows[before]), mine, own[None, :], joined[:, before][:, None]),
-                (_decided(memory, other, rows[before], rows[number]), theirs, joined[:, before][:, None], own[None, :]),
-            ):
-                inside, outside = _sure(sure, codes, kind.reshape(-1))
-                fits &= ~((inside.reshape(kind.shape) & (rest < 0)) | (outside.reshape(kind.shape) & (rest >= 0)))
             for at, one in enumerate(table.dimensions):
                 for place, two in enumerate(other.dimensions):
                     if one.column == two.column:
@@ -99,9 +83,10 @@ def with_empty(
                         fits &= shared[np.ix_(theirs[place], mine[at])] | free
         left, right = np.nonzero(fits)
         joined = np.column_stack([joined[left], own[right]])
+        known = np.concatenate([distinct, nowhere])[:, : number + 1]
+        joined = joined[_rows_in(_chosen(tables, joined, chosen_by), _chosen(tables, known, chosen_by))]
         if len(joined) > MOST_ATOMS:
             return distinct
     joined = joined[(joined >= 0).any(axis=1)]
-    known = {one.tobytes() for one in np.ascontiguousarray(distinct)}
-    more = [one for one in np.ascontiguousarray(joined) if one.tobytes() not in known]
-    return np.concatenate([distinct, np.array(more, dtype=np.int64).reshape(-1, len(tables))])
+    more = joined[~_rows_in(joined, distinct)]
+    return np.concatenate([distinct, more])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.errors import InternalError
 from sfumato.outputs.problem import NOBODY
+from sfumato.outputs.small import SmallProgram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,16 +110,13 @@ class TableIntruder:
 
     def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
         """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are what they are."""
-        from scipy.optimize import linprog
-
         low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
         if known is not None:
             low[known], high[known] = self.value[known], self.value[known]
         aim = np.zeros(len(self.cells))
         aim[at] = -sign
         self.programs += 1
-        found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
-        solution = self.value if found.x is None else found.x
+        solution = self._solved(at, sign, low, high)
         if self.problem.whole and np.abs(solution - np.round(solution)).max(initial=0.0) > WHOLE:
             solution = self._in_whole_numbers(aim, low, high)
         elif self.problem.whole:
@@ -125,6 +124,22 @@ class TableIntruder:
         if known is None:
             self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
         return float(solution[at])
+
+    def _solved(self, at: int, sign: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A table in which a cell is as far away as it can be."""
+        from scipy.optimize import linprog
+
+        if self.small is not None and (met := self.small.pushed(self.value, low, high, at, sign)) is not None:
+            return met
+        aim = np.zeros(len(self.cells))
+        aim[at] = -sign
+        found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
+        return self.value if found.x is None else np.asarray(found.x)
+
+    @cached_property
+    def small(self) -> SmallProgram | None:
+        """The equations as a small program, where they are one."""
+        return SmallProgram.of(self.matrix, self.problem.slack)
 
     def _in_whole_numbers(
         self, aim: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]

@@ -7,7 +7,7 @@ each table: with them as unknowns all tables are one set of equations, in which 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,9 +16,11 @@ import numpy as np
 from sfumato.core.parameters import values_of
 from sfumato.outputs.atoms import leaves, with_empty
 from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.between import few_between
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
+from sfumato.outputs.selecting import conditions
 from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
 from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease, moment
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from sfumato.outputs.protected import ProtectedTable
     from sfumato.outputs.table import MagnitudeTable, SensitiveTable
 
-FEW_RECORDS = 50
-"""Records by which two cells differ up to which the difference is judged like a cell of its own."""
 CHANGED = ("rounding", "cta", "perturb")
 
 
@@ -150,9 +150,17 @@ def _kept(made: ProtectedTable) -> dict[str, Any]:
         "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
         "method": made.method,
         "singles": made.options["singles"],
+        "slide": made.options["slide"],
+        "prior": made.options["prior"],
+        "chosen_by": _chosen_by(table),
         "cells": len(made.published),
         "suppressed": np.flatnonzero(made.hidden).tolist(),
     }
+
+
+def _chosen_by(table: MagnitudeTable) -> list[str]:
+    """The columns by which the records of a table were chosen."""
+    return [] if table.where is None else sorted({one.column for one in conditions(table.where)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,7 +171,7 @@ class EarlierTable:
     judged: SensitiveTable
     rows: NDArray[np.int64]
     hidden: NDArray[np.bool_]
-    singles: bool | None
+    saved: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -203,11 +211,17 @@ class EarlierTable:
         judged = dataclasses.replace(new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"]))
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
-        return cls(entry, judged, rows, hidden, saved["singles"])
+        return cls(entry, judged, rows, hidden, saved)
+
+    @property
+    def chosen_by(self) -> list[str]:
+        """The columns by which its records were chosen; all that it is broken down by where an older register does not say."""
+        return list(self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions]))
 
     def problem(self) -> Problem:
         """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
-        made = self.judged.problem(weight="one", singles=self.singles)
+        asked = {name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))}
+        made = self.judged.problem(weight="one", singles=self.saved["singles"], **asked)
         none = np.zeros(made.size, dtype=bool)
         return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
 
@@ -285,9 +299,12 @@ def put_beside(
     problems = [problem, *(one.problem() for one in earlier)]
     starts = np.cumsum([0, *(one.size for one in problems)])
     rows = [memory.rows, *(one.rows for one in earlier)]
-    atoms = _Atoms.of(memory, tables, rows)
-    apart = _differences(judged, problem, memory, _nested(tables, atoms), atoms)
-    size = int(starts[-1]) + len(atoms.rows) + len(apart.sign)
+    chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
+    atoms = _Atoms.of(memory, tables, rows, chosen_by)
+    held = [atoms.incidence(number, table) for number, table in enumerate(tables)]
+    told = [np.zeros(problem.size, dtype=bool), *(~one.hidden for one in earlier)]
+    apart = _differences(judged, problem, memory, few_between(held, atoms.rows, atoms.codes, told), atoms)
+    size = int(starts[-1]) + len(atoms.rows) + len(apart.sets)
     links = [
         atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)
     ]
@@ -295,33 +312,30 @@ def put_beside(
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
     if not singles:
         atoms.owner[:], apart.owner[:] = NOBODY, NOBODY
-    matrix = sparse.vstack([wide, *links, apart.lines(starts, len(atoms.rows), size)], format="csr")
+    matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
     return Beside(_joined(problems, atoms, apart, matrix), problem.size, tuple(one.entry for one in earlier))
 
 
 def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:
     """Cells of all tables, atoms, differences, end to end."""
     first = problems[0]
-    more, other = len(atoms.rows), len(apart.sign)
+    more, other = len(atoms.rows), len(apart.sets)
 
     def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
         parts = [getattr(one, name) for one in problems]
         return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
 
-    low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    if (
-        own := float(first.upper.max(initial=0.0))
-    ) > high:  # a total that is larger than all that were told may be suppressed
-        high = BEYOND * own
+    low = float(min(one.lower.min(initial=0.0) for one in problems))
+    high = float(max(one.upper.max(initial=0.0) for one in problems[1:]))
+    own = first.upper if low < 0 else loosely_bounded(first).upper  # the total of the new table may have to be suppressed
+    high = max(high, float(own.max(initial=0.0)))
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
         matrix,
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
         # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
-        np.concatenate(
-            [np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]
-        ),
+        np.concatenate([own, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -330,8 +344,25 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("owner", atoms.owner, apart.owner),
         first.whole,
         np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
-        None if first.slide is None else np.concatenate([first.slide, np.zeros(matrix.shape[1] - first.size)]),
+        None
+        if all(one.slide is None for one in problems)
+        else np.concatenate(
+            [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
+        ),
     )
+
+
+def loosely_bounded(problem: Problem) -> Problem:
+    """The same for an intruder who does not know the grand total; what every cell is known to be before stays."""
+    top = float(np.abs(problem.value).max(initial=0.0))
+    if np.ptp(problem.upper) > 0 or problem.upper.max(initial=0.0) > top * (1 + 1e-9):
+        return problem
+    return dataclasses.replace(problem, upper=np.full(problem.size, BEYOND * top))
+
+
+def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
+    """The most that cells can be: the same for all, unless every cell was known within some percent before."""
+    return np.minimum(upper, high) if np.ptp(upper) > 0 else np.full(len(upper), high)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -345,7 +376,13 @@ class _Atoms:
     codes: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, memory: TableMemory, tables: Sequence[MagnitudeTable], rows: Sequence[NDArray[np.int64]]) -> _Atoms:
+    def of(
+        cls,
+        memory: TableMemory,
+        tables: Sequence[MagnitudeTable],
+        rows: Sequence[NDArray[np.int64]],
+        chosen_by: Collection[str],
+    ) -> _Atoms:
         """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
         count = len(memory.dataset)
         shown = np.full((count, len(tables)), -1, dtype=np.int64)
@@ -357,7 +394,7 @@ class _Atoms:
         member[there] = atom.reshape(-1)
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
-        distinct = with_empty(memory, tables, rows, distinct)
+        distinct = with_empty(memory, tables, rows, distinct, chosen_by)
         value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
         codes = [
             np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))
@@ -424,41 +461,32 @@ def _summed(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Differences:
-    """Cells of the new table and of an earlier one of which one holds the other and a few records more: these, judged like cells.
+    """Few records that some sum or difference of cells of several tables gives, judged like cells."""
 
-    The records are what the cell ``new`` holds more than ``old`` of the table with the number ``table`` (sign 1), or less (sign −1).
-    """
-
-    new: NDArray[np.int64]
-    table: NDArray[np.int64]
-    old: NDArray[np.int64]
-    sign: NDArray[np.float64]
+    sets: Sequence[NDArray[np.int64]]
     value: NDArray[np.float64]
     unsafe: NDArray[np.bool_]
     up: NDArray[np.float64]
     down: NDArray[np.float64]
     owner: NDArray[np.int64]
 
-    def lines(self, starts: NDArray[np.int64], atoms: int, size: int) -> Any:
-        """Larger cell − smaller cell − what lies between = 0."""
+    def lines(self, atoms: int, more: int, size: int) -> Any:
+        """Atoms between cells − what they hold together = 0."""
         from scipy import sparse
 
-        count = len(self.sign)
-        line = np.arange(count)
-        own = int(starts[-1]) + atoms + line
-        columns = np.concatenate([self.new, starts[self.table] + self.old, own])
-        signs = np.concatenate([self.sign, -self.sign, -np.ones(count)])
-        return sparse.csr_matrix((signs, (np.tile(line, 3), columns)), shape=(count, size))
+        count = len(self.sets)
+        line = np.repeat(np.arange(count), [len(one) for one in self.sets])
+        members = np.concatenate([np.zeros(0, dtype=np.int64), *self.sets])
+        columns = np.concatenate([atoms + members, atoms + more + np.arange(count)])
+        signs = np.concatenate([np.ones(len(members)), -np.ones(count)])
+        return sparse.csr_matrix((signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size))
 
 
 def _differences(
-    judged: SensitiveTable,
-    problem: Problem,
-    memory: TableMemory,
-    found: Sequence[Nested],
-    atoms: _Atoms,
+    judged: SensitiveTable, problem: Problem, memory: TableMemory, found: Sequence[NDArray[np.int64]], atoms: _Atoms
 ) -> _Differences:
-    cells = _as_cells(judged, memory, atoms, [one[-1] for one in found])
+    """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
+    cells = _as_cells(judged, memory, atoms, found)
     unsafe, up = np.zeros(len(found), dtype=bool), np.zeros(len(found))
     for rule in judged.rules:
         if found and not isinstance(rule, GroupDisclosure):  # which is about columns
@@ -469,47 +497,9 @@ def _differences(
     asked = unsafe.astype(np.float64) if judged.table.counted else up
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
     down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
-    named = [np.array([one[at] for one in found], dtype=np.int64) for at in range(3)]
-    sign = np.array([one[3] for one in found], dtype=np.float64)
-    return _Differences(named[0], named[1], named[2], sign, cells.value, unsafe, up, down, owner)
-
-
-Nested = tuple[int, int, int, int, "NDArray[np.int64]"]
-
-
-def _nested(tables: Sequence[MagnitudeTable], atoms: _Atoms) -> list[Nested]:
-    """Pairs of cells of which one holds the other by what they are about, and a few records more: new cell, table, old cell, sign, the atoms between.
-
-    What is made of whole cells of one table is left to the audit of that table.
-    """
-    from scipy import sparse
-
-    ours = atoms.incidence(0, tables[0])
-    mine = np.asarray(ours @ atoms.rows)
-    found: dict[bytes, Nested] = {}
-    for number, table in enumerate(tables[1:], start=1):
-        theirs = atoms.incidence(number, table)
-        other = np.asarray(theirs @ atoms.rows)
-        both = (ours @ sparse.diags(atoms.rows.astype(np.float64)) @ theirs.T).tocoo()
-        for sign, small, large in ((1, other[both.col], mine[both.row]), (-1, mine[both.row], other[both.col])):
-            near = (both.data == small) & (large > small) & (large - small < FEW_RECORDS)
-            for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
-                wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
-                between = np.setdiff1d(wide, thin)
-                if len(np.intersect1d(wide, thin)) == len(thin) and not _whole_cells(atoms, between, (0, number)):
-                    found.setdefault(between.tobytes(), (new, number, old, sign, between))
-    return list(found.values())
-
-
-def _whole_cells(atoms: _Atoms, between: NDArray[np.int64], numbers: Sequence[int]) -> bool:
-    """Whether atoms are all those of some cells of one table."""
-    for number in numbers:
-        codes = atoms.codes[number]
-        _, kind = np.unique(codes, axis=1, return_inverse=True)
-        kind = kind.reshape(-1)
-        if (codes[0, between] >= 0).all() and np.isin(kind, kind[between]).sum() == len(between):
-            return True
-    return False
+    kept = np.flatnonzero(unsafe)
+    sets = [found[at] for at in kept]
+    return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
 
 
 def _as_cells(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +51,16 @@ class Suppression:
 
 def attacks_of(problem: Problem) -> list[TableAttack]:
     """Every cell that must stay unknown, in both directions."""
-    wanted = [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
-    return [one for one in wanted if problem.need(one.cell, one.sign) > problem.slack]
+    return _matter(problem, [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)])
+
+
+def _matter(problem: Problem, attacks: Iterable[TableAttack]) -> list[TableAttack]:
+    """The attacks that must fail: those in a direction that is asked for, and both where the interval must be wide."""
+    return [
+        one
+        for one in dict.fromkeys(attacks)
+        if max(problem.need(one.cell, one.sign, one.owner), problem.wide(one.cell)) > problem.slack
+    ]
 
 
 def suppress_exactly(
@@ -91,18 +100,37 @@ def suppress_exactly(
 
 
 def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
-    wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
-    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign, one.owner) > problem.slack))
+    return _matter(problem, [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)])
+
+
+def _reached(
+    problem: Problem, hidden: NDArray[np.bool_], attacks: Sequence[TableAttack]
+) -> tuple[list[NDArray[np.float64]], set[int]]:
+    """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they are about."""
+    cuts: list[NDArray[np.float64]] = []
+    lost: set[int] = set()
+    pushes = {one: push(problem, hidden, one) for one in attacks}
+    for one, (far, prices) in pushes.items():
+        need = problem.need(one.cell, one.sign, one.owner)
+        if far < need - problem.slack:
+            lost.add(one.cell)
+            if prices is not None:
+                cuts.append(_cut(problem, [(one, prices)], need))
+    for one, (far, prices) in pushes.items():
+        wide, back = problem.wide(one.cell), dataclasses.replace(one, sign=-one.sign)
+        if one.sign < 0 or wide <= problem.slack or back not in pushes:
+            continue
+        other, others = pushes[back]
+        if far + other < wide - problem.slack:
+            lost.add(one.cell)
+            if prices is not None and others is not None:
+                cuts.append(_cut(problem, [(one, prices), (back, others)], wide))
+    return cuts, lost
 
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
-    everything = problem.free | problem.unknown
-    lost = {
-        one.cell
-        for one in attacks
-        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign, one.owner) - problem.slack
-    }
+    _, lost = _reached(problem, problem.free | problem.unknown, attacks)
     if lost:
         raise impossible(len(lost), len(problem.primaries))
 
@@ -139,26 +167,47 @@ def without_needless(problem: Problem, found: Suppression) -> Suppression:
 # The intruder's own program, and the cut it gives.
 
 
-def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, Any]:
-    """How far a cell can be pushed when these are suppressed, and the solver's answer (None: not at all)."""
+def push(
+    problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack
+) -> tuple[float, NDArray[np.float64] | None]:
+    """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell adds (None: it cannot be pushed at all).
+
+    Above 0 where it is room upwards that adds, below where it is room downwards.
+    """
+    movable = problem.movable(hidden, attack.owner)
+    low = np.where(movable, problem.lower, problem.value)
+    high = np.where(movable, problem.upper, problem.value)
+    if (small := problem.small) is not None:
+        met = small.pushed(problem.value, low, high, attack.cell, attack.sign)
+        if met is not None:
+            return float(attack.sign * (met - problem.value)[attack.cell]), small.prices
+    return _push_at_large(problem, low - problem.value, high - problem.value, attack)
+
+
+def _push_at_large(
+    problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], attack: TableAttack
+) -> tuple[float, NDArray[np.float64] | None]:
     from scipy.optimize import linprog
 
-    movable = problem.movable(hidden, attack.owner)
-    down = np.where(movable, problem.value - problem.lower, 0.0)
-    up = np.where(movable, problem.upper - problem.value, 0.0)
     aim = np.zeros(problem.size)
     aim[attack.cell] = -attack.sign
     zeros = np.zeros(problem.matrix.shape[0])
-    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([-down, up]), method="highs")
-    return (0.0, None) if found.x is None else (float(attack.sign * found.x[attack.cell]), found)
+    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+    if found.x is None:
+        return 0.0, None
+    prices = np.maximum(-found.upper.marginals, 0.0) - np.maximum(found.lower.marginals, 0.0)
+    return float(attack.sign * found.x[attack.cell]), prices
 
 
-def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
-    """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
-    need = problem.need(attack.cell, attack.sign, attack.owner)
-    by_upper, by_lower = -found.upper.marginals, found.lower.marginals
-    room = by_upper * (problem.upper - problem.value) + by_lower * (problem.value - problem.lower)
-    room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
+def _cut(
+    problem: Problem, pushes: Sequence[tuple[TableAttack, NDArray[np.float64]]], need: float
+) -> NDArray[np.float64]:
+    """What every cell must give for a cell to get as far as it must, in one direction or in both together: coefficients of y, with 1 as the right side."""
+    rise, fall = problem.upper - problem.value, problem.value - problem.lower
+    room = np.zeros(problem.size)
+    for attack, prices in pushes:
+        own = np.where(prices > 0, prices * rise, -prices * fall)
+        room += np.where(problem.known_to(attack.owner), 0.0, np.maximum(own, 0.0))
     return np.minimum(room, need) / need
 
 
@@ -201,11 +250,7 @@ def _by_cuts(
         if found.x is None:
             return None
         hidden = found.x > 0.5
-        new = []
-        for one in attacks:
-            reached, answer = push(problem, hidden, one)
-            if answer is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
-                new.append(_cut(problem, one, answer))
+        new, _ = _reached(problem, hidden, attacks)
         if not new:
             return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
         cuts += new
@@ -219,21 +264,19 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
 
     size, count = problem.size, len(attacks)
     total = size * (1 + count)
-    blocks = sparse.block_diag([problem.matrix] * count, format="csr") if count else sparse.csr_matrix((0, 0))
-    sums = sparse.hstack([sparse.csr_matrix((blocks.shape[0], size)), blocks], format="csr")
-    ups, downs = [], []
-    for one in attacks:
-        movable = ~problem.known_to(one.owner)
-        ups.append(sparse.diags(np.where(movable, problem.upper - problem.value, 0.0)))
-        downs.append(sparse.diags(np.where(movable, problem.value - problem.lower, 0.0)))
-    eye = sparse.identity(size * count, format="csr")
     rows = []
     if count:
+        movable = np.concatenate([~problem.known_to(one.owner) for one in attacks])
+        rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
+        fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)
+        sums = sparse.kron(sparse.identity(count, format="csr"), problem.matrix, format="csr")
+        sums = sparse.csr_matrix((sums.data, sums.indices + size, sums.indptr), shape=(sums.shape[0], total))
         rows = [
             LinearConstraint(sums, 0.0, 0.0),
-            LinearConstraint(sparse.hstack([-sparse.vstack(ups), eye], format="csr"), ub=0.0),
-            LinearConstraint(sparse.hstack([sparse.vstack(downs), eye], format="csr"), lb=0.0),
+            LinearConstraint(_within(-rise, size), ub=0.0),
+            LinearConstraint(_within(fall, size), lb=0.0),
         ]
+        rows += _apart(problem, attacks)
     low, high = np.full(total, -np.inf), np.full(total, np.inf)
     low[:size], high[:size] = _choices(problem)
     for number, one in enumerate(attacks, start=1):
@@ -247,6 +290,33 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
     found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
     return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+
+
+def _apart(problem: Problem, attacks: Sequence[TableAttack]) -> list[Any]:
+    """Where an interval must be wide: its ends so far from each other, wherever they lie."""
+    from scipy import sparse
+    from scipy.optimize import LinearConstraint
+
+    place = {one: number for number, one in enumerate(attacks, start=1)}
+    pairs = [(one, dataclasses.replace(one, sign=-1)) for one in attacks if one.sign > 0 and problem.wide(one.cell) > 0]
+    pairs = [pair for pair in pairs if pair[1] in place]
+    if not pairs:
+        return []
+    columns = [place[one] * problem.size + one.cell for pair in pairs for one in pair]
+    line, signs = np.repeat(np.arange(len(pairs)), 2), np.tile([1.0, -1.0], len(pairs))
+    shape = (len(pairs), problem.size * (1 + len(attacks)))
+    wide = [problem.wide(one.cell) for one, _ in pairs]
+    return [LinearConstraint(sparse.csr_matrix((signs, (line, columns)), shape=shape), lb=wide)]
+
+
+def _within(room: NDArray[np.float64], size: int) -> Any:
+    """Per attack and cell a row: how far the cell is changed, plus the room that it has when it is suppressed."""
+    from scipy import sparse
+
+    count = len(room)
+    columns = np.stack([np.arange(count) % size, size + np.arange(count)], axis=1).reshape(-1)
+    entries = np.stack([room, np.ones(count)], axis=1).reshape(-1)
+    return sparse.csr_matrix((entries, columns, np.arange(0, 2 * count + 1, 2)), shape=(count, size + count))
 
 
 def _cost(problem: Problem) -> NDArray[np.float64]:

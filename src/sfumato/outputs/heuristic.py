@@ -6,6 +6,7 @@ the table is found by a linear program: first among cells near by, then in all o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from sfumato.core.progress import Progress, silent
 from sfumato.outputs.audit import Move, audit, knowing
 from sfumato.outputs.boxes import Need
-from sfumato.outputs.exact import Suppression, impossible
+from sfumato.outputs.exact import Suppression, TableAttack, impossible, push
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def cheapest_change(
     sign: int,
     hidden: NDArray[np.bool_],
     usable: NDArray[np.bool_],
-    owner: int = NOBODY,
+    need: float,
 ) -> Move | None:
     """A table that looks alike in which a cell is as far away as it must be, with the least weight of further cells; None if there is none."""
     from scipy import sparse
@@ -48,7 +49,6 @@ def cheapest_change(
     cells = np.flatnonzero(usable)
     part = problem.by_cell[:, cells].tocsr()
     rows = part[np.flatnonzero(np.diff(part.indptr))]
-    need = problem.need(cell, sign, owner)
     rise, fall = problem.upper[cells] - problem.value[cells], problem.value[cells] - problem.lower[cells]
     # changed upwards by the first half of the columns, downwards by the second
     high = np.concatenate([rise, fall])
@@ -94,12 +94,15 @@ class BoxSearch:
         What no single respondent knows protects from all of them. Where that does not do, whoever knows a cell of what does is given another proof.
         """
         usable = self.may if owner == NOBODY else self.may & (self.problem.owner != owner)
+        return any(self._protect(cell, owner, need, usable) for need in self._needs(cell, owner))
+
+    def _protect(self, cell: int, owner: int, need: Need, usable: NDArray[np.bool_]) -> bool:
         unknown = self._unknown_to_all(cell, usable)
         for among in [usable] if unknown is None else [unknown, usable]:
-            if (found := self._by_boxes(cell, owner, among)) is not None:
+            if (found := self._by_boxes(cell, need, among)) is not None:
                 self._take(cell, found)
                 return owner != NOBODY or among is unknown or self._from_each(cell)
-        return self._by_programs(cell, owner, usable) and (owner != NOBODY or self._from_each(cell))
+        return self._by_programs(cell, need, usable) and (owner != NOBODY or self._from_each(cell))
 
     def _from_each(self, cell: int) -> bool:
         """Protect a cell from every respondent who knows a cell of each proof that there is."""
@@ -111,22 +114,32 @@ class BoxSearch:
                 return False
         return True  # the audit has the last word
 
-    def _by_programs(self, cell: int, owner: int, usable: NDArray[np.bool_]) -> bool:
+    def _by_programs(self, cell: int, need: Need, usable: NDArray[np.bool_]) -> bool:
         """Look for the cheapest change of the table, among cells near by and then in all of it."""
         problem, boxes = self.problem, self.boxes
-        need = self._need(cell, owner)
-        signs = [sign for sign in (1, -1) if problem.need(cell, sign, owner) > problem.slack]
+        asked = [(sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack]
         near = () if boxes is None else (boxes.near(cell, max(need), self.hidden, usable, most) for most in (4, 8))
         for among in (*near, usable):
-            changes = [cheapest_change(problem, cell, sign, self.hidden, among, owner) for sign in signs]
+            changes = [cheapest_change(problem, cell, sign, self.hidden, among, far) for sign, far in asked]
             taken = [move for move in changes if move is not None]
-            if len(taken) == len(signs):
+            if len(taken) == len(asked):
                 self._take(cell, taken)
                 return True
         return False
 
-    def _need(self, cell: int, owner: int) -> Need:
-        return Need(self.problem.need(cell, 1, owner), self.problem.need(cell, -1, owner))
+    def _needs(self, cell: int, owner: int) -> Iterator[Need]:
+        """How far a cell must go; where its interval must be wide first more upwards, then more downwards, then as far up as it can and the rest downwards."""
+        problem = self.problem
+        up, down = problem.need(cell, 1, owner), problem.need(cell, -1, owner)
+        wide = problem.wide(cell)
+        yield Need(max(up, wide - down), down)
+        if wide <= up + down + problem.slack:
+            return
+        yield Need(up, wide - up)
+        most = push(problem, self.may, TableAttack(cell, 1, owner))[0]
+        most = float(np.floor(most + 1e-6)) if problem.whole else most
+        if up <= most < wide - down:
+            yield Need(most, wide - most)
 
     def _unknown_to_all(self, cell: int, usable: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Of the cells that may be used those that no single respondent knows, but for the cell's own one; None where that is all of them."""
@@ -138,9 +151,9 @@ class BoxSearch:
             unknown[self.problem.owned[owner]] = usable[self.problem.owned[owner]]
         return unknown
 
-    def _by_boxes(self, cell: int, owner: int, among: NDArray[np.bool_]) -> list[Move] | None:
+    def _by_boxes(self, cell: int, need: Need, among: NDArray[np.bool_]) -> list[Move] | None:
         """One box, or several put together for each direction."""
-        boxes, need = self.boxes, self._need(cell, owner)
+        boxes = self.boxes
         if boxes is None:
             return None
         if (move := boxes.find(cell, need, self.hidden, among)) is not None:
@@ -181,7 +194,7 @@ class BoxSearch:
                 return
             self.hidden[cell] = False
             instead = {
-                one: found for one in resting if (found := boxes.again(one, self.hidden, self._blind(one))) is not None
+                one: found for one in resting if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one))) is not None
             }
             if len(instead) < len(resting):
                 self.hidden[cell] = True
@@ -190,6 +203,10 @@ class BoxSearch:
                 self.moves[one] = [another]
                 for other in another.cells.tolist():
                     users.setdefault(other, set()).add(one)
+
+    def _upwards(self, cell: int) -> Need:
+        """How far a cell must go when what is asked for besides goes upwards."""
+        return next(self._needs(cell, NOBODY))
 
     def _blind(self, cell: int) -> NDArray[np.bool_]:
         """The cells that no single respondent knows, and those of the cell's own one."""

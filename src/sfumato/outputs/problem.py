@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.outputs.small import SmallProgram
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,6 +67,11 @@ class Problem:
         """The equations, column by column."""
         return self.matrix.tocsc()
 
+    @cached_property
+    def small(self) -> SmallProgram | None:
+        """The equations as a small program, where they are one."""
+        return SmallProgram.of(self.matrix, self.slack)
+
     @property
     def primaries(self) -> NDArray[np.int64]:
         """The cells that must stay unknown."""
@@ -115,13 +122,16 @@ class Problem:
 
         Nobody believes in less than nothing, nor one respondent in less than the own cells that the cell holds: down is asked for as far as that.
         """
-        if sign > 0:  # an interval that must be wide is asked to be so upwards; the audit takes it wherever it lies
-            wide = 0.0 if self.slide is None else float(self.slide[cell]) - self.need(cell, -1, owner)
-            return max(float(self.up[cell]), wide)
+        if sign > 0:
+            return float(self.up[cell])
         down = float(self.down[cell])
         if owner == NOBODY or self.lower[cell] < 0:
             return down
         return min(down, max(0.0, float(self.value[cell]) - self._brought.get(owner, {}).get(cell, 0.0)))
+
+    def wide(self, cell: int) -> float:
+        """How wide the interval of a cell must be, wherever it lies."""
+        return 0.0 if self.slide is None else float(self.slide[cell])
 
     def known_to(self, owner: int) -> NDArray[np.bool_]:
         """The cells that one respondent knows because nobody else is in them."""

@@ -266,7 +266,10 @@ def _protected(
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
     found, moves = _suppressed(judged, chosen, problem, effort, progress)
     found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, options["singles"])
-    found, seen = _audited(problem, found, moves, settled=beside is not None and bool(beside.earlier))
+    settled = beside is not None and bool(beside.earlier)
+    if settled and found.hidden[int(np.argmax(problem.value))] and problem.lower.min(initial=0.0) >= 0:
+        problem = _without_total(problem)
+    found, seen = _audited(problem, found, moves, settled=settled)
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:
         raise ReleaseRefused(
@@ -274,6 +277,13 @@ def _protected(
         )
     _require_something(published, problem)
     return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, beside)
+
+
+def _without_total(problem: Problem) -> Problem:
+    """The problem where the grand total is suppressed because of earlier tables, and bounds nothing."""
+    from sfumato.outputs.beside import loosely_bounded
+
+    return loosely_bounded(problem)
 
 
 def _with_earlier(

@@ -1,0 +1,61 @@
+"""Small linear programs of an intruder, solved by our own simplex: a general solver takes longer to be called than to solve them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_ENTRIES = 40_000
+"""Equations times cells up to which a program is small."""
+MOST_STEPS = 2_000
+AGAIN = 300
+"""Programs after which the equations are solved anew, so that rounding does not add up."""
+
+
+class SmallProgram:
+    """Equations between cells, and how far one of them can be pushed from the true table."""
+
+    def __init__(self, matrix: NDArray[np.float64], slack: float) -> None:
+        self.matrix, self.slack = matrix, slack
+        self.prices: NDArray[np.float64] = np.zeros(matrix.shape[1])
+        self.solved = 0
+        self.tableau: NDArray[np.float64] | None = None
+        self.basis: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, matrix: Any, slack: float) -> SmallProgram | None:
+        """From sparse equations; None where there are too many."""
+        rows, columns = matrix.shape
+        return cls(matrix.toarray(), slack) if rows * columns <= MOST_ENTRIES else None
+
+    def pushed(
+        self,
+        value: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        at: int,
+        sign: int,
+    ) -> NDArray[np.float64] | None:
+        """A table that fulfils the equations, as ``value`` does, with one cell as far up or down as can be; None where no proved answer was found.
+
+        Every answer is checked: equations and bounds hold. ``prices`` are what a unit of room of every cell is worth.
+        """
+        if self.tableau is None or self.solved % AGAIN == 0:
+            self.tableau, self.basis = kernels.simplex.reduced(self.matrix, np.minimum(value - low, high - value))
+        self.solved += 1
+        point = value.astype(np.float64)
+        near = 1e-3 * self.slack
+        self.prices, best = kernels.simplex.pushed(
+            self.tableau, self.basis, point, low, high, at, float(sign), near, MOST_STEPS
+        )
+        off = float(np.abs(self.matrix @ (point - value)).max(initial=0.0))
+        if best and off <= 0.1 * self.slack and (point >= low - near).all() and (point <= high + near).all():
+            return point
+        self.tableau = None
+        return None
