@@ -71,7 +71,7 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     own = codes_of(people.frame, people.described.quasi, len(people))
     persons, owners = len(people), {rows.name: rows.owner for rows in below}
     if split:
-        own, persons, owners = _apart(own, below)
+        own, persons, owners = _apart(own, below, people.name)
     top = {people.name, None}
     shown = tuple(
         ShownRows(
@@ -93,15 +93,19 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
 
 
 def _apart(
-    own: NDArray[np.int64], below: Sequence[TableRows]
+    own: NDArray[np.int64], below: Sequence[TableRows], people: str
 ) -> tuple[NDArray[np.int64], int, dict[str, NDArray[np.int64]]]:
-    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is."""
-    branch: dict[str, str] = {}
+    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is.
+
+    A branch that still joins with the people is theirs.
+    """
+    branch: dict[str, str] = {people: people}
     for rows in below:
         branch[rows.name] = rows.name if rows.link.parent is None else branch[rows.link.parent]
-    codes, owners, size = [own], dict[str, NDArray[np.int64]](), len(own)
+    owners = {rows.name: rows.owner for rows in below if branch[rows.name] == people}
+    codes, size = [own], len(own)
     fresh = int(own.max(initial=-1)) + 1
-    for top in dict.fromkeys(branch.values()):
+    for top in dict.fromkeys(name for name in branch.values() if name != people):
         members = [rows for rows in below if branch[rows.name] == top]
         persons = np.unique(np.concatenate([rows.owner for rows in members]))
         for rows in members:

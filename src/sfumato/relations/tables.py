@@ -229,6 +229,13 @@ class Tables(Shaped):
         ]
         return {"every key names a row": "; ".join(told)} if told else {}
 
+    def doubts(self) -> Mapping[str, str]:
+        """Keys that are no pseudonyms: a release holds no others."""
+        names = [(rows.name, keys) for rows in self.parts for keys in (rows.names, rows.groups) if keys is not None]
+        bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
+        told = f"the keys of {' and '.join(bare)} are not all written as pseudonyms are; they may be the original ones"
+        return {"keys are pseudonyms": told} if bare else {}
+
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """Per row of every table the number of the row it was, its key, and the pseudonym that stands for it."""
         found = {}
