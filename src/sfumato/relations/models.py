@@ -70,6 +70,11 @@ class PersonsModel(PersonsPromise):
         """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can be trimmed; None: it asks otherwise."""
         return None
 
+    @property
+    def counts_to_even(self) -> int | None:
+        """The k where it asks that k persons have the same numbers of rows: then these can be evened out; None: it asks otherwise."""
+        return None
+
     def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """What is found of every person; ``roughly``: no more exactly than is needed to tell who falls short."""
         raise InternalError(f"{self.name} finds nothing")
@@ -192,6 +197,11 @@ class PersonsKAnonymity(PersonsModel):
     def rows_to_trim(self) -> tuple[int, int] | None:
         """The k and the m where any m rows are known."""
         return None if self.m is None else (self.k, self.m)
+
+    @property
+    def counts_to_even(self) -> int | None:
+        """The k where the numbers of rows are known."""
+        return self.k if self.knows == "counts" else None
 
     def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the smallest crowd."""
