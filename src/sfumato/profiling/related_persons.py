@@ -90,7 +90,9 @@ WHY = {
 }
 
 
-def design_of(tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]) -> PersonsDesign:
+def design_of(
+    tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+) -> PersonsDesign:
     """The strongest promises about persons that some of the people could be given at a bearable price, and the means."""
     trial = _Trial.of(tables, frames, owners)
     if trial is None:
@@ -111,7 +113,6 @@ class _Design:
     def knows(self, word: str) -> bool:
         return any(spec["persons_k_anonymity"]["knows"] == word for spec in self.persons)
 
-
     def sharing(self, persons: int) -> int:
         """How many persons should share a row of a table below: more than k where rows go afterwards, and where one that is known must be had by many of a class."""
         spare = SPARE * K if self.knows("counts") else K
@@ -128,13 +129,17 @@ class _Trial:
     own_means: Spec
 
     @classmethod
-    def of(cls, tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]) -> _Trial | None:
+    def of(
+        cls, tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+    ) -> _Trial | None:
         """None where there is nobody to try anything on, or the tables cannot be read as they are described."""
         top = tables[0]
         size = frames[top.name].height
         if size < K:
             return None
-        drawn = np.sort(Seed.of(1).stream("profile: people to try").choice(size, min(size, PEOPLE_TRIED), replace=False))
+        drawn = np.sort(
+            Seed.of(1).stream("profile: people to try").choice(size, min(size, PEOPLE_TRIED), replace=False)
+        )
         try:
             schemas = {t.name: _schema(t) for t in tables}
             some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
@@ -239,7 +244,9 @@ class _Trial:
                 yield Line(cap, "95 % of the people have no more; the others are found by how many they have")
         if _has_quasi(self.top):
             aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
-            why = f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
+            why = (
+                f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
+            )
             yield Line({"in_table": {"table": self.top.name, "step": self.own_means, **aim}}, why)
         for table in self.guesses[1:]:
             if _has_quasi(table):

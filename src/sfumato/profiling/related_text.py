@@ -9,6 +9,7 @@ from sfumato.profiling.related import RelationsProposal, TableGuess
 from sfumato.profiling.related_persons import PersonsDesign
 from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
 
+
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
     """The recipe that a proposal for several tables amounts to; ``files`` are the names of their files."""
     first = proposal.tables[0]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import DATA, PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.io.formats import FORMAT_OF_SUFFIX
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
-from sfumato.release.manifest import DESCRIPTIONS, Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
 from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
 from sfumato.release.shaped.accounted import COLUMNS, accounted_for
 from sfumato.release.shaped.making import make_shaped
@@ -28,7 +28,6 @@ from sfumato.release.shaped.reading import (
     people_of,
     read_released,
     require_roles,
-    schema_told,
     sections,
     tables_for,
     with_origin,
@@ -48,7 +47,6 @@ from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
-    from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
     from sfumato.core.source import Intake
     from sfumato.release.shaped.release import ShapedRelease
@@ -77,6 +75,7 @@ def verify_people(
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), signed)
+    released = released.described_further(_hierarchies(certificate))
     claims += [_counts(certificate, released), *_tables(certificate, files)]
     claims += _accounted(certificate, released)
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
@@ -103,6 +102,22 @@ def verify_given(
     if original is not None and not is_shaped(original):
         original = original_of(original, certificate, owner, people=people, said=said)
     return verify_people(folder, original=original, owner=owner, **options)
+
+
+def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
+    """What the recipe shows of hierarchies, without those that list values; nothing where it cannot be read."""
+    try:
+        return {
+            table: Schema({column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec})
+            for table, columns in columns_said(certificate["recipe"]).items()
+        }
+    except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def _above(spec: Mapping[str, Any]) -> Attribute:
+    kept = recipes.keeps_back("hierarchies", spec["hierarchy"])
+    return Attribute((Role.SENSITIVE,), hierarchy=None if kept else registry.build("hierarchies", spec["hierarchy"]))
 
 
 def _accounted(certificate: Mapping[str, Any], released: Shaped) -> list[Claim | None]:
@@ -144,6 +159,8 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Sh
         if model.compares:
             told = "it compares the release with the original, and who is who is known to the owner alone"
             return Claim(model.promise, "needs original", told, True)
+        if (lacking := model.lacking(released)) is not None:
+            return Claim(model.promise, "needs original", lacking, True)
         (found,) = judge_people(released, [model], original)
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
