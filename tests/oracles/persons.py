@@ -82,3 +82,53 @@ def distance(people, crowd, values) -> float:
     if single:
         return (sum(changes) + abs(without(crowd) - without(people))) / 2
     return max(changes, default=0.0)
+
+
+def masses(some, values, without=None):
+    """The mass of every value among persons, each of whom shares out 1/n evenly among the own values; ``without`` is that of those who have none."""
+    found = Counter()
+    for person in some:
+        own = values[id(person)] or {without}
+        for value in own:
+            found[value] += 1 / len(own) / len(some)
+    return found
+
+
+def on_line(people, crowd, values, position):
+    """Moved along a line from 0 to 1, every value on its own; who has no value is 1 away from all, and the others are compared by themselves."""
+    mine, all_of = masses(crowd, values), masses(people, values)
+    places = sorted({position[value] for value in all_of if value is not None})
+    without, lacking = mine[None], all_of[None]
+
+    def up_to(some, place):
+        there = sum(m for v, m in some.items() if v is not None)
+        return sum(m for v, m in some.items() if v is not None and position[v] <= place) / there if there else 0.0
+
+    steps = itertools.pairwise(places)
+    apart = sum(abs(up_to(mine, one) - up_to(all_of, one)) * (other - one) for one, other in steps)
+    apart = apart if without < 1 else 0.0
+    return abs(without - lacking) + (1 - max(without, lacking)) * apart
+
+
+def in_tree(people, crowd, values, ancestors, height):
+    """Half the mean over levels of the differences of what is below every node; having no value is a branch of its own."""
+    mine, all_of = masses(crowd, values), masses(people, values)
+    nodes = {None} | {node for above in ancestors.values() for node in above}
+
+    def below(some, level, node):
+        return sum(m for v, m in some.items() if (None if v is None else ancestors[v][level]) == node)
+
+    levels = range(height)
+    return sum(abs(below(mine, i, node) - below(all_of, i, node)) for i in levels for node in nodes) / (2 * height)
+
+
+def moved(one, other, apart):
+    """The least that moving one distribution into another costs, as a linear program; ``apart`` is how far two values are from each other."""
+    from scipy.optimize import linprog
+
+    rows, columns = list(one), list(other)
+    costs = [apart(a, b) for a in rows for b in columns]
+    leaves = [[float(i == j) for i in range(len(rows)) for _ in columns] for j in range(len(rows))]
+    arrives = [[float(i == j) for _ in rows for i in range(len(columns))] for j in range(len(columns))]
+    wanted = [*(one[a] for a in rows), *(other[b] for b in columns)]
+    return linprog(costs, A_eq=[*leaves, *arrives], b_eq=wanted).fun

@@ -58,7 +58,7 @@ def test_sealed_again_without_an_edit_it_holds(share):
 def test_a_table_that_is_listed_and_not_judged_is_noticed(share):
     (share / "names.csv").write_text("person_id,name\nx,y\n")
     sealed_again(share, lambda said: None)
-    assert failing(share) == {"tables judged": "1 more table(s) in the folder, which no promise is about"}
+    assert failing(share) == {"tables judged": "1 more file(s) in the folder, which no promise is about"}
 
 
 def test_a_table_that_is_taken_out_of_certificate_and_recipe_is_noticed_by_its_file(share):

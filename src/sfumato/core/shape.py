@@ -117,6 +117,14 @@ class Shaped(Protocol):
         """What is true of these people because they could be read: the name of a claim, and its words."""
         return {}
 
+    def described_further(self, schemas: Mapping[str, Schema]) -> Self:
+        """The same people with orders and hierarchies of their sensitive columns, which released files do not tell; all else stays."""
+        return self
+
+    def doubts(self) -> Mapping[str, str]:
+        """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
+        return {}
+
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""
         return {}
@@ -156,6 +164,10 @@ class ShapedModel(Protocol):
     def promise(self) -> str:
         """The promise in a few words: ``5²-anonymity``."""
         ...
+
+    def lacking(self, people: Any) -> str | None:
+        """What it needs and released files do not tell, in words; None where nothing is lacking."""
+        return None
 
     def judge(self, people: Any, original: Any = None) -> Verdict:
         """Judge the people as released and say by how much it holds; ``original`` only where it ``compares``."""
@@ -215,6 +227,10 @@ class ShapedStep(Protocol):
     def account(self, schema: Schema) -> Account:
         """What the step does to ε, from its fields and the schema alone."""
         return Account()
+
+    def contradicted(self, released: Any) -> str | None:
+        """What in the released people shows that the step cannot have been run, in words; None where nothing does."""
+        return None
 
     def locked(self, plan: Any) -> ShapedStep:
         """The step that makes the same plan again, with what time or a file decided written down; for the lock file."""

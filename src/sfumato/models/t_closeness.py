@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.hierarchy import bind
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.axes import axis_problem, nodes_above, sort_keys
 from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.models.sensitive import (
     Reference,
@@ -45,18 +44,6 @@ if TYPE_CHECKING:
 # thousands of nodes does it once.
 
 T = TypeVar("T")
-
-
-def axis_problem(column: str, attribute: Attribute, distance: str) -> str | None:
-    """What keeps a column from being ordered (``ordered``) or measured (``numeric``), or None."""
-    kind = attribute.kind
-    if distance == "numeric" and kind is not Kind.NUMERIC:
-        return f"the numeric distance needs a column of kind numeric; {column!r} is {kind}"
-    if distance == "ordered" and kind is Kind.ORDINAL and attribute.order is None:
-        return f"the ordered distance needs to know the order of {column!r}; list its values under order"
-    if distance == "ordered" and kind not in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL):
-        return f"the ordered distance needs a column of kind numeric, date or ordinal; {column!r} is {kind}"
-    return None
 
 
 def axis(
@@ -106,7 +93,7 @@ def _measured(
             f"column {column!r} has {missing:,} missing value(s), which have no place in an order; "
             "fill or drop them, or use the equal distance"
         )
-    keys = _sort_keys([label for label in counts.labels if label is not None], column, attribute)
+    keys = sort_keys([label for label in counts.labels if label is not None], column, attribute)
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
@@ -114,44 +101,8 @@ def _measured(
     return order, places, np.array([keys[code] if numeric else 0.0 for code in order], dtype=np.float64)
 
 
-def _sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[Any]:
-    """What to sort the values by: numbers, moments, or ranks in the order of the schema."""
-    if attribute.kind is Kind.NUMERIC:
-        return _converted(values, _number, f"column {column!r} is numeric, but {{}} of its values are no numbers")
-    if attribute.kind is Kind.DATE:
-        wrong = f"column {column!r} is a date, but {{}} of its values are not written year-month-day"
-        return _converted(values, datetime.datetime.fromisoformat, wrong)
-    rank = {value: i for i, value in enumerate(attribute.order or ())}
-    return _converted(values, rank.__getitem__, f"column {column!r} has {{}} values that its order does not list")
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError
-    return value
-
-
-def _converted(values: Sequence[str], convert: Callable[[str], Any], problem: str) -> list[Any]:
-    """All values converted, or an error that counts those that cannot be."""
-    keys, wrong = [], 0
-    for value in values:
-        try:
-            keys.append(convert(value))
-        except (ValueError, KeyError):
-            wrong += 1
-    if wrong:
-        raise SchemaError(problem.format(wrong))
-    return keys
-
-
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
-    ladder = bind(attribute.hierarchy, counts.labels, counts.total().tolist())
-    position = {label: code for code, label in enumerate(ladder.labels[0])}
-    leaves = np.array([position[label] for label in counts.labels], dtype=np.int64)
-    offsets = np.cumsum([0, *(len(labels) for labels in ladder.labels[:-1])])
-    columns = [ladder.climb(0, level)[leaves] + offsets[level] for level in range(ladder.top)]
-    return np.ascontiguousarray(np.stack(columns, axis=1)), int(offsets[-1])
+    return nodes_above(counts.labels, counts.total().tolist(), attribute)
 
 
 Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]

@@ -141,7 +141,7 @@ def _nodes(dataset: Dataset) -> float:
 
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
-    described = {c.name: _attribute(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
+    described = {c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
     if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
     return Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
@@ -154,7 +154,8 @@ def _judged(schema: Schema) -> Iterator[str]:
         yield schema.person
 
 
-def _attribute(column: ColumnProposal) -> Attribute:
+def attribute_of(column: ColumnProposal) -> Attribute:
+    """What is proposed for a column, as a schema says it."""
     built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
     return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 

@@ -15,6 +15,7 @@ from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 from sfumato.profiling.lexicon_direct import PERSON_WORDS
 from sfumato.profiling.proposal import ColumnProposal, Proposal, propose
+from sfumato.profiling.related_persons import PersonsDesign, design_of
 
 KEY_WORDS = frozenset({"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"})
 ENOUGH = 0.9
@@ -72,6 +73,8 @@ class RelationsProposal:
 
     tables: tuple[TableGuess, ...]
     apart: tuple[str, ...] = ()
+    design: PersonsDesign | None = None
+    """Promises about persons, and the means that reach them."""
 
 
 def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:
@@ -111,10 +114,16 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
             key = None
         others = tuple(g for g in above[name] if parent is None or g.column != parent.column)
         others = tuple(g for g in others if g.table in order and (key is None or g.column != key.column))
-        counts = np.bincount(owners[name], minlength=frames[top].height) if name != top else None
+        counts = _counts(owners[name], frames[top].height) if name != top else None
         usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
         found.append(TableGuess(name, propose(*tables[name]), key, parent, others, usual))
-    return RelationsProposal(tuple(found), tuple(name for name in frames if name not in order))
+    apart = tuple(name for name in frames if name not in order)
+    return RelationsProposal(tuple(found), apart, design_of(found, frames, owners))
+
+
+def _counts(owners: pl.Series, persons: int) -> Any:
+    """How many rows everybody has."""
+    return np.bincount(owners.drop_nulls().to_numpy(), minlength=persons)
 
 
 # Names in words, and what they say.
@@ -286,10 +295,10 @@ def _owners(
     frames: Mapping[str, pl.DataFrame],
     chosen: Mapping[str, ParentGuess],
     keys: Mapping[str, KeyGuess | None],
-) -> dict[str, Any]:
-    """Per table the person of every row that belongs to one."""
+) -> dict[str, pl.Series]:
+    """Per table the person of every row; missing where it belongs to nobody."""
     top = order[0]
-    owners: dict[str, Any] = {top: pl.Series(np.arange(frames[top].height))}
+    owners: dict[str, pl.Series] = {top: pl.Series(np.arange(frames[top].height))}
     for name in order[1:]:
         guess, key = chosen[name], keys[chosen[name].table]
         if key is None:
@@ -297,4 +306,4 @@ def _owners(
         over = pl.DataFrame({"key": frames[guess.table][key.column].cast(pl.String), "owner": owners[guess.table]})
         here = pl.DataFrame({"key": frames[name][guess.column].cast(pl.String)})
         owners[name] = here.join(over, on="key", how="left", maintain_order="left")["owner"]
-    return {name: found.drop_nulls().to_numpy() for name, found in owners.items()}
+    return owners

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sfumato.core.schema import Role
-from sfumato.profiling.means import PROMISE
 from sfumato.profiling.related import RelationsProposal, TableGuess
+from sfumato.profiling.related_persons import PersonsDesign
 from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
-
-MEANS = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
-STRONGER = (
-    "  # These hold in each table for itself. Who knows rows of somebody in several tables finds more people; to promise against that:",
-    "  # - persons_k_anonymity: {k: 5, knows: any, facts: 1}   with 'suppress_persons: {budget: 0.05}' as the last step",
-)
 
 
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
@@ -23,12 +17,21 @@ def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str
     lines = [*_header(proposal), "sfumato: 1", *reading_lines(first.proposal.source, codes), "tables:"]
     for table in proposal.tables:
         lines += _table(table, files.get(table.name))
-    known = [table for table in proposal.tables if any(Role.QUASI in column.roles for column in table.columns)]
-    promised = [flow({"in_table": {"table": table.name, "promise": PROMISE}})[1:-1] for table in known]
-    lines += ["meet:", *(f"  - {line}" for line in promised), *STRONGER] if promised else ["meet: []"]
-    lines += ["steps:", *_caps(proposal)]
-    lines += [f"  - {flow({'in_table': {'table': table.name, 'step': MEANS}})[1:-1]}" for table in known]
+    lines += _designed(proposal.design)
     return "\n".join([*lines, "  - key_pseudonyms: {split: false}"]) + "\n"
+
+
+def _designed(design: PersonsDesign | None) -> Iterator[str]:
+    """Promises and steps, with the reason of each, and promises that cost too much as comments."""
+    meet, steps, refused = ((), (), ()) if design is None else (design.meet, design.steps, design.refused)
+    yield "meet:" if meet else "meet: []"
+    for line in meet:
+        yield f"  - {flow(line.spec)[1:-1]}  # {line.why}"
+    for line in refused:
+        yield f"  # not proposed: {flow(line.spec)[1:-1]}, where it was tried: {line.why}"
+    yield "steps:"
+    for line in steps:
+        yield f"  - {flow(line.spec)[1:-1]}  # {line.why}"
 
 
 def _header(proposal: RelationsProposal) -> Iterator[str]:
@@ -60,10 +63,3 @@ def _table(table: TableGuess, file: str | None) -> Iterator[str]:
     yield "    columns:" if table.columns else "    columns: {}"
     for column in table.columns:
         yield from (f"    {line}" for line in column_lines(column))
-
-
-def _caps(proposal: RelationsProposal) -> Iterator[str]:
-    below = [table for table in proposal.tables[1:] if table.parent and table.parent.table == proposal.tables[0].name]
-    for table in below:
-        step = flow({"cap_rows": {"table": table.name, "at_most": table.usual_rows}})[1:-1]
-        yield f"  - {step}  # guess: 95 % of the people have no more; the others are found by how many they have"

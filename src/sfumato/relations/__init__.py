@@ -24,6 +24,7 @@ FAMILIES = {
             "cap_rows": "means:CapRows",
             "coarsen_counts": "means:CoarsenCounts",
             "drop_people": "means:DropPeople",
+            "even_counts": "evening:EvenCounts",
             "shift_dates": "dates:ShiftPersonDates",
             "suppress_persons": "persons:SuppressPersons",
             "trim_rows": "trimming:TrimRows",

@@ -243,6 +243,16 @@ class Disclosure(IntEnum):
     ENTROPY = 2
     EQUAL = 3
     EACH = 4
+    LINE = 5
+    TREE = 6
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the values of a column lie, per code: a number to put them in ``order`` or on a ``scale`` by, or the nodes above in a ``tree``."""
+
+    of: Literal["order", "scale", "tree"]
+    values: NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -252,15 +262,18 @@ class Secrets:
     pointers: NDArray[np.int64]
     codes: NDArray[np.int64]
     values: int
+    kinds: NDArray[np.int64]
+    """Per value its code in the column."""
 
     @classmethod
     def of(cls, column: ShownSensitive, persons: int) -> Secrets:
         """The values of everybody; a value that somebody has twice is one."""
-        codes, values = numbered(column.code)
+        kinds, codes = np.unique(column.code, return_inverse=True)
+        codes, values = codes.reshape(-1).astype(np.int64), len(kinds)
         keys = np.unique(column.person * max(values, 1) + codes)
         owners = keys // max(values, 1)
         pointers = np.searchsorted(owners, np.arange(persons + 1)).astype(np.int64)
-        return cls(pointers, keys % max(values, 1), values)
+        return cls(pointers, keys % max(values, 1), values, kinds)
 
     @property
     def single(self) -> bool:
@@ -284,8 +297,47 @@ class Secrets:
         zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(max(len(order), 1), np.int64)
         return kernels.facts.ValueSets(
             self.pointers, self.codes, rank[met], set_pointers, set_codes, counts / max(persons, 1), common,
-            zeros, zeros.copy(), room.astype(np.bool_), room,
+            zeros, zeros.copy(), room.astype(np.bool_), room, self.on_line(np.zeros(0)), self.in_tree(np.zeros((0, 1), np.int64)),
         )  # fmt: skip
+
+    @cached_property
+    def masses(self) -> NDArray[np.float64]:
+        """Per value the mass of all people there, each of whom shares out 1 evenly among the own values."""
+        lengths = np.diff(self.pointers)
+        return np.bincount(self.codes, np.repeat(1.0 / np.maximum(lengths, 1), lengths), minlength=self.values)
+
+    def laid_out(self, layout: Layout) -> Any:
+        """What the loops take, with the values on a line or in a tree; those that nobody has do not stretch it."""
+        if not self.values:
+            return self.kernel
+        laid = layout.values[self.kinds]
+        if layout.of == "tree":
+            return self.kernel._replace(tree=self.in_tree(laid))
+        laid = numbered(laid)[0].astype(np.float64) if layout.of == "order" else laid
+        span = float(laid.max() - laid.min())
+        return self.kernel._replace(line=self.on_line((laid - laid.min()) / (span or 1.0)))
+
+    def on_line(self, positions: NDArray[np.float64]) -> Any:
+        """The values on a line, ``positions`` from 0 to 1; none given: no line."""
+        order = np.argsort(positions, kind="stable").astype(np.int64)
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        shares = np.cumsum(self.masses[order]) if len(order) else np.zeros(0)
+        shares = shares / shares[-1] if len(shares) and shares[-1] else shares
+        ascending = positions[order].astype(np.float64)
+        areas = np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending))) if len(order) else np.zeros(0)
+        return kernels.facts.Line(
+            places, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
+        )
+
+    def in_tree(self, ancestors: NDArray[np.int64]) -> Any:
+        """The values in a tree, per value the ``ancestors`` numbered over all levels; none given: no tree."""
+        nodes = int(ancestors.max(initial=-1)) + 1
+        persons, expected = max(len(self.pointers) - 1, 1), np.zeros(nodes)
+        for level in range(ancestors.shape[1]) if len(ancestors) else ():
+            np.add.at(expected, ancestors[:, level], self.masses / persons)
+        room = np.zeros(max(nodes, 1), np.int64)
+        return kernels.facts.Tree(np.ascontiguousarray(ancestors), expected, np.zeros(max(nodes, 1)), room)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -322,15 +374,18 @@ class Acquaintance:
         low = np.where(whole, least, np.minimum(least, np.bincount(everything)[everything]))
         return LowHigh(low, least, reach)
 
-    def told(self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0) -> LowHigh:
+    def told(
+        self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0, layout: Layout | None = None
+    ) -> LowHigh:
         """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
 
         ``any``: of all crowds of those who share at most so many rows, none at all included: more knowledge may give away less, so all sizes
-        are looked at. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
+        are looked at. ``layout`` says where values lie. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
         these does. Values at or above ``ceiling`` need not be exact: they may be larger still.
         """
         people = Persons.of(shown, own=self.own)
-        secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
+        held = Secrets.of(shown.sensitive[column], shown.persons)
+        secrets = held.kernel if layout is None else held.laid_out(layout)
         worst = of_groups(secrets, measure, people.alike(self.knows))
         if self.knows != "any" or not len(people):
             return LowHigh(worst, worst)

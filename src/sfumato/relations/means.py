@@ -64,6 +64,13 @@ def _below(tables: Tables, name: str, step: str) -> TableRows:
     return rows
 
 
+def _more_than(released: Any, table: str, most: int, step: str) -> str | None:
+    """That somebody has more rows of a table than a step leaves, in words."""
+    rows = _below(require_tables(released, step), table, step)
+    more = int((np.bincount(rows.owner) > most).sum()) if len(rows) else 0
+    return f"{more:,} people have more than {most:,} rows of {table}, which {step} cannot have left" if more else None
+
+
 def chosen(owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.Generator) -> NDArray[np.bool_]:
     """Which rows stay when every person keeps a number of rows at random: of all subsets of that size each as likely.
 
@@ -100,6 +107,10 @@ class CapRows(RowsStep):
         stays = chosen(rows.owner, np.minimum(counts, self.at_most), goal.stream(f"rows of {self.table}"))
         told = {"table": self.table, "at_most": self.at_most, "people_capped": int((counts > self.at_most).sum())}
         return KeptPlan({self.table: stays}, {**told, "rows_dropped": int((~stays).sum())})
+
+    def contradicted(self, released: Any) -> str | None:
+        """Somebody has more rows than the cap."""
+        return _more_than(released, self.table, self.at_most, self.name)
 
 
 @parameters
@@ -140,6 +151,10 @@ class CoarsenCounts(RowsStep):
         }
         return KeptPlan({self.table: stays}, told, warned)
 
+    def contradicted(self, released: Any) -> str | None:
+        """Somebody has more rows than the largest number; fewer than was chosen may be left by a later step."""
+        return _more_than(released, self.table, self.to[-1], self.name)
+
 
 @parameters
 class DropPeople(RowsStep):
@@ -164,6 +179,10 @@ class DropPeople(RowsStep):
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
         return KeptPlan({tables.parts[0].name: ~goes}, {"table": self.table, "people_dropped": int(goes.sum())})
+
+    def contradicted(self, released: Any) -> str | None:
+        """Somebody has more rows than those who may stay."""
+        return None if self.more_than is None else _more_than(released, self.table, self.more_than, self.name)
 
 
 # What stands for keys.

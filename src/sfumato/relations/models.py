@@ -15,9 +15,10 @@ from sfumato.core.model import TOLERANCE, Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import verdict
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
-from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets
+from sfumato.formulas.axes import axis_problem, nodes_above, sort_keys
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, Knows, Layout, LowHigh, Secrets
 from sfumato.relations.promises import PersonsPromise
-from sfumato.relations.shown import Shown
+from sfumato.relations.shown import Shown, ShownSensitive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +69,11 @@ class PersonsModel(PersonsPromise):
     @property
     def rows_to_trim(self) -> tuple[int, int] | None:
         """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can be trimmed; None: it asks otherwise."""
+        return None
+
+    @property
+    def counts_to_even(self) -> int | None:
+        """The k where it asks that k persons have the same numbers of rows: then these can be evened out; None: it asks otherwise."""
         return None
 
     def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
@@ -193,6 +199,11 @@ class PersonsKAnonymity(PersonsModel):
         """The k and the m where any m rows are known."""
         return None if self.m is None else (self.k, self.m)
 
+    @property
+    def counts_to_even(self) -> int | None:
+        """The k where the numbers of rows are known."""
+        return self.k if self.knows == "counts" else None
+
     def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the smallest crowd."""
         return self.intruder.crowds(shown, floor=self.k - 1 if roughly else 1)
@@ -246,7 +257,17 @@ class AboutSecrets(PersonsModel):
                 f"{did_you_mean(self.sensitive, list(shown.sensitive))}"
             )
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
-        return self.intruder.told(shown, self.sensitive, self.measure(shown), ceiling=ceiling)
+        return self.intruder.told(
+            shown,
+            self.sensitive,
+            self.measure(shown),
+            ceiling=ceiling,
+            layout=self.layout(shown.sensitive[self.sensitive]),
+        )
+
+    def layout(self, column: ShownSensitive) -> Layout | None:
+        """Where the values lie, for measures that ask how far apart they are."""
+        return None
 
     def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons of whom a crowd gives away too much."""
@@ -351,14 +372,24 @@ class PersonsTCloseness(AboutSecrets):
     r"""In every crowd that somebody who knows something of a person finds, the sensitive column looks as it does among all persons.
 
     .. math::
-        \tfrac12 \sum_v |q_v - p_v| \le t \quad\text{where everybody has one value at most,}\qquad
-        \max_v |q_v - p_v| \le t \quad\text{else}
+        \text{equal: } \tfrac12 \sum_v |q_v - p_v| \quad\text{where everybody has one value at most,}\qquad
+        \max_v |q_v - p_v| \quad\text{else}
+
+        \text{ordered: } \frac{1}{m-1} \sum_{i=1}^{m-1} |Q_i - P_i| \qquad
+        \text{numeric: } \frac{\sum_i |Q_i - P_i|\,(x_{i+1} - x_i)}{x_m - x_1} \qquad
+        \text{hierarchical: } \frac{1}{2H} \sum_{v} |q(v) - p(v)|
 
     with :math:`q_v` the share of the persons of the crowd, and :math:`p_v` of all released persons, who have the value v. The first is t-closeness with
     equal distances, having no row being one of the values; the second, for tables of which a person may have several rows, limits by how much what is believed of a
     person having v changes, for every v by itself, and is ours. Shares are of persons: the shares of rows in a join tell of persons with many rows.
 
-    A missing value is a value of its own. ``knows``, ``facts``, ``own`` and ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to
+    The other ``distance`` words are those of t_closeness for one table: *Q, P* are cumulative over the *m* values that occur, and *v* runs over the nodes below the top
+    of the column's hierarchy, which has *H* steps. Who has several values is shared out evenly among them, so that every person weighs the same. Having no value is as far from
+    all values as can be: in a tree it is a branch of its own; in an order the share :math:`|q_0 - p_0|` is moved by 1, and the rest of both sides is compared as it is
+    by itself, :math:`|q_0 - p_0| + (1 - \max(q_0, p_0))\,d`, which is never less than the earth mover's distance, and is that where the shares are the same.
+    Missing values have no place in an order, and are refused there.
+
+    With the equal distance a missing value is a value of its own. ``knows``, ``facts``, ``own`` and ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to
     so many rows are looked at.
 
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
@@ -374,6 +405,9 @@ class PersonsTCloseness(AboutSecrets):
     m: Few = None
     own: Own = True
     effort: Effort = EFFORT
+    distance: Annotated[
+        Literal["equal", "ordered", "numeric", "hierarchical"], Field(description="how distributions are compared")
+    ] = "equal"
 
     name: ClassVar[str] = "persons_t_closeness"
     facts: ClassVar[Facts] = Facts(against="attribute")
@@ -381,7 +415,8 @@ class PersonsTCloseness(AboutSecrets):
     @property
     def promise(self) -> str:
         """The promise in a few words."""
-        return f"{self.t:g}-closeness of {self.sensitive} against {against(self.intruder)}"
+        how = "" if self.distance == "equal" else f" ({self.distance} distance)"
+        return f"{self.t:g}-closeness of {self.sensitive}{how} against {against(self.intruder)}"
 
     @property
     def limit(self) -> float:
@@ -389,8 +424,45 @@ class PersonsTCloseness(AboutSecrets):
         return self.t
 
     def measure(self, shown: Shown) -> Disclosure:
-        """Equal distances, or the largest change of one value where somebody has several."""
+        """Equal distances, or the largest change of one value where somebody has several; else by where values lie."""
+        if self.distance != "equal":
+            return Disclosure.TREE if self.distance == "hierarchical" else Disclosure.LINE
         return Disclosure.EACH if self.several(shown) else Disclosure.EQUAL
+
+    def problem(self, column: ShownSensitive) -> str | None:
+        """What is not known of the column that the distance needs."""
+        said = column.attribute
+        if self.distance == "equal":
+            return None
+        if said is None or (self.distance == "hierarchical" and said.hierarchy is None):
+            return f"the {self.distance} distance needs to know more of {self.sensitive!r}; give it a kind, an order or a hierarchy"
+        return None if self.distance == "hierarchical" else axis_problem(self.sensitive, said, self.distance)
+
+    def lacking(self, people: Any) -> str | None:
+        """An order or a hierarchy that lists values, which the owner keeps."""
+        column = people.shown().sensitive.get(self.sensitive)
+        lacks = column is not None and self.problem(column) is not None
+        return "it needs the values that the owner's recipe lists" if lacks else None
+
+    def layout(self, column: ShownSensitive) -> Layout | None:
+        """Where values lie: in an order, on a scale or in the tree of the hierarchy."""
+        if self.distance == "equal":
+            return None
+        if problem := self.problem(column):
+            raise SchemaError(f"{self.promise}: {problem}")
+        said, labels = column.attribute, column.labels
+        if self.distance == "hierarchical":
+            counts = np.bincount(column.code, minlength=len(labels)).tolist()
+            return Layout("tree", nodes_above(labels, counts, said)[0])  # type: ignore[arg-type]
+        if None in labels:
+            raise SchemaError(
+                f"{self.promise}: some values are missing, which have no place in an order; fill or drop them, or use the equal distance"
+            )
+        keys = sort_keys([name for name in labels if name is not None], self.sensitive, said)  # type: ignore[arg-type]
+        if self.distance == "numeric":
+            return Layout("scale", np.array(keys, dtype=np.float64))
+        ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        return Layout("order", np.array([ranks[key] for key in keys], dtype=np.int64))
 
     def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """The crowd that is farthest from all."""

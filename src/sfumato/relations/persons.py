@@ -49,7 +49,7 @@ def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
         rows.append(ShownRows(table.table, number[table.person[stays]], table.shows[stays], table.parent, above))
     secrets = {
         name: ShownSensitive(
-            number[column.person[kept[column.person]]], column.code[kept[column.person]], column.labels
+            number[column.person[kept[column.person]]], column.code[kept[column.person]], column.kinds, column.attribute
         )
         for name, column in shown.sensitive.items()
     }

@@ -81,6 +81,16 @@ def _distinct(stream: np.random.Generator, count: int) -> NDArray[np.uint64]:
             return drawn
 
 
+def are_pseudonyms(keys: pl.Series) -> bool:
+    """Whether keys are all written as pseudonyms are: sixteen letters, or as many again.
+
+    >>> are_pseudonyms(pl.Series(["bbbbbbbbbbbbbbbb"])), are_pseudonyms(pl.Series(["P0001"])), are_pseudonyms(pl.Series([7]))
+    (True, False, False)
+    """
+    spelled = f"^(?:[{LETTERS.tobytes().decode()}]{{16}})+$"
+    return keys.dtype == pl.String and bool(keys.drop_nulls().str.contains(spelled).all())
+
+
 def letters(words: NDArray[np.uint64]) -> pl.Series:
     """Numbers of 64 bits, one or several a row, as 16 letters each.
 

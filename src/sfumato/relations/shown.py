@@ -16,8 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato import kernels
+from sfumato.core.encoding import label
 
 if TYPE_CHECKING:
+    from sfumato.core.schema import Attribute
     from sfumato.relations.rows import TableRows
 
 
@@ -42,8 +44,16 @@ class ShownSensitive:
 
     person: NDArray[np.int64]
     code: NDArray[np.int64]
-    labels: tuple[str | None, ...] = dataclasses.field(default=(), repr=False)
-    """What each code stands for, None for missing; data values, which no message shows."""
+    kinds: pl.Series | None = dataclasses.field(default=None, repr=False)
+    """What each code stands for, but for a missing value, whose code is behind them; data values, which no message shows."""
+    attribute: Attribute | None = None
+    """What is said of the column: its kind, order and hierarchy."""
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """What each code stands for, as hierarchies know it; None for missing. Data values."""
+        known: list[str | None] = [] if self.kinds is None else list(map(label, self.kinds.to_list()))
+        return (*known, None) if int(self.code.max(initial=-1)) == len(known) else tuple(known)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,7 +81,7 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     own = codes_of(people.frame, people.described.quasi, len(people))
     persons, owners = len(people), {rows.name: rows.owner for rows in below}
     if split:
-        own, persons, owners = _apart(own, below)
+        own, persons, owners = _apart(own, below, people.name)
     top = {people.name, None}
     shown = tuple(
         ShownRows(
@@ -85,7 +95,7 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     )
     everyone = np.arange(len(people), dtype=np.int64)
     sensitive = {
-        f"{rows.name}.{column}": _sensitive(rows.frame[column], owners.get(rows.name, everyone))
+        f"{rows.name}.{column}": _sensitive(rows.frame[column], owners.get(rows.name, everyone), rows.described[column])
         for rows in parts
         for column in rows.described.sensitive
     }
@@ -93,15 +103,19 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
 
 
 def _apart(
-    own: NDArray[np.int64], below: Sequence[TableRows]
+    own: NDArray[np.int64], below: Sequence[TableRows], people: str
 ) -> tuple[NDArray[np.int64], int, dict[str, NDArray[np.int64]]]:
-    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is."""
-    branch: dict[str, str] = {}
+    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is.
+
+    A branch that still joins with the people is theirs.
+    """
+    branch: dict[str, str] = {people: people}
     for rows in below:
         branch[rows.name] = rows.name if rows.link.parent is None else branch[rows.link.parent]
-    codes, owners, size = [own], dict[str, NDArray[np.int64]](), len(own)
+    owners = {rows.name: rows.owner for rows in below if branch[rows.name] == people}
+    codes, size = [own], len(own)
     fresh = int(own.max(initial=-1)) + 1
-    for top in dict.fromkeys(branch.values()):
+    for top in dict.fromkeys(name for name in branch.values() if name != people):
         members = [rows for rows in below if branch[rows.name] == top]
         persons = np.unique(np.concatenate([rows.owner for rows in members]))
         for rows in members:
@@ -132,6 +146,6 @@ def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     return codes, kinds
 
 
-def _sensitive(values: pl.Series, person: NDArray[np.int64]) -> ShownSensitive:
+def _sensitive(values: pl.Series, person: NDArray[np.int64], said: Attribute) -> ShownSensitive:
     codes, kinds = _codes(values)
-    return ShownSensitive(person, codes, (*kinds.cast(pl.String).to_list(), *([None] if values.null_count() else [])))
+    return ShownSensitive(person, codes, kinds, said)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.relations import Link
-from sfumato.core.schema import Schema
+from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_mean
@@ -228,6 +228,25 @@ class Tables(Shaped):
             for rows in self.below
         ]
         return {"every key names a row": "; ".join(told)} if told else {}
+
+    def described_further(self, schemas: Mapping[str, Schema]) -> Self:
+        """The same tables with orders and hierarchies of their sensitive columns."""
+        parts = []
+        for rows in self.parts:
+            known = schemas.get(rows.name, Schema({})).attributes
+            more = {c: known[c] for c in rows.described.sensitive if c in known and Role.QUASI not in known[c].roles}
+            schema = rows.schema
+            for column, said in more.items():
+                schema = schema.replace(column, hierarchy=said.hierarchy, order=said.order)
+            parts.append(dataclasses.replace(rows, schema=schema) if more else rows)
+        return dataclasses.replace(self, parts=tuple(parts))
+
+    def doubts(self) -> Mapping[str, str]:
+        """Keys that are no pseudonyms: a release holds no others."""
+        names = [(rows.name, keys) for rows in self.parts for keys in (rows.names, rows.groups) if keys is not None]
+        bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
+        told = f"the keys of {' and '.join(bare)} are not all written as pseudonyms are; they may be the original ones"
+        return {"keys are pseudonyms": told} if bare else {}
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """Per row of every table the number of the row it was, its key, and the pseudonym that stands for it."""

@@ -241,11 +241,19 @@ def _digest_of_frame(frame: pl.DataFrame) -> str:
 def as_released(schema: Schema) -> Schema:
     """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one.
 
-    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of.
+    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of. So do sensitive columns, which are no
+    quasi-identifiers and are released as they are: distances between their values need it.
     """
     kept = schema.without(schema.direct).attributes
-    above = {name: kept[name].hierarchy if kept[name].has(Role.ITEM) else None for name in kept}
-    return Schema({name: dataclasses.replace(kept[name], hierarchy=above[name], order=None) for name in kept})
+    return Schema({name: said if _as_it_is(said) else _bare(said) for name, said in kept.items()})
+
+
+def _as_it_is(said: Attribute) -> bool:
+    return said.has(Role.SENSITIVE) and not said.has(Role.QUASI)
+
+
+def _bare(said: Attribute) -> Attribute:
+    return dataclasses.replace(said, hierarchy=said.hierarchy if said.has(Role.ITEM) else None, order=None)
 
 
 def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import DATA, PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.io.formats import FORMAT_OF_SUFFIX
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
-from sfumato.release.manifest import DESCRIPTIONS, Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
 from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
+from sfumato.release.shaped.accounted import COLUMNS, accounted_for
 from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
     TableRead,
@@ -27,7 +28,6 @@ from sfumato.release.shaped.reading import (
     people_of,
     read_released,
     require_roles,
-    schema_told,
     sections,
     tables_for,
     with_origin,
@@ -47,7 +47,6 @@ from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
-    from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
     from sfumato.core.source import Intake
     from sfumato.release.shaped.release import ShapedRelease
@@ -76,8 +75,9 @@ def verify_people(
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), signed)
+    released = released.described_further(_hierarchies(certificate))
     claims += [_counts(certificate, released), *_tables(certificate, files)]
-    claims += [_roles(certificate, released), _loose(certificate), _direct(certificate)]
+    claims += _accounted(certificate, released)
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
     promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
     again = _from_original(certificate, released, original, owner)
@@ -104,6 +104,30 @@ def verify_given(
     return verify_people(folder, original=original, owner=owner, **options)
 
 
+def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
+    """What the recipe shows of hierarchies, without those that list values; nothing where it cannot be read."""
+    try:
+        return {
+            table: Schema({column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec})
+            for table, columns in columns_said(certificate["recipe"]).items()
+        }
+    except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def _above(spec: Mapping[str, Any]) -> Attribute:
+    kept = recipes.keeps_back("hierarchies", spec["hierarchy"])
+    return Attribute((Role.SENSITIVE,), hierarchy=None if kept else registry.build("hierarchies", spec["hierarchy"]))
+
+
+def _accounted(certificate: Mapping[str, Any], released: Shaped) -> list[Claim | None]:
+    """What the recipe accounts for; an edited certificate may lack anything."""
+    try:
+        return list(accounted_for(certificate, released))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return [Claim(COLUMNS, "fails", "the certificate lacks what its tables are held against")]
+
+
 def _counts(certificate: Mapping[str, Any], released: Shaped) -> Claim:
     found, said = released.counted(), certificate["counts"]
     if found == said:
@@ -125,73 +149,6 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
     return claims
 
 
-def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
-    """What is judged is what the recipe describes: all of its tables, and every column as what it says."""
-    name, written = "columns are what the recipe says", sections(certificate)
-    described = {table: schema_told(columns) for table, columns in columns_said(certificate["recipe"]).items()}
-    expected = registry.shaped(released.shape).released_schemas(released.written(), described)
-    missing = [table for table in expected if table not in written]
-    listed = [Path(file).stem for file in certificate["files"]]
-    missing += [table for table in (DATA, PEOPLE) if table in listed and table not in written and table not in missing]
-    if missing:
-        return Claim(
-            name, "fails", f"the table of {' and '.join(missing)} is not certified, though the release has one"
-        )
-    if (cut := _cut(described, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
-        return Claim(
-            name, "fails", f"{' and '.join(cut)} joins with nobody, and no step of the recipe cuts it off (split: true)"
-        )
-    other = [
-        column
-        for table, section in written.items()
-        for column, attribute in schema_told(section["columns"]).attributes.items()
-        if table in expected and column in expected[table].attributes
-        if set(attribute.roles) != set(expected[table][column].roles) or attribute.of != expected[table][column].of
-    ]
-    if other:
-        return Claim(
-            name, "fails", f"{len(other)} have another role than the recipe gives them: {', '.join(other[:5])}"
-        )
-    return Claim(name, "holds", "the same roles in recipe and tables")
-
-
-def _cut(described: Mapping[str, Schema], expected: Mapping[str, Schema]) -> list[str]:
-    """Tables that belong to another one in the recipe, and to none in the release."""
-    return [
-        table
-        for table, schema in described.items()
-        if any(c in expected[table].attributes and schema[c].of != expected[table][c].of for c in schema.attributes)
-    ]
-
-
-def _said_to_cut(steps: Sequence[Any]) -> bool:
-    options = [said for step in steps if isinstance(step, Mapping) for said in step.values()]
-    return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
-
-
-def _loose(certificate: Mapping[str, Any]) -> Claim | None:
-    """A table that lies in the folder, and of which the certificate says nothing: nobody judged it."""
-    judged = {own_file(section) for section in sections(certificate).values()} | {f"pictures/{DESCRIPTIONS}"}
-    loose = [file for file in certificate["files"] if Path(file).suffix in FORMAT_OF_SUFFIX and file not in judged]
-    if not loose:
-        return None
-    return Claim("tables judged", "fails", f"{len(loose)} more table(s) in the folder, which no promise is about")
-
-
-def _direct(certificate: Mapping[str, Any]) -> Claim:
-    """Direct identifiers are dropped from every table; a column of that name is one of them that is still there."""
-    name = "direct identifiers gone"
-    gone = {
-        table: [c for c, spec in columns.items() if "direct" in spec["role"]]
-        for table, columns in columns_said(certificate["recipe"]).items()
-    }
-    left = [c for t, section in sections(certificate).items() for c in gone.get(t, ()) if c in section["columns"]]
-    if left:
-        return Claim(name, "fails", f"still there: {', '.join(left)}")
-    dropped = sum(map(len, gone.values()))
-    return Claim(name, "holds", f"{dropped} dropped" if dropped else "there were none")
-
-
 def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Shaped | None, shape: Shape) -> Claim:
     if recipes.keeps_back("models", spec, shape):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
@@ -202,6 +159,8 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Sh
         if model.compares:
             told = "it compares the release with the original, and who is who is known to the owner alone"
             return Claim(model.promise, "needs original", told, True)
+        if (lacking := model.lacking(released)) is not None:
+            return Claim(model.promise, "needs original", lacking, True)
         (found,) = judge_people(released, [model], original)
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)

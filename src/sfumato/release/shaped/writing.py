@@ -107,7 +107,7 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
             "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
             "nothing (--format)"
         )
-    found = with_origin(read, release.released.origin)
+    found = with_origin(read, release.released.origin).described_further(release.released.schemas)
     alike = release.released.same(found)
     again = _judged(release, found, "the files say something else than was made", bounds=not alike)
     if (guess := _as_guessed(release, found, tables)) is not None:
@@ -130,7 +130,7 @@ def _as_guessed(release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapp
         return None
     taken = {name: frame.with_columns(**numbers.get(name, {})) for name, frame in frames.items()}
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
-    return registry.shaped(release.shape).of(taken, schemas, found.source)
+    return registry.shaped(release.shape).of(taken, schemas, found.source).described_further(release.released.schemas)
 
 
 def _write_alignment(release: ShapedRelease, owner: Path) -> None:
