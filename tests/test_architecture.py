@@ -87,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"hierarchies", "outputs", "results", "web"},
     "web": GROUND
     | {"verbs", "policy", "recipe_files", "registry", "profiling", "assessment", "intruders", "evaluation", "release"}
-    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts"},
+    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts", "engines", "register", "remembering"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

@@ -112,7 +112,15 @@ def test_profile_remembers_the_header_and_offers_codes(sfumato, tmp_path, table)
 def test_every_command_that_reads_takes_the_options_of_reading(sfumato):
     for command in ("profile", "assess", "run", "check", "attack", "evaluate", "compare", "verify", "query"):
         shown = sfumato(command, "--help").out
-        for option in ("--missing", "--no-header", "--rename-duplicates", "--delimiter", "--encoding", "--decimal", "--sheet"):
+        for option in (
+            "--missing",
+            "--no-header",
+            "--rename-duplicates",
+            "--delimiter",
+            "--encoding",
+            "--decimal",
+            "--sheet",
+        ):
             assert option[:12] in shown, (command, option)
 
 
@@ -148,4 +156,6 @@ def test_a_sheet_is_part_of_the_recipe_and_read_again(sfumato, tmp_path):
     assert made.code == 0, made.err
     assert sfumato("verify", tmp_path / "out" / "share", "--original", tmp_path / "book.xlsx").code == 0
     assert sfumato("check", tmp_path / "out" / "share" / "data.xlsx", "-r", recipe).code == 0
-    assert sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "--sheet", "none", "-o", tmp_path / "no", "-q").code == 2
+    assert (
+        sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "--sheet", "none", "-o", tmp_path / "no", "-q").code == 2
+    )

@@ -46,6 +46,10 @@ class Outdated(ParameterError):
     """An edit was made on a version that is no longer the one in use: another tab was faster."""
 
 
+class Held(OutputError):
+    """Another workbench has the project open."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Version:
     """A version of the recipe: what was changed, when, from which version, and what came of it (risk, loss …; numbers only)."""
@@ -346,7 +350,7 @@ def _held(path: Path) -> int:
         return -1
     if not free:
         os.close(handle)
-        raise OutputError(
+        raise Held(
             f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C where it was started)"
         )
     return handle
@@ -364,6 +368,11 @@ def _state(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
     return dict(state)
+
+
+def data_in(folder: Path) -> Opened:
+    """The table that a project is about, without opening it."""
+    return Opened(**_state(folder / "project.json").get("data", {}))
 
 
 def _whole(number: Any) -> bool:
