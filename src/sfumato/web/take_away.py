@@ -55,4 +55,5 @@ def errand_of(project: Project) -> Errand:
     options = dict(data.options)
     if is_address(data.path):
         options |= {"engine": "memory"}  # as it was read here; a database that counts itself may search otherwise
-    return Errand(data.path or "data.csv", example=data.example, options=options)
+    asked = project.register if project.register.get("file") and project.register.get("to") else {}
+    return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)
