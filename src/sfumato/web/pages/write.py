@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.web.pages.drawer import VALUE
+from sfumato.web.pages.making import made_first
 from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
 from sfumato.web.take_away import KINDS
-from sfumato.web.worker import TaskFailed
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -153,7 +153,7 @@ class WriteForm:
         version = self.page.workbench.project.version
         given = {"key": str(version), "register": self._kept_in or {}}
         self.asked = await self._told(
-            self._made_first(version, lambda: self._do("ask_register", "Asking the register", given))
+            made_first(self.page.workbench, version, lambda: self._do("ask_register", "Asking the register", given))
         )
         self.page.redraw(self.result)
 
@@ -220,25 +220,11 @@ class WriteForm:
         given: dict[str, Any] = {**said, "key": str(version), "folder": folder, "register": self._kept_in}
         title = "Writing the release"
         # the history as it is at the moment of writing goes with it
-        return await self._made_first(
-            version, lambda: self._do("write", title, {**given, "history": workbench.project.history})
+        return await made_first(
+            self.page.workbench,
+            version,
+            lambda: self._do("write", title, {**given, "history": workbench.project.history}),
         )
-
-    async def _made_first(self, version: int, act: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Do something with the release of a version, which is made first where it is not yet."""
-        workbench = self.page.workbench
-        try:
-            return await act()
-        except TaskFailed as error:
-            if error.kind != "NotMade":
-                raise
-        how: dict[str, Any] = {"version": version, "key": str(version), "register": self._kept_in}
-        made = await workbench.do("make", "Making the release", **how)
-        if made.get("made") is False:
-            raise TaskFailed(
-                "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
-            )
-        return await act()
 
     def _result(self) -> None:
         if self.problem:

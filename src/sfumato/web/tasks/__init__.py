@@ -48,6 +48,7 @@ TASKS: dict[str, Task] = {
     "policy_presets": Task("policies:presets", recipe=False),
     "read_policy": Task("policies:read_policy", recipe=False),
     "compile_policy": Task("policies:compile_policy", "long"),
+    "comply_policy": Task("policies:comply_policy", "long", recipe=False),
     "survey": Task("exploring:survey", "long"),
     "front": Task("exploring:front"),
     "nodes_near": Task("exploring:nodes_near"),

@@ -86,11 +86,17 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
 
 def _made(bench: Bench, key: str, register: dict[str, str] | None) -> Release:
     """The release of a version; where the recipe limits what all releases tell together, it must be made with the register."""
+    release = made_release(bench, key)
+    if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
+        raise NotMade("the release of this version was made without this register: make it again")
+    return release
+
+
+def made_release(bench: Bench, key: str) -> Release:
+    """The release that was made of a version."""
     release: Release | None = bench.kept(f"release {key}")
     if release is None:
         raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
-    if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
-        raise NotMade("the release of this version was made without this register: make it again")
     return release
 
 
