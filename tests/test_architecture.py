@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "scripts": GROUND | {"registry", "recipe_files", "__init__"},
     "testing": GROUND | {"verbs", "registry"},
     "accessors": {"verbs"},
+    "remembering": GROUND | {"register", "release"},
     "register": GROUND,
     "verbs": GROUND
     | {
@@ -85,10 +86,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "report",
     }
     | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "advice"}
-    | {"hierarchies", "outputs", "results", "web"},
+    | {"hierarchies", "outputs", "results", "web", "remembering"},
     "web": GROUND
     | {"verbs", "policy", "recipe_files", "registry", "profiling", "assessment", "intruders", "evaluation", "release"}
-    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts"},
+    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts", "engines", "register", "remembering"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

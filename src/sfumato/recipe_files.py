@@ -91,7 +91,10 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
     if isinstance(recipe, ShapedRecipe):
-        raise RecipeError(f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only")
+        raise RecipeError(
+            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. The commands that take every shape are "
+            "sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
+        )
     return recipe
 
 

@@ -21,6 +21,7 @@ from sfumato.core.source import Intake
 WIDTH = 110
 FLAGS = {"missing_values": "--missing", "rename_duplicates": "--rename-duplicates"}
 """Options of reading that the command line calls otherwise."""
+REGISTER = {"file": "--register", "to": "--to", "person": "--person", "key": "--register-key"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Errand:
     format: str | None = None
     sign: str | None = None
     seed: str | None = None
+    register: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """A register of releases: its ``file`` and the recipient (``to``); ``person`` and ``key`` where they are said."""
 
 
 # Python
@@ -67,20 +70,29 @@ def _cells(recipe: Recipe, errand: Errand) -> list[str]:
     """The script in its parts: what is imported, the recipe, the table, the release, its folder."""
     names: dict[str, str] = {}
     parts = _call("sf.Recipe", _recipe_parts(recipe, names))
+    names |= {"remember": "sfumato.remembering"} if errand.register else {}
     imports = ["import sfumato as sf", *sorted(f"from {module} import {name}" for name, module in names.items())]
     first = sorted(line for line in imports if line.startswith("from pathlib"))
     rest = [line for line in imports if line not in first]
     top = "\n".join([*first, *([""] if first else []), *rest])
     seed = {} if errand.seed is None else {"seed": _literal(errand.seed)}
     more = {} if errand.format is None else {"format": _literal(errand.format)}
-    made = _call("sf.run", {"": "table", " ": "recipe", **seed, **more})
+    asked = {"memory": "register.memory"} if errand.register else {}
+    made = _call("sf.run", {"": "table", " ": "recipe", **seed, **more, **asked})
     folder = {"": _literal(errand.output), **more, **({} if errand.sign is None else {"sign": _literal(errand.sign)})}
+    opened, written = "", f"{_call('release.write', folder)}\n"
+    if errand.register:
+        said = {name: _literal(value) for name, value in errand.register.items() if name != "file"}
+        opened = f"register = {_call('remember', {'': _literal(errand.register['file']), **said})}\n"
+        written = (
+            f'{_call("register.write", {" ": "release", **folder})}\nprint(*register.found.sentences, sep="\\n")\n'
+        )
     return [
         f"{top}\n",
         f"recipe = {parts}\n",
         f"table = {_reading(errand)}\n",
-        f"release = {made}\nprint(release)\n",
-        f"{_call('release.write', folder)}\n",
+        f"{opened}release = {made}\nprint(release)\n",
+        written,
     ]
 
 
@@ -214,6 +226,7 @@ def to_command(errand: Errand = Errand(), recipe: str = "recipe.yaml") -> str:  
     words += [word for name, value in errand.options.items() for word in _flag(name, value)]
     for flag, value in (("--format", errand.format), ("--sign", errand.sign), ("--seed", errand.seed)):
         words += [] if value is None else [flag, value]
+    words += [word for name, value in errand.register.items() for word in (REGISTER[name], value)]
     line = shlex.join(words)
     if errand.example is None:
         return line

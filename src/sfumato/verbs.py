@@ -71,7 +71,7 @@ def read(
     ``postgresql://host/db``, ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment
     or the driver's files.
 
-    Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
+    Options say how: ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks``
     (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
     the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a recipe with a step that accounts for an ε
     asks for that. A frame takes the options that are about values:

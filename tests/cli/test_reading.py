@@ -112,7 +112,15 @@ def test_profile_remembers_the_header_and_offers_codes(sfumato, tmp_path, table)
 def test_every_command_that_reads_takes_the_options_of_reading(sfumato):
     for command in ("profile", "assess", "run", "check", "attack", "evaluate", "compare", "verify", "query"):
         shown = sfumato(command, "--help").out
-        for option in ("--missing", "--no-header", "--rename-duplicates", "--delimiter", "--encoding", "--decimal"):
+        for option in (
+            "--missing",
+            "--no-header",
+            "--rename-duplicates",
+            "--delimiter",
+            "--encoding",
+            "--decimal",
+            "--sheet",
+        ):
             assert option[:12] in shown, (command, option)
 
 
@@ -127,3 +135,27 @@ def test_a_table_without_header_is_released_with_one_when_positions_no_longer_na
     assert data.read_text().startswith("column_1,column_3\n")
     assert sfumato("verify", data.parent, "--original", table).code == 0
     assert sfumato("check", data, "-r", recipe).code == 0
+
+
+def test_a_sheet_is_part_of_the_recipe_and_read_again(sfumato, tmp_path):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    book = xlsxwriter.Workbook(str(tmp_path / "book.xlsx"))
+    book.add_worksheet("cover").write(0, 0, "nothing here")
+    sheet = book.add_worksheet("stays")
+    for i, row in enumerate([["age", "ward"], *([30 + i // 10, "ab"[i % 2]] for i in range(40))]):
+        sheet.write_row(i, 0, row)
+    book.close()
+    proposed = sfumato("profile", tmp_path / "book.xlsx", "--sheet", "stays")
+    assert recipes.parse(proposed.out).intake.sheet == "stays"
+    recipe = tmp_path / "stays.yaml"
+    recipe.write_text(
+        "sheet: stays\ncolumns: {age: {role: quasi, hierarchy: {intervals: [10]}}, ward: plain}\nmeet: [k_anonymity: 5]\nsteps: [global_recoding]\n"
+    )
+    made = sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "-o", tmp_path / "out", "-q")
+    assert made.code == 0, made.err
+    assert sfumato("verify", tmp_path / "out" / "share", "--original", tmp_path / "book.xlsx").code == 0
+    assert sfumato("check", tmp_path / "out" / "share" / "data.xlsx", "-r", recipe).code == 0
+    assert (
+        sfumato("run", tmp_path / "book.xlsx", "-r", recipe, "--sheet", "none", "-o", tmp_path / "no", "-q").code == 2
+    )

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.web import server
-from sfumato.web.folders import project_of, recent, remember
+from sfumato.web import knocking, server
+from sfumato.web.folders import forget_recent, project_of, recent, remember
 from sfumato.web.project import Project
 from tests.web.pem import self_signed
 
@@ -34,7 +34,7 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(serve: Callable[..
     missing = serve(tmp_path / "none.csv")
     assert missing.code == 5 and "none.csv: there is no such file" in missing.err
     folder = serve(tmp_path)
-    assert folder.code == 5 and "must be a plain file" in folder.err
+    assert folder.code == 5 and "sfumato profile" in folder.err and "one data set" in folder.err
     recipe = serve("-r", tmp_path / "none.yaml")
     assert recipe.code == 2 and "cannot read the recipe" in recipe.err
     (tmp_path / "bad.yaml").write_text("meet: [k_anonimity: {k: 5}]\nsteps: [nonsense: {}]")
@@ -46,7 +46,10 @@ def test_what_cannot_be_read_is_named_before_anything_is_made(serve: Callable[..
 
 
 @needs_web
-def test_a_project_that_is_open_damaged_or_no_project_is_refused(serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_project_that_is_open_damaged_or_no_project_is_refused(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knocking, "PATIENCE", 0.0)  # nobody is there to answer
     project = Project.open(tmp_path / "project")
     locked = serve("--project", tmp_path / "project")
     assert locked.code == 2 and "open in another workbench" in locked.err
@@ -131,6 +134,8 @@ def test_a_table_has_its_project_and_the_last_ones_are_listed(monkeypatch: pytes
     remember(one, "visits.csv", 8)
     assert [(entry["folder"], entry["records"]) for entry in recent()] == [(str(one), 8), (str(other), 7)]
     (one / "project.json").unlink()
-    assert [entry["folder"] for entry in recent()] == [str(other)]
+    assert [(entry["folder"], entry["there"]) for entry in recent()] == [(str(one), False), (str(other), True)]
+    forget_recent(str(one))
+    assert [entry["folder"] for entry in recent()] == [str(other)] and not recent(besides=other)
     (tmp_path / "sfumato" / "recent.json").write_text('[1, {"folder": 3}]')
     assert recent() == []

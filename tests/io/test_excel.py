@@ -1,4 +1,4 @@
-"""Excel: ids as they are shown, the first sheet, the types of the cells."""
+"""Excel: ids as they are shown, the first sheet or the one that is named, the types of the cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sfumato.core.source import Source
-from sfumato.errors import MissingExtra, OutputError, UnreadableInput
+from sfumato.errors import MissingExtra, OutputError, ParameterError, UnreadableInput
 from sfumato.io import read_table, write_table
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -63,7 +63,40 @@ def test_dates_and_moments():
 def test_several_sheets_are_told():
     frame, source = read(workbook([["a"], [1]], sheets=("one", "two", "three")))
     assert frame.rows() == [(1,)]
-    assert "the workbook has 3 sheets; only the first was read" in source.notes
+    assert "the workbook has 3 sheets; only the first was read, --sheet (sheet=) names another" in source.notes
+
+
+def two_sheets(second="visits & <co>"):
+    """Another table on each of two sheets; the codes of the second are shown with zeros."""
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(stream, {"in_memory": True})
+    zeros = book.add_format({"num_format": "00000"})
+    for name, rows in (("cover", [["about"], ["nothing"]]), (second, [["place", "n"], [12, 1], [34567, 2]])):
+        sheet = book.add_worksheet(name)
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                sheet.write(i, j, value, *([zeros] if i and not j and name == second else []))
+    book.close()
+    return stream.getvalue()
+
+
+def test_a_sheet_is_read_by_its_name_with_the_formats_of_its_own_cells():
+    frame, source = read(two_sheets(), sheet="visits & <co>")
+    assert frame.rows() == [("00012", 1), ("34567", 2)]
+    assert source.intake.sheet == "visits & <co>" and not [note for note in source.notes if "sheets" in note]
+    assert read(two_sheets())[0].columns == ["about"]
+    assert read(two_sheets(), sheet="cover")[0].rows() == [("nothing",)]
+
+
+def test_a_sheet_that_is_not_there_is_refused_without_telling_the_others():
+    with pytest.raises(ParameterError, match="has 2 sheets, and no sheet 'Visits'") as refused:
+        read(two_sheets("Alice Doe"), sheet="Visits")
+    assert "Alice" not in str(refused.value)
+    for wrong in (2, "", True):
+        with pytest.raises(ParameterError, match="name of a sheet"):
+            read(two_sheets(), sheet=wrong)
+    with pytest.raises(ParameterError, match="sheet means nothing for csv files"):
+        read(b"a,b\n1,2\n", sheet="one")
 
 
 def test_late_text_in_a_column_of_numbers_is_not_lost():

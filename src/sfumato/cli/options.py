@@ -61,6 +61,7 @@ READING: dict[str, Any] = {
     "header": Annotated[
         bool | None, typer.Option("--header/--no-header", help="whether the first row names the columns")
     ],
+    "sheet": Annotated[str | None, typer.Option(help="Excel: the name of the sheet; by default the first one")],
     "missing": Annotated[
         str | None,
         typer.Option(help="codes that stand for a missing value, with commas between: 'NA,?,-9'; '' for none"),

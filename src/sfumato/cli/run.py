@@ -25,7 +25,7 @@ from sfumato.cli.options import (
     refuse_options,
     refuse_people,
 )
-from sfumato.cli.remembered import Person, RegisterFile, RegisterKey, memory_of
+from sfumato.cli.remembered import Person, RegisterFile, RegisterKey, memory_of, tell_remembered
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -136,14 +136,11 @@ def run(
         with progress("attacking", quiet=quiet) as on_progress:
             budget = {"seconds": attack} if attack else {}
             release = release.attacked(progress=on_progress, **budget)
-    where: dict[str, Any] = {"into": into, "into_table": into_table}
-    with remembered.registered(release, Path(output), elsewhere=into is not None) as written:
-        folder = release.write(
-            output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, attack=0, **where
-        )
-        written(folder)
+    where: dict[str, Any] = {"into": into, "into_table": into_table, "attack": 0}
+    form: dict[str, Any] = {"format": format, "force": force, "pictures": pictures, "defuse": defuse}
+    folder = remembered.write(release, output, sign=sign, **form, **where)
     _tell_written(release, folder, remembered.told, json=json)
-    remembered.tell(json=json, quiet=quiet)
+    tell_remembered(remembered, json=json, quiet=quiet)
     _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 

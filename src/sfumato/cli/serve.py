@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from sfumato.cli.options import reading
+from sfumato.cli.options import TableName, reading
 from sfumato.cli.talk import out, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -17,9 +17,8 @@ from sfumato.errors import ParameterError, require
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.web import server
-    from sfumato.web.project import Project
+    from sfumato.web.project import Held, Project
 
-MOST_BYTES = 1 << 40
 INTERRUPTED = 130
 """The code that all commands leave with after Ctrl-C."""
 
@@ -27,7 +26,10 @@ INTERRUPTED = 130
 @reading
 def serve(
     data: Annotated[
-        Path | None, typer.Argument(help="a table to open: CSV, Parquet, Arrow, JSON lines, Excel …")
+        str | None,
+        typer.Argument(
+            help="a table to open: CSV, Parquet, Arrow, JSON lines, Excel …; a database with --table, such as sqlite:///file.db"
+        ),
     ] = None,
     recipe: Annotated[
         Path | None, typer.Option("--recipe", "-r", help="a recipe (YAML) to begin with, or to go on with")
@@ -51,39 +53,71 @@ def serve(
     to_others: Annotated[
         bool, typer.Option("--to-others", help="with --host: yes, who has the address may work with these data")
     ] = False,
+    table: TableName = None,
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.
 
     What is done there is kept in a project: every version of the recipe, and what it did. The same table opens the same project
-    again. End it with Ctrl-C.
+    again. End it with Ctrl-C. The same command once more, while it runs, gives a new address for another browser.
     """
     from sfumato import recipe_files
-    from sfumato.core.files import require_plain
     from sfumato.web import server
     from sfumato.web.folders import project_of
-    from sfumato.web.project import Project
+    from sfumato.web.places import file_of, placed, require_one_table
+    from sfumato.web.project import Held, Project
     from sfumato.web.workbench import Workbench
 
     place = _place(host, port, certificate, key, to_others=to_others)
     place.check()
     require("nicegui", extra="web", to="open the workbench")
-    if data is not None:
-        require_plain(data, most=MOST_BYTES, what="a table")
-    if data is None and intake.said():
+    if data is None and (intake.said() or table is not None):
         raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
+    at = None if data is None else placed(data)
+    if at is not None:
+        require_one_table(at)
+    chosen = {} if table is None else {"table": table}
+    first = None if at is None else {"path": at, "options": {**intake.said(), **chosen}}
     loaded = None if recipe is None else recipe_files.load(recipe)
-    opened = Project.open(project or project_of(data))
+    folder = project or project_of(None if at is None else file_of(at, table))
+    try:
+        opened = Project.open(folder)
+    except Held as held:
+        more = {"--recipe": recipe, "--port": port, "--host": host, "how the table is read": intake.said()}
+        _address_of_running(folder, held, first, [name for name, given in more.items() if given], browser=browser)
+        return
     _begin_with(opened, recipe, loaded)
-    first = None if data is None else {"path": str(data.absolute()), "options": intake.said()}
     workbench = Workbench(opened, first=first, local=place.local)
     try:
         server.serve(
             workbench, place, browser=browser, on_ready=lambda address: _say(address, opened.folder, place.local)
         )
     except KeyboardInterrupt:  # this is how a workbench ends
-        tell(f"The workbench has ended. The project is kept in {escape(str(opened.folder))}.")
+        tell(f"The workbench has ended. The project is kept in {escape(str(workbench.project.folder))}.")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _address_of_running(folder: Path, held: Held, first: Any, more: list[str], *, browser: bool) -> None:
+    """Print a new address of the workbench that has the project open; what would change what it does is refused."""
+    from sfumato.web.knocking import new_address
+    from sfumato.web.project import data_in
+    from sfumato.web.server import open_browser
+    from sfumato.web.uploads import at_home
+
+    there = at_home(str(folder)).absolute()
+    if more or (first is not None and first["path"] != data_in(there).path):
+        said = " and ".join(more) or "another table"
+        raise type(held)(f"{held}. While it runs it takes no new word: {said}")
+    address = new_address(there)
+    if address is None:
+        raise held
+    out().print(address, soft_wrap=True, markup=False)
+    out().file.flush()
+    tell(
+        "The project is open in a workbench that runs. This is a new address of it, good once; earlier ones are not good any more."
+    )
+    if browser:
+        open_browser(there)
 
 
 def _place(host: str | None, port: int, certificate: Path | None, key: Path | None, *, to_others: bool) -> server.Reach:

@@ -128,6 +128,17 @@ def open_to_others(file: Path) -> bool:
     return _is_posix() and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
+def is_private(path: Path) -> bool:
+    """Whether a path is a plain file of this user that nobody else may read or write; a link is none. Where files have no modes or owners, those are not asked."""
+    try:
+        found = path.lstat()
+    except (OSError, ValueError):
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    return not _is_posix() or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+
+
 def as_new(file: Path) -> None:
     """Give a file that was made for its owner alone the mode of any new file: all that the umask does not take away."""
     mask = os.umask(0)  # there is no way to read it but to set it

@@ -18,7 +18,7 @@ LAYOUT = ("delimiter", "encoding", "decimal", "header")
 """What a delimited text needs to be cut into cells."""
 
 TEXT_RULES = {"unicode": ("nfc",), "blanks": ("strip",)}
-KEYS = (*LAYOUT, "rename_duplicates", "missing_values", "text")
+KEYS = (*LAYOUT, "sheet", "rename_duplicates", "missing_values", "text")
 """The words of a recipe that are about reading."""
 
 _SPELLED = {"tab": "\t", "\\t": "\t"}
@@ -29,6 +29,7 @@ class Intake:
     """How a table is read, as far as it was said; None means: find out, or leave as it is.
 
     ``delimiter, encoding, decimal`` and ``header`` are about delimited text (``header`` about Excel too).
+    ``sheet`` is the name of a sheet of a workbook; where none is said the first one is read.
     ``rename_duplicates`` gives a column whose name is taken a number (``a, a_2``); otherwise it is refused.
     ``missing_values`` are codes that stand for a missing value, ``missing_in`` those of single columns, which take the place of
     the general ones there. Columns of numbers compare codes as numbers (``-9`` is ``-9.0``), all others as text.
@@ -40,6 +41,7 @@ class Intake:
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    sheet: str | None = None
     rename_duplicates: bool | None = None
     missing_values: tuple[Code, ...] | None = None
     missing_in: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
@@ -55,6 +57,8 @@ class Intake:
             object.__setattr__(self, name, value)
         if not isinstance(self.encoding, str | None):
             raise ParameterError("encoding must be a word, like utf-8 or cp1252")
+        if not isinstance(self.sheet, str | None) or self.sheet == "":
+            raise ParameterError("sheet must be the name of a sheet; quote one that is a number")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
         for name in ("header", "rename_duplicates"):
@@ -114,7 +118,7 @@ class Intake:
     def about_values(self) -> Intake:
         """What is about values, and not about how a file is cut into them."""
         return dataclasses.replace(
-            self, delimiter=None, encoding=None, decimal=None, header=None, rename_duplicates=None
+            self, delimiter=None, encoding=None, decimal=None, header=None, sheet=None, rename_duplicates=None
         )
 
     def codes(self, column: str) -> tuple[Code, ...]:

@@ -68,6 +68,22 @@ def is_address(data: Any) -> bool:
     return isinstance(data, str) and data.split("://")[0] in (*KINDS, "postgres") and "://" in data
 
 
+FIRST_BYTES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""Where a file says of which database it is, and how."""
+
+
+def kind_of_file(path: Path) -> str | None:
+    """The database that a file is one of, by its first bytes; None: it is none, or cannot be read."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            first = file.read(16)
+    except (OSError, ValueError):
+        return None
+    return next((kind for kind, (at, sign) in FIRST_BYTES.items() if first[at:].startswith(sign)), None)
+
+
 def address(given: str) -> Address:
     """The address that was given; refused where it holds a password.
 
@@ -113,6 +129,16 @@ class Name:
 
     def __str__(self) -> str:
         return self.table if self.schema is None else f"{self.schema}.{self.table}"
+
+    @property
+    def said(self) -> str:
+        """The name as :meth:`of` takes it.
+
+        >>> Name("visits.2026", "clinic").said
+        'clinic."visits.2026"'
+        """
+        parts = [self.table] if self.schema is None else [self.schema, self.table]
+        return ".".join(quoted(part) if "." in part or '"' in part else part for part in parts)
 
     @property
     def quoted(self) -> str:

@@ -18,7 +18,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
 from sfumato.engines import on_spark
 from sfumato.engines.databases import Name, address, identity_in
-from sfumato.engines.drivers import Attached
+from sfumato.engines.drivers import Attached, begun
 from sfumato.engines.on_sql import DatabaseTable
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean, require
@@ -94,6 +94,19 @@ def from_database(given: str, table: str | None, engine: str | None, options: Ma
         source = dataclasses.replace(source, identity=frame.transaction.identity(name))
         held_by = LazyTable(frame, source=source)
     return held_by.collected() if engine == MEMORY else held_by
+
+
+def tables_in(given: str) -> list[str]:
+    """The tables and views of a database, as ``table`` takes their names; what the database keeps for itself is left out."""
+    transaction = begun(address(given))
+    try:
+        with transaction.guarded():
+            names = transaction.names()
+    finally:
+        transaction.close()
+    near = {name.table for name in names if name.schema is None}
+    there = [name for name in names if name.schema is None or name.table not in near]
+    return list(dict.fromkeys(name.said for name in there if not name.table.startswith("sqlite_")))
 
 
 def name_in(given: str, table: str) -> str:

@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet, cell types kept (extra ``excel``).
+"""Excel workbooks: the first sheet or the one that was named, cell types kept (extra ``excel``).
 
 A cell that Excel holds as text stays text, whatever its digits. Numbers shown with leading zeros (the format ``00000``)
 become text as shown; so do numbers of a column whose name is that of a code.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import html
 import io
 import logging
 import re
@@ -18,8 +19,8 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.source import ColumnNote, Source
-from sfumato.errors import OutputError, UnreadableInput, require
+from sfumato.core.source import ColumnNote, Source, placed
+from sfumato.errors import OutputError, ParameterError, UnreadableInput, require
 from sfumato.io.formats import refusing
 from sfumato.io.inference import is_identifier_name
 from sfumato.io.sniff import ROWS, has_header
@@ -38,12 +39,12 @@ _STYLE = re.compile(r' s="(\d+)"')
 _KIND = re.compile(r' t="(?!n")')
 
 
-def padded_widths(data: bytes) -> dict[int, int]:
-    """Position of each column of the first sheet whose numbers are all shown with the same zeros → digits shown."""
+def padded_widths(data: bytes, sheet: str | None = None) -> dict[int, int]:
+    """Position of each column of a sheet (by default the first one) whose numbers are all shown with the same zeros → digits shown."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             widths = _style_widths(_part(book, "xl/styles.xml"))
-            return _column_widths(_part(book, _first_sheet(book), _SHEET_BYTES), widths) if widths else {}
+            return _column_widths(_part(book, _sheet_file(book, sheet), _SHEET_BYTES), widths) if widths else {}
     except (zipfile.BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError, EOFError):
         return {}  # an old .xls, an .ods, a locked or unusual workbook: nothing is known about its formats
 
@@ -53,11 +54,19 @@ def _part(book: zipfile.ZipFile, path: str, most: int = _PART_BYTES) -> str:
         return part.read(most).decode("utf-8", errors="ignore")
 
 
-def _first_sheet(book: zipfile.ZipFile) -> str:
-    first = re.search(r'<sheet [^>]*r:id="([^"]+)"', _part(book, "xl/workbook.xml"))
+def _sheet_file(book: zipfile.ZipFile, sheet: str | None) -> str:
+    """The part of a workbook that holds a sheet; an unknown name has none."""
+    found = None
+    for tag in re.findall(r"<sheet [^>]*>", _part(book, "xl/workbook.xml")):
+        called = re.search(r' name="([^"]*)"', tag)
+        if sheet is None or (called is not None and html.unescape(called[1]) == sheet):
+            found = re.search(r' r:id="([^"]+)"', tag)
+            break
+    if sheet is not None and found is None:
+        raise KeyError(sheet)
     links = _part(book, "xl/_rels/workbook.xml.rels")
     for link in re.findall(r"<Relationship [^>]*>", links):
-        if first is not None and f'Id="{first[1]}"' in link:
+        if found is not None and f'Id="{found[1]}"' in link:
             target = re.search(r'Target="([^"]+)"', link)
             if target is not None:
                 return target[1].lstrip("/") if target[1].startswith("/") else f"xl/{target[1]}"
@@ -99,29 +108,56 @@ MOST_ROWS, MOST_COLUMNS = 1_048_575, 16_384
 _EXACT = 2**53
 
 
-def read(
-    data: bytes, *, name: str, header: bool | None = None, rename_duplicates: bool | None = None
-) -> tuple[pl.DataFrame, Source]:
-    """Read the first sheet of a workbook."""
+def _opened(data: bytes | str, name: str) -> Any:
     fastexcel = require("fastexcel", extra="excel", to="read Excel files")
     with refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"), _quiet():
-        book = fastexcel.read_excel(data)
-        sheets = book.sheet_names
-        head = book.load_sheet(0, header_row=None, n_rows=ROWS, dtypes="string").to_polars().rows() if sheets else []
+        return fastexcel.read_excel(data)
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The names of the sheets of a workbook, in their order."""
+    return list(_opened(str(path), path.name).sheet_names)
+
+
+def _place(sheets: list[str], sheet: str | None, name: str) -> int:
+    """Where the sheet stands that was named. Names of others are not told: a workbook may have a sheet a person."""
+    if sheet is None:
+        return 0
+    if sheet not in sheets:
+        has = f"{len(sheets):,} sheets" if len(sheets) != 1 else "one sheet"
+        raise ParameterError(f"{name} has {has}, and no sheet {sheet!r}; capitals and blanks count")
+    return sheets.index(sheet)
+
+
+def read(
+    data: bytes,
+    *,
+    name: str,
+    header: bool | None = None,
+    sheet: str | None = None,
+    rename_duplicates: bool | None = None,
+) -> tuple[pl.DataFrame, Source]:
+    """Read a sheet of a workbook, by default the first one."""
+    book = _opened(data, name)
+    sheets: list[str] = book.sheet_names
+    at = _place(sheets, sheet, name)
+    which = "the first sheet" if sheet is None else "the sheet"
+    with refusing(f"{name}: {which} cannot be read"), _quiet():
+        head = book.load_sheet(at, header_row=None, n_rows=ROWS, dtypes="string").to_polars().rows() if sheets else []
     if not head or not any(head[0]):
         raise UnreadableInput(
-            f"{name}: the first sheet is empty, or does not begin with the names of the columns in its first row"
+            f"{name}: {which} is empty, or does not begin with the names of the columns in its first row"
         )
     cells = [tuple(cell or "" for cell in row) for row in head]
     named = has_header(cells) if header is None else header
     names, about_names = [f"column_{i}" for i in range(1, len(cells[0]) + 1)], list[str]()
     if named:
         names, about_names = column_names(cells[0], where=f"{name}, row 1", rename=bool(rename_duplicates))
-    with refusing(f"{name}: the first sheet cannot be read as a table"), _quiet():
+    with refusing(f"{name}: {which} cannot be read as a table"), _quiet():
         options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
-        frame = book.load_sheet(0, skip_rows=int(named), **options).to_polars() if len(head) > named else None
-    frame, codes = _tidied(frame, names, name, padded_widths(data))
-    about = (*_notes(sheets, named, header, codes, names), *about_names)
+        frame = book.load_sheet(at, skip_rows=int(named), **options).to_polars() if len(head) > named else None
+    frame, codes = _tidied(frame, names, name, padded_widths(data, sheet))
+    about = (*_notes(sheets if sheet is None else [], named, header, codes, names), *about_names)
     return frame, Source(name, "excel", header=named, notes=about, types_found=True)
 
 
@@ -139,7 +175,7 @@ def _quiet() -> Iterator[None]:
 def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int], names: list[str]) -> list[str]:
     notes: list[str] = []
     if len(sheets) > 1:
-        notes.append(f"the workbook has {len(sheets)} sheets; only the first was read")
+        notes.append(f"the workbook has {len(sheets)} sheets; only the first was read, --sheet (sheet=) names another")
     if header is None and not named:
         notes.append(
             "the first row looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"

@@ -112,7 +112,7 @@ def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.
     if nested:
         raise UnreadableInput(
             f"{name}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested values; "
-            "a table has one value a cell: flatten or drop before reading"
+            "a table has one value a cell: flatten or drop before reading; people with a list of items each are data of shape baskets (sfumato run)"
         )
     return frame
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MEANINGFUL = {
     "csv": {"delimiter", "encoding", "decimal", "header", "rename_duplicates"},
     "jsonl": {"encoding"},
-    "excel": {"header", "rename_duplicates"},
+    "excel": {"header", "sheet", "rename_duplicates"},
     "spss": {"encoding"},
     "stata": {"encoding"},
     "sas": {"encoding"},
@@ -49,7 +49,7 @@ def read_table(
         lists: take columns whose cells are lists of single values (Parquet, Arrow, JSON lines); otherwise they are refused.
         otherwise: what a recipe says about reading, for what is not said here. Of that, what means nothing for the format is
             left out: the same recipe may go with a CSV and a Parquet file.
-        said: the fields of :class:`~sfumato.core.source.Intake` that are known: ``delimiter, encoding, decimal, header,
+        said: the fields of :class:`~sfumato.core.source.Intake` that are known: ``delimiter, encoding, decimal, header, sheet,
             rename_duplicates, missing_values, unicode, blanks``.
 
     Raises:
@@ -145,7 +145,8 @@ def _parse(
     if kind == "jsonl":
         frame, source = jsonl.read(data, name=name, encoding=intake.encoding, lists=lists)
     elif kind == "excel":
-        frame, source = excel.read(data, name=name, header=intake.header, rename_duplicates=intake.rename_duplicates)
+        how = {"header": intake.header, "rename_duplicates": intake.rename_duplicates}
+        frame, source = excel.read(data, name=name, sheet=intake.sheet, **how)
     elif kind in ("parquet", "arrow"):
         frame, source = {"parquet": columnar.read_parquet, "arrow": columnar.read_arrow}[kind](
             data, name=name, lists=lists

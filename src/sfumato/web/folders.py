@@ -61,8 +61,8 @@ def _unused(folder: Path) -> bool:
         os.close(handle)
 
 
-def recent() -> list[dict[str, Any]]:
-    """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records`` (or None); those that are gone are left out."""
+def recent(*, besides: Path | None = None) -> list[dict[str, Any]]:
+    """Projects that were open, the last one first: ``folder``, ``name`` of the table, ``records`` (or None), and whether it is still ``there``."""
     try:
         listed = json.loads(read_plain(home() / "recent.json", most=MEGABYTE, what="the list of projects"))
     except (SfumatoError, ValueError):
@@ -72,13 +72,23 @@ def recent() -> list[dict[str, Any]]:
         if isinstance(listed, list)
         else []
     )
-    return [one for one in known if (Path(one["folder"]) / "project.json").is_file()][:MOST_RECENT]
+    others = [one for one in known if one["folder"] != str(besides)][:MOST_RECENT]
+    return [{**one, "there": (Path(one["folder"]) / "project.json").is_file()} for one in others]
 
 
 def remember(folder: Path, name: str, records: int | None) -> None:
     """Put a project at the head of the list; a home that cannot be written to is left as it is."""
     mine: dict[str, Any] = {"folder": str(folder), "name": name, "records": records}
-    others = [one for one in recent() if one["folder"] != mine["folder"]]
+    _keep([mine, *recent(besides=folder)])
+
+
+def forget_recent(folder: str) -> None:
+    """Take a project off the list; the project itself stays as it is."""
+    _keep(recent(besides=Path(folder)))
+
+
+def _keep(listed: list[dict[str, Any]]) -> None:
+    plain = [{name: one[name] for name in ("folder", "name", "records") if name in one} for one in listed]
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        write_whole(home() / "recent.json", json.dumps([mine, *others][:MOST_RECENT], ensure_ascii=False).encode())
+        write_whole(home() / "recent.json", json.dumps(plain[:MOST_RECENT], ensure_ascii=False).encode())

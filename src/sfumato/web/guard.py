@@ -76,6 +76,11 @@ class Guard:
         self._tls = tls
         self._most, self._most_upload = most, most_upload
 
+    def renew(self) -> str:
+        """Another token, good once as the first one was; one that was given before and not used is good no more."""
+        self._token = secrets.token_urlsafe(32)
+        return self._token
+
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
         if scope["type"] == "lifespan":
@@ -203,7 +208,7 @@ async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
         return
     words = (
         b"This is the workbench of somebody else, or its address was used before, which is good once. Open the address that "
-        b"'sfumato serve' printed; after another browser was closed, end the workbench with Ctrl-C and start it again.\n"
+        b"'sfumato serve' printed; after another browser was closed, the same command once more, in another terminal, gives a new address.\n"
     )
     if status == 413:
         words = b"This is more than the workbench takes through a browser. Open the file by its path.\n"

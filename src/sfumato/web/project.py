@@ -33,6 +33,7 @@ from sfumato.errors import OutputError, ParameterError, SfumatoError, Unreadable
 from sfumato.web.uploads import at_home
 
 FORMAT = 1
+REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 OURS = (*FOLDERS, "uploads", "hierarchies", "lock", "log.jsonl", "recipe.yaml", "open.html")
@@ -44,6 +45,10 @@ _put = os.write
 
 class Outdated(ParameterError):
     """An edit was made on a version that is no longer the one in use: another tab was faster."""
+
+
+class Held(OutputError):
+    """Another workbench has the project open."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +83,8 @@ class Project:
         self._at: int = state.get("at", 0)
         self.data = Opened(**state.get("data", {}))
         self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
+        self.register: dict[str, str] = dict(state.get("register", {}))
+        """The register that releases of this project are written down in (``file``, ``to``, ``person``, ``key``); empty: none."""
         self._recipes: dict[int, Recipe] = {}
         self._listeners: list[Callable[[], None]] = []
 
@@ -235,6 +242,14 @@ class Project:
         self._save()
         self.tell()
 
+    def set_register(self, register: Mapping[str, str]) -> None:
+        """Say which register releases are written down in, and who receives them; what is empty is left out."""
+        said = {name: register[name].strip() for name in REGISTER if register.get(name, "").strip()}
+        if said != self.register:
+            self.register = said
+            self._save()
+            self.tell()
+
     # who is told
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
@@ -283,6 +298,7 @@ class Project:
             "at": self._at,
             "data": dataclasses.asdict(self.data),
             "pins": list(self.pins),
+            "register": self.register,
         }
         write_whole(self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
@@ -346,7 +362,7 @@ def _held(path: Path) -> int:
         return -1
     if not free:
         os.close(handle)
-        raise OutputError(
+        raise Held(
             f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C where it was started)"
         )
     return handle
@@ -359,11 +375,21 @@ def _state(path: Path) -> dict[str, Any]:
         state = json.loads(read_plain(path, most=MOST_BYTES, what="a project"))
         if state["sfumato_project"] != FORMAT:
             raise UnreadableInput(f"{path} is of another version of sfumato")
-        if not (_whole(state["at"]) and _about(Opened(**state["data"])) and all(map(_pinned, state["pins"]))):
+        if not (
+            _whole(state["at"])
+            and _about(Opened(**state["data"]))
+            and all(map(_pinned, state["pins"]))
+            and _kept_in(state)
+        ):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
     return dict(state)
+
+
+def data_in(folder: Path) -> Opened:
+    """The table that a project is about, without opening it."""
+    return Opened(**_state(folder / "project.json").get("data", {}))
 
 
 def _whole(number: Any) -> bool:
@@ -383,6 +409,14 @@ def _about(data: Any) -> bool:
         isinstance(data.options, dict)
         and isinstance(data.name, str)
         and all(word is None or isinstance(word, str) for word in words)
+    )
+
+
+def _kept_in(state: Mapping[str, Any]) -> bool:
+    """Whether this can be what is kept of a register; projects of before it say nothing."""
+    register = state.get("register", {})
+    return isinstance(register, dict) and all(
+        name in REGISTER and isinstance(said, str) for name, said in register.items()
     )
 
 

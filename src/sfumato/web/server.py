@@ -20,6 +20,7 @@ from sfumato.core.portable import endings_to
 from sfumato.errors import ParameterError, UnreadableInput, require
 from sfumato.web.discreet import keep_quiet
 from sfumato.web.guard import Guard
+from sfumato.web.knocking import OPEN, at_the_door
 
 if TYPE_CHECKING:
     from sfumato.web.workbench import Workbench
@@ -149,9 +150,17 @@ def serve(workbench: Workbench, place: Reach, *, browser: bool, on_ready: Callab
         guarded = Guard(application(workbench), hosts=place.names(port), token=token, port=port, tls=tls)
         server = _server(guarded, place)
         after.enter_context(_ended_by_signals(server))
+
+        def renewed() -> str:
+            address = place.address(port, guarded.renew())
+            write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
+            return address
+
+        after.enter_context(at_the_door(lambda: workbench.project.folder, renewed))
         address = place.address(port, token)
         if browser:
-            after.enter_context(_opened(address, workbench.project.folder))
+            write_whole(workbench.project.folder / OPEN, REDIRECT.format(address=address).encode())
+            threading.Thread(target=open_browser, args=(workbench.project.folder,), daemon=True).start()
         on_ready(address)
         server.run(sockets=[listening])
 
@@ -201,15 +210,8 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _opened(address: str, folder: Path) -> Iterator[None]:
+def open_browser(folder: Path) -> None:
     """Open the browser by a file that only its owner can read: the words of a command are seen by every user of a machine."""
     import webbrowser
 
-    file = folder / "open.html"
-    write_whole(file, REDIRECT.format(address=address).encode())
-    threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
+    webbrowser.open((folder / OPEN).as_uri())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato import recipe_files as recipes
 from sfumato.core.yaml_text import write_yaml
+from sfumato.engines.databases import is_address
 from sfumato.scripts import Errand, to_command, to_notebook, to_python
 
 if TYPE_CHECKING:
@@ -51,4 +52,8 @@ def taken(project: Project, kind: str) -> tuple[str, str]:
 def errand_of(project: Project) -> Errand:
     """What is done with the recipe: the table of the project, read as it was read here."""
     data = project.data
-    return Errand(data.path or "data.csv", example=data.example, options=dict(data.options))
+    options = dict(data.options)
+    if is_address(data.path):
+        options |= {"engine": "memory"}  # as it was read here; a database that counts itself may search otherwise
+    asked = project.register if project.register.get("file") and project.register.get("to") else {}
+    return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)

@@ -21,6 +21,8 @@ from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.io.formats import FORMAT_OF_SUFFIX
 
 FOLDER = "uploads"
+SUFFIXES = frozenset((*FORMAT_OF_SUFFIX, ".db", ".sqlite", ".sqlite3", ".duckdb"))
+"""Suffixes of what can be opened: tables, and databases of one file."""
 MOST_BYTES = 2 * 1024**3
 """Larger tables are opened by their path: they need not be copied."""
 MOST_ENTRIES = 1000
@@ -139,7 +141,7 @@ class Listing:
     more: int = 0
 
 
-def listing(path: str | None, *, suffixes: frozenset[str] = frozenset(FORMAT_OF_SUFFIX)) -> Listing:
+def listing(path: str | None, *, suffixes: frozenset[str] = SUFFIXES) -> Listing:
     """What is in a folder; of a file, of the folder it lies in. Hidden things, and files of other kinds, are left out."""
     start = at_home(path) if path else Path.cwd()
     folders, files = [], []

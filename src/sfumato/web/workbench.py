@@ -9,13 +9,16 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.web.folders import remember
+from sfumato.web.knocking import clear
 from sfumato.web.project import Opened, Project
 from sfumato.web.tasks import TASKS
 from sfumato.web.worker import BenchProcess
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sfumato.core.recipe import Recipe
     from sfumato.core.source import Intake
 
@@ -76,6 +79,7 @@ class Workbench:
         """What stages keep for all tabs, by a name of theirs."""
         self._listeners: list[Callable[[], None]] = []
         self._opened_listeners: list[Callable[[], None]] = []
+        self._moved_listeners: list[Callable[[], None]] = []
         self._told = 0.0
         self._died: list[float] = []
         self._opening: asyncio.Task[Any] | None = None
@@ -110,10 +114,11 @@ class Workbench:
         try:
             await opening
         except SfumatoError as error:
-            self.trouble, self.reading = str(error), False
-            self.tell_opened()
+            self.trouble = str(error)
         finally:
             self.reading = False
+            if self.opened is None:
+                self.tell_opened()
 
     async def open(
         self, *, path: str | None = None, example: str | None = None, options: Mapping[str, Any] | None = None
@@ -153,6 +158,33 @@ class Workbench:
             how["recipe"] = recipe
         self.findings.clear()
         return dict(await self.do("open_data", "Reading the table", **how))
+
+    def move_to(self, folder: Path) -> None:
+        """Let go of the project and open another one in its place, with its table; all tabs are told to load anew.
+
+        What is refused (it is open elsewhere, gone or damaged, or work is under way) leaves everything as it is.
+        """
+        if self.job is not None:
+            raise ParameterError(
+                f"{self.job.title} is under way. Cancel it or wait for its end, then open the other project."
+            )
+        if not (folder / "project.json").is_file():
+            raise UnreadableInput(
+                f"There is no project in {folder} any more. If it was moved: sfumato serve --project FOLDER, with its new folder."
+            )
+        other = Project.open(folder)
+        self._leave()
+        before, self.project = self.project, other
+        self._leave = other.listen(self._recipe_changed)
+        clear(before.folder)  # while it is still ours
+        before.close()
+        self.opened, self._read_as, self.trouble = None, None, ""
+        for kept in (self.searched, self.findings, self._answers, self.remembered):
+            kept.clear()
+        self.reading = True
+        self._open_again()
+        for moved in tuple(self._moved_listeners):
+            moved()
 
     def _recipe_changed(self) -> None:
         """A recipe that says something else about reading has the table read again."""
@@ -243,6 +275,10 @@ class Workbench:
     def listen_opened(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call somebody when a table was opened or is gone; what comes back ends that."""
         return _entered(self._opened_listeners, listener)
+
+    def listen_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call somebody when another project was opened; what comes back ends that."""
+        return _entered(self._moved_listeners, listener)
 
     def tell(self) -> None:
         """Tell all who listen for work."""

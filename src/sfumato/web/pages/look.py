@@ -55,7 +55,9 @@ class LookStage:
     async def make(self) -> None:
         """Make the release of the recipe in use."""
         version = self.workbench.project.version
-        doing = self.workbench.do("make", "Making the release", key=str(version))
+        doing = self.workbench.do(
+            "make", "Making the release", key=str(version), register=self.workbench.project.register or None
+        )
         made = await self.page.wait_for(doing)
         if made is not None and not made.get("made", True):
             self.page.say(f"{made.get('message', 'Nothing could be made.')} The stage Run says what would help.")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.source import Intake
 from sfumato.errors import SfumatoError
-from sfumato.io.formats import FORMAT_OF_SUFFIX, FORMATS
+from sfumato.io.formats import FORMATS
 from sfumato.web import uploads
 from sfumato.web.checked import forget
-from sfumato.web.folders import recent
+from sfumato.web.folders import forget_recent, recent
 from sfumato.web.pages.parts import AS_TYPED, button, element, section, text
 from sfumato.web.pages.widgets import Drop
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
 
 FIND_OUT = "find out"
+MOST_PROJECTS = 6
 VALUE = "(e) => emit(e.target.value)"
 """What a field of the browser tells when it changed."""
 DELIMITERS = {FIND_OUT: "", "comma": ",", "semicolon": ";", "tab": "tab", "bar |": "|"}
@@ -36,6 +37,9 @@ CHOICES: tuple[tuple[str, str, dict[str, str]], ...] = (
 )
 """Ways to read a file: the option, its label, and what can be chosen with what it stands for."""
 SWITCHES = {"yes": True, "no": False}
+NOT_IN_RECIPE = ("format", "table")
+"""What the project keeps of how a table is read; all else stands in the recipe."""
+PARTS = {"sheet": "Sheet", "table": "Table of the database"}
 
 
 class Opening:
@@ -79,13 +83,18 @@ class Opening:
         self.problem = element("div", "notes")
         if data.path is not None:
             self.path = data.path
-            self._options(open_=False, words="Read it otherwise", again=True)
+            self._options(open_=False, words="Read it otherwise", again=True, opened=opened)
         with element("details", "options"):
             text("Open another table", "summary", key="another table")
             text("The recipe stays. Columns that it does not know will wait for a role.", "p", "soft", "small")
             self._path(empty=True)
             self.folder = element("div", "folder")
             self._drop()
+        if recent(besides=self.wb.project.folder):
+            with element("details", "options"):
+                text("Open another project", "summary", key="another project")
+                text("This one is kept as it is.", "p", "soft", "small")
+                self._projects()
 
     # parts
 
@@ -99,16 +108,63 @@ class Opening:
             button("Open it again", lambda: self.page.wait_for(self.wb.reopen()), key="reopen")
 
     def _recent(self) -> None:
-        """Projects that were open before; each has a workbench of its own."""
-        here = str(self.wb.project.folder)
-        known = [one for one in recent() if one["folder"] != here][:6]
-        if not known:
-            return
-        with section("Projects you had open"), element("ul", "entries", tabindex=0, aria_label="recent projects"):
-            for one in known:
-                with element("li"):
-                    text(str(one.get("name") or Path(one["folder"]).name))
-                    text(f"sfumato serve --project {shlex.quote(one['folder'])}", "code", "small", "soft")
+        if recent(besides=self.wb.project.folder):
+            with section("Projects you had open"):
+                self._projects()
+
+    def _projects(self) -> None:
+        """Projects that were open before, each behind a button; one that is not where it was says so and can be taken off the list."""
+        self.refused = element("div", "notes")
+        self.projects = element("div")
+        self._list_projects()
+
+    def _list_projects(self) -> None:
+        with self.page.client, self.projects:
+            self.projects.clear()
+            with element("ul", "entries", "projects", tabindex=0, aria_label="recent projects"):
+                for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+                    self._project(one)
+
+    def _project(self, one: dict[str, Any]) -> None:
+        folder, records = one["folder"], one.get("records")
+        name = str(one.get("name") or Path(folder).name)
+        with element("li"):
+            if one["there"]:
+                button(
+                    name,
+                    lambda: self._move_to(folder),
+                    "quiet",
+                    key=f"project {folder}",
+                    label=f"Open the project of {name} in {folder}",
+                )
+                if isinstance(records, int):
+                    text(f"{records:,} records", "span", "soft", "small")
+            else:
+                text(f"{name}: the project is not there any more, or was moved", "span", "soft")
+                button(
+                    "Forget it",
+                    lambda: self._forget(folder),
+                    "quiet",
+                    "small",
+                    key=f"forget {folder}",
+                    label=f"Forget the project of {name} in {folder}",
+                )
+            text(folder, "span", "mono", "small", "soft")
+
+    def _forget(self, folder: str) -> None:
+        forget_recent(folder)
+        self._list_projects()
+
+    def _move_to(self, folder: str) -> None:
+        """Open another project in this workbench; why it cannot be is said above the list."""
+        try:
+            self.wb.move_to(Path(folder))
+        except SfumatoError as error:
+            with self.page.client:
+                self.refused.clear()
+                with self.refused:
+                    self.page.complain(str(error))
+            self._list_projects()
 
     def _path(self, *, empty: bool = False) -> None:
         with element("form", "tools") as form:
@@ -144,26 +200,53 @@ class Opening:
         drop = Drop(
             words="Choose a file",
             field="upload table",
-            accept=",".join(sorted(FORMAT_OF_SUFFIX)),
+            accept=",".join(sorted(uploads.SUFFIXES)),
             most=uploads.MOST_BYTES,
         )
         drop.on("done", lambda event: self._sent(str(event.args)))
 
-    def _options(self, *, open_: bool, words: str = "How is the file written?", again: bool = False) -> None:
+    def _options(
+        self,
+        *,
+        open_: bool,
+        words: str = "How is the file written?",
+        again: bool = False,
+        opened: dict[str, Any] | None = None,
+    ) -> None:
         with element("details", "options") as details:
             self.details = details
             if open_:
                 details.props["open"] = True
             text(words, "summary", key="reading options")
             with element("div", "optionrow"):
+                if opened is not None:
+                    self._part_of(opened)
                 for name, title, choices in CHOICES:
                     _select(self.chosen, name, title, choices)
                 _missing_values(self.chosen)
-            text(
-                "Where nothing is said, sfumato finds out. Of a workbook the first sheet is read.", "p", "soft", "small"
-            )
+            text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
             if again:
                 button("Read it again", self._submitted, key="read again")
+
+    def _part_of(self, opened: dict[str, Any]) -> None:
+        """Which sheet or table is open, and the others; they are chosen in the same place."""
+        kind, names = opened["parts"]["kind"], opened["parts"]["names"]
+        if len(names) < 2:
+            return
+        now = opened["sheet"] or names[0] if kind == "sheet" else self.wb.project.data.options.get("table", names[0])
+        self.chosen[kind] = now
+        _select(self.chosen, kind, PARTS[kind], {name: name for name in names}, now=now)
+
+    def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
+        """A file that holds several: let one be chosen."""
+        kind, names = found["kind"], found["names"]
+        with self.page.client, self.folder:
+            self.folder.clear()
+            words = "sheets" if kind == "sheet" else "tables"
+            text(f"This file holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
+            with element("ul", "entries", tabindex=0, aria_label=words):
+                for name in names:
+                    self._entry(name, lambda n=name: choose(n), f"{kind} {name}")
 
     async def _browse(self, path: str | None) -> None:
         """Show what is in a folder of this machine."""
@@ -212,20 +295,50 @@ class Opening:
         if not self.path.strip():
             self._complain("Name a file first, or browse to it.")
             return
-        path = str(uploads.at_home(self.path.strip()).absolute())
-        other = path != self.wb.project.data.path
         try:
+            found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
             options = options_of(self.chosen)
-            await self.wb.open(path=path, options=options)
-            if other:
-                forget(self.wb.project)
-            self._write_down(options)
+            if found["path"] != self.wb.project.data.path:  # what was chosen in one file says nothing of another
+                options = {name: value for name, value in options.items() if name not in PARTS}
+            part = self._known_part(found, options)
+            if part is None:
+                self._ask_part(found, lambda name: self._open_part(found, name))
+            else:
+                await self._open_found(found["path"], {**options, **part})
         except SfumatoError as error:
             self._complain(str(error))
 
+    def _known_part(self, found: dict[str, Any], options: dict[str, Any]) -> dict[str, str] | None:
+        """The sheet or table that is meant, where that is clear: it was chosen, the recipe names it, or there is one. None: ask."""
+        kind, names = found["kind"], found["names"]
+        if not kind:
+            return {}
+        said = self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
+        wanted = options.get(kind)
+        if wanted is not None or said in names:
+            return {} if wanted is None else {kind: wanted}
+        if len(names) == 1:
+            return {kind: names[0]} if kind == "table" or said is not None else {}
+        return None
+
+    async def _open_part(self, found: dict[str, Any], name: str) -> None:
+        try:
+            for part in PARTS:
+                self.chosen.pop(part, None)
+            await self._open_found(found["path"], {**options_of(self.chosen), found["kind"]: name})
+        except SfumatoError as error:
+            self._complain(str(error))
+
+    async def _open_found(self, path: str, options: dict[str, Any]) -> None:
+        other = path != self.wb.project.data.path
+        await self.wb.open(path=path, options=options)
+        if other:
+            forget(self.wb.project)
+        self._write_down(options)
+
     def _write_down(self, options: dict[str, Any]) -> None:
         """A recipe that was there before says from now on how the table is read."""
-        said = {name: value for name, value in options.items() if name != "format"}
+        said = {name: value for name, value in options.items() if name not in NOT_IN_RECIPE}
         recipe, data = self.wb.recipe, self.wb.project.data
         intake = dataclasses.replace(Intake.of(said), missing_in=recipe.intake.missing_in)
         if said:  # from now on the recipe says it, so that Undo takes it back
@@ -269,12 +382,12 @@ def _code(word: str) -> str | int | float:
     return word
 
 
-def _select(chosen: dict[str, str], name: str, title: str, choices: dict[str, str]) -> None:
+def _select(chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = "") -> None:
     with element("label", "option"):
         text(title, "span", "small", "soft")
         with element("select", "field", key=f"reading {name}") as select:
             for words, value in choices.items():
-                text(words, "option", value=value)
+                text(words, "option", value=value, **({"selected": True} if now and value == now else {}))
         select.on("change", lambda event: chosen.update({name: str(event.args)}), js_handler=VALUE)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.web.forms import share_in
+from sfumato.web.pages.complying import Complying
 from sfumato.web.pages.forms import CHECKED, VALUE, option
 from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
 
@@ -40,6 +41,7 @@ class PolicyStage:
         self.compiled: dict[str, Any] | None = None
         self.version = 0
         self.problem = ""
+        self.complying = Complying(self)
 
     async def draw(self) -> None:
         """Draw where to open one, then what is in it, then the recipe."""
@@ -55,6 +57,8 @@ class PolicyStage:
             text(self.problem, "p", "problem", role="alert")
         if self.compiled is not None:
             self._proposed(self.compiled)
+        if self.read is not None and self.read["language"]:
+            self.complying.draw(self.read)
 
     def again(self) -> None:
         """Draw the stage anew: something other than the recipe changed."""
@@ -108,6 +112,7 @@ class PolicyStage:
             self.read["path"] = given.get("path", "")
             purposes = self.read["purposes"]
             self.use |= {"purpose": purposes[0]["name"] if purposes else "", "recipient": ""}
+            self.complying.opened(self.read)
         except SfumatoError as error:
             self.problem = str(error)
         self.again()
@@ -118,12 +123,13 @@ class PolicyStage:
         read = self.read
         if read is None:
             return
-        with section(f"{read['name']}: what has no counterpart here", "card"):
-            if not read["prescribes"]:
-                words = (
-                    f"A policy in {read['language']} says what may be done with data, not what a table must look like. "
-                )
-                text(f"{words}Hold a release against it with sfumato policy comply.", "p", "strong")
+        title = "what has no counterpart here" if not read["permits"] else "what it permits"
+        with section(f"{read['name']}: {title}", "card"):
+            if read["permits"]:
+                words = "It says what may be done with data"
+                words += "" if read["prescribes"] else ", not what a table must look like: there is nothing to compile"
+                text(f"{words}. A release is held against it below.", "p", "strong")
+                self.complying.draw_clauses(read)
             elif not read["findings"]:
                 text("Everything in it has a counterpart in this table.", "p")
             for severity, heading in SEVERITY.items():

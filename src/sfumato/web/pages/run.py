@@ -126,7 +126,8 @@ async def _run(bench: Workbench, version: int) -> None:
     outcomes = outcomes_of(bench)
     outcomes.pop(version, None)
     try:
-        outcome = await bench.do("make", "Making the release", version=version, key=str(version))
+        register = bench.project.register or None
+        outcome = await bench.do("make", "Making the release", version=version, key=str(version), register=register)
     except Cancelled:
         outcome = {"said": "Cancelled. Nothing was written."}
     except TaskFailed as error:

@@ -44,6 +44,7 @@ class Page:
         self._redraws: dict[int, Callable[[], None]] = {}
         self.client.on_delete(self._left)  # a tab that was cut off for a moment comes back and goes on
         self.client.on_exception(self._broken)
+        self._leave.append(workbench.listen_moved(self._load_anew))
 
     def live(
         self, draw: Callable[[], Awaitable[None] | None], *, job: bool = False, tag: str = "div", classes: str = ""
@@ -132,6 +133,11 @@ class Page:
     def _broken(self, error: Exception) -> None:
         """Show what is wrong: what we refuse in our words, all else as our bug, without what the error says, which may quote a person."""
         self.say(str(error) if isinstance(error, SfumatoError) else f"{told_bug(error)} Please report it.")
+
+    def _load_anew(self) -> None:
+        """Another project was opened: nothing that this tab shows is of it."""
+        with self.client:
+            ui.navigate.reload()
 
     def _left(self) -> None:
         for leave in self._leave:

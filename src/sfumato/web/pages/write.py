@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import SfumatoError
 from sfumato.web.pages.drawer import VALUE
+from sfumato.web.pages.making import made_first
 from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
 from sfumato.web.take_away import KINDS
-from sfumato.web.worker import TaskFailed
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -34,6 +36,18 @@ MEANINGS = {
 }
 
 
+REGISTER_FIELDS = (
+    ("register file", "Register", "A file that 'sfumato register start' made; empty: none is asked."),
+    ("register to", "Who receives the release", "As it shall stand in the register: the university of …"),
+    (
+        "register person",
+        "Columns that tell people apart",
+        "With commas between; empty: the person column, else all direct identifiers.",
+    ),
+    ("register key", "Key of the register", "Where it is not beside the register."),
+)
+
+
 def draw(page: Page) -> None:
     """Draw the stage."""
     WriteForm(page).draw()
@@ -53,13 +67,27 @@ class WriteForm:
             "defuse": False,
         }
         self.written: dict[str, Any] | None = None
+        self.asked: dict[str, Any] | None = None
+        self.problem = ""
+        self.shows: tuple[Any, ...] | None = None
 
     def draw(self) -> None:
         """Draw the page; the form and the result are drawn anew apart from each other."""
         text("Where shall the release go?", "h1")
-        self.page.live(self._form)
+        self.place = element("div")
+        self.page.live(self._changed)
         self.result = self.page.live(self._result)
         self.page.live(self._elsewhere)
+
+    def _changed(self) -> None:
+        """Draw the form anew where it is about another version; what is typed in it is not disturbed otherwise."""
+        project = self.page.workbench.project
+        shows = (self.page.workbench.opened is None, project.has_recipe, project.version)
+        if shows != self.shows:
+            self.shows = shows
+            with self.page.client, self.place:
+                self.place.clear()
+                self._form()
 
     def _form(self) -> None:
         workbench = self.page.workbench
@@ -90,8 +118,55 @@ class WriteForm:
             self._check("force", "Replace an earlier release in that folder")
             self._check("pictures", "Write the pictures of both reports as files too")
             self._check("defuse", "CSV: disarm cells that a spreadsheet would run as formulas")
+            self._register()
             made = button(f"Write the release of version {project.version}", lambda: None, "strongly", key="write")
             made.props["type"] = "submit"
+
+    def _register(self) -> None:
+        """Where releases are remembered; the project keeps it, and so do the command and the script."""
+        said = self.page.workbench.project.register
+        shown: dict[str, Any] = {"open": True} if said else {}
+        with element("details", "options", **shown):
+            text("Remember it in a register", "summary", key="register")
+            text(
+                "What this release tells together with all earlier ones is looked at first, and it is added to them.",
+                "p",
+                "soft",
+                "small",
+            )
+            for name, label, meaning in REGISTER_FIELDS:
+                self._field(name, label, said.get(name.removeprefix("register "), ""), meaning, self._registered)
+            button("Ask the register first", self._ask, key="ask register")
+
+    def _registered(self, name: str, value: str) -> None:
+        project = self.page.workbench.project
+        self.page.attempt(lambda: project.set_register({**project.register, name.removeprefix("register "): value}))
+
+    @property
+    def _kept_in(self) -> dict[str, str] | None:
+        return dict(self.page.workbench.project.register) or None
+
+    async def _ask(self) -> None:
+        """Say what all releases tell together, and write nothing."""
+        self.written, self.asked, self.problem = None, None, ""
+        self.page.redraw(self.result)
+        version = self.page.workbench.project.version
+        given = {"key": str(version), "register": self._kept_in or {}}
+        self.asked = await self._told(
+            made_first(self.page.workbench, version, lambda: self._do("ask_register", "Asking the register", given))
+        )
+        self.page.redraw(self.result)
+
+    async def _told(self, doing: Awaitable[dict[str, Any]]) -> dict[str, Any] | None:
+        """Wait for work; what is refused is said under the form."""
+        try:
+            return await doing
+        except SfumatoError as error:
+            self.problem = str(error)
+            return None
+
+    async def _do(self, task: str, title: str, given: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self.page.workbench.do(task, title, **given))
 
     def _elsewhere(self) -> None:
         if not self.page.workbench.project.has_recipe:
@@ -107,13 +182,17 @@ class WriteForm:
                     **{"data-key": f"take {kind}", "aria-label": f"Save: {parcel.title}"},
                 )
 
-    def _field(self, name: str, label: str, value: str, meaning: str) -> None:
+    def _field(
+        self, name: str, label: str, value: str, meaning: str, keep: Callable[[str, str], None] | None = None
+    ) -> None:
         with element("label", "labelled"):
             text(label)
             made = element(
                 "input", "field", key=name, type="text", **{AS_TYPED: value}, spellcheck="false", autocomplete="off"
             )
-            made.on("input", lambda event: self._said(name, str(event.args)), js_handler=VALUE)
+            keep = keep or self._said
+            kind = "input" if keep == self._said else "change"
+            made.on(kind, lambda event: keep(name, str(event.args)), js_handler=VALUE)
         text(meaning, "p", "soft", "small", "meaning")
 
     def _check(self, name: str, label: str) -> None:
@@ -128,41 +207,43 @@ class WriteForm:
 
     async def _write(self) -> None:
         """Write the release of the version in use, which is made first where it is not yet."""
-        self.written = None
+        self.written, self.asked, self.problem = None, None, ""
         self.page.redraw(self.result)
-        self.written = await self.page.wait_for(self._made_and_written(self.page.workbench.project.version))
+        self.written = await self._told(self._made_and_written(self.page.workbench.project.version))
         self.page.redraw(self.result)
 
     async def _made_and_written(self, version: int) -> dict[str, Any]:
-        workbench, key = self.page.workbench, str(version)
+        workbench = self.page.workbench
         said = {name: value or None for name, value in self.said.items() if name in ("format", "sign")}
         said |= {name: self.said[name] for name in ("force", "pictures", "defuse")}
         folder = self.said["folder"] or str(workbench.project.folder / "releases" / f"version-{version}")
-        given: dict[str, Any] = {**said, "key": key, "folder": folder}
-        try:
-            return await self._written(given)
-        except TaskFailed as error:
-            if error.kind != "NotMade":
-                raise
-        made = await workbench.do("make", "Making the release", version=version, key=key)
-        if made.get("made") is False:
-            raise TaskFailed(
-                "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
-            )
-        return await self._written(given)
-
-    async def _written(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Write what was made; the history as it is at this moment goes with it."""
-        workbench = self.page.workbench
-        return dict(await workbench.do("write", "Writing the release", history=workbench.project.history, **given))
+        given: dict[str, Any] = {**said, "key": str(version), "folder": folder, "register": self._kept_in}
+        title = "Writing the release"
+        # the history as it is at the moment of writing goes with it
+        return await made_first(
+            self.page.workbench,
+            version,
+            lambda: self._do("write", title, {**given, "history": workbench.project.history}),
+        )
 
     def _result(self) -> None:
+        if self.problem:
+            self.page.complain(self.problem)
+        if self.asked is not None:
+            with section("All releases together", "together"):
+                _together(self.asked)
+                text("Nothing was written yet, neither here nor in the register.", "p", "soft", "small")
         if self.written is None:
             return
         found = self.written
         with section("Written", "written"):
             text(found["headline"], "p", "lead")
             text(found["folder"], "p", "mono", "small")
+            if found["register"] is not None:
+                text("What all releases of the register tell together", "h3")
+                _together(found["register"])
+                kept = found["register"]
+                text(f"Kept as release {kept['number']} of the register, to {kept['to']}.", "p")
             with element("div", "pair"):
                 _files("To publish: share", found["share"])
                 _files("To keep: owner", found["owner"])
@@ -175,6 +256,16 @@ class WriteForm:
                         Words(f" {claim['detail']}")
             text("Whoever gets the folder share can check it alone:", "p", "soft", "small")
             text(f"sfumato verify {shlex.quote(str(Path(found['folder']) / 'share'))}", "p", "mono", "small")
+
+
+def _together(found: dict[str, Any]) -> None:
+    """What a release tells together with earlier ones; what is unknown is no pass."""
+    with element("ul", "claims"):
+        for sentence in found["sentences"]:
+            with element("li", "fails" if found["alarm"] else "holds"):
+                mark, words = ("!", "take care") if found["alarm"] else ("✓", "holds")
+                text(mark, "span", "mark", aria_label=words, role="img")
+                Words(f"{sentence[:1].upper()}{sentence[1:]}")
 
 
 def _files(title: str, files: list[dict[str, Any]]) -> None:

@@ -26,6 +26,7 @@ class Task:
 
 TASKS: dict[str, Task] = {
     "open_data": Task("data:open_data", "long", recipe=False),
+    "look_at_path": Task("data:look_at_path", "long", recipe=False),
     "propose": Task("data:propose", "long", recipe=False),
     "columns": Task("data:columns", "long", recipe=False),
     "alone": Task("data:alone"),
@@ -47,6 +48,7 @@ TASKS: dict[str, Task] = {
     "policy_presets": Task("policies:presets", recipe=False),
     "read_policy": Task("policies:read_policy", recipe=False),
     "compile_policy": Task("policies:compile_policy", "long"),
+    "comply_policy": Task("policies:comply_policy", "long", recipe=False),
     "survey": Task("exploring:survey", "long"),
     "front": Task("exploring:front"),
     "nodes_near": Task("exploring:nodes_near"),
@@ -69,5 +71,6 @@ TASKS: dict[str, Task] = {
     "error_expected": Task("questions:error_expected"),
     "ask_question": Task("questions:ask_question", "long"),
     "draft_reports": Task("looking:draft_reports", "long", recipe=False),
+    "ask_register": Task("writing:ask_register", "long", recipe=False),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from sfumato import examples
 from sfumato import recipe_files as recipes
 from sfumato.core.classes import count_classes
 from sfumato.core.encoding import label
-from sfumato.core.files import require_plain
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.errors import UnreadableInput
 from sfumato.io.values import with_values
 from sfumato.profiling.columns import look_at
 from sfumato.profiling.proposal import ColumnProposal, Proposal
@@ -23,6 +23,7 @@ from sfumato.profiling.proposal import propose as look_at_all
 from sfumato.profiling.suggested import suggest as suggest_hierarchy
 from sfumato.profiling.yaml_text import recipe_text
 from sfumato.verbs import in_memory, profile, read
+from sfumato.web.places import parts_in, placed, require_one_table, several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.web.bench import Bench
 
-MOST_BYTES = 1 << 40
 BARS = 24
 """Bars of the small picture of a column."""
 ROWS = 50
@@ -52,12 +52,7 @@ def open_data(
 ) -> dict[str, Any]:
     """Read a table as it was said, else as the recipe says, or make a bundled example; what was opened, in counts."""
     progress(0.0, "reading")
-    if example is not None:
-        table = examples.load(example)
-    else:
-        if os.path.exists(path or "") and not os.path.isdir(path or ""):
-            require_plain(path or "", most=MOST_BYTES, what="a table")  # a device never ends, a pipe may never begin
-        table = in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
+    table = examples.load(example) if example is not None else _read(str(path), recipe, options)
     bench.table = table
     bench.made.clear()
     source = table.source
@@ -68,8 +63,31 @@ def open_data(
         "digest": source.digest,
         "format": source.format,
         "notes": list(source.notes),
+        "parts": dict(zip(("kind", "names"), ("", []) if example is not None else parts_in(str(path)), strict=True)),
+        "sheet": source.intake.sheet,
         "read_as": {name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")},
     }
+
+
+def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Dataset:
+    require_one_table(path)
+    try:
+        return in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
+    except UnreadableInput as error:
+        if Path(path).is_dir():
+            raise UnreadableInput(f"{several(Path(path), 'is no table in parts')} ({error})") from None
+        raise
+
+
+def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+    """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what must be chosen in it, and the ``names``."""
+    progress(0.0, "looking")
+    place = placed(path)
+    require_one_table(place)
+    kind, names = parts_in(place)
+    if kind and not names:
+        raise UnreadableInput(f"{path} holds no {kind}")
+    return {"path": place, "kind": kind, "names": names}
 
 
 def propose(bench: Bench, progress: Progress) -> dict[str, Any]:

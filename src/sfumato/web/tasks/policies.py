@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError
+from sfumato.policy.clauses import clauses_of
 from sfumato.policy.compile import compile_policies
+from sfumato.policy.comply import SAFE_HARBOR, hold_against
 from sfumato.policy.dialects.known import parse_document, parse_policy, preset, preset_names
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.people import Policies
+from sfumato.web.tasks.writing import made_release
 from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
+NOTHING: dict[str, Any] = {"purposes": [], "permits": False, "clauses": [], "numbers": False}
 
 
 def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
@@ -40,8 +45,8 @@ def presets(bench: Bench, progress: Progress) -> list[dict[str, str]]:
 def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str = "") -> dict[str, Any]:
     """A policy from a path (``preset:NAME`` too) or from its text: what is in it, and what was found.
 
-    ``name``, ``language``, ``text`` (as read; "" of a preset), ``prescribes`` (False: it says what may be done with data, and is held
-    against a release), ``purposes`` (``name``, ``recipients``), and ``findings`` (``severity``, ``rule``, ``path``, ``line``, ``message``), errors first.
+    ``name``, ``language``, ``text`` (as read; "" of a preset), ``prescribes`` (a recipe can be compiled of it), ``permits`` (it says what may be done
+    with data; then ``clauses`` as :class:`~sfumato.policy.clauses.Clause`), ``numbers`` (it asks which columns are ages, ZIP codes and dates), ``purposes`` (``name``, ``recipients``), and ``findings`` (``severity``, ``rule``, ``path``, ``line``, ``message``), errors first.
     """
     columns = bench.data.columns
     today = datetime.datetime.now(datetime.UTC).date()
@@ -54,12 +59,14 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
         raise ParameterError("give the path of a policy, or its text")
     findings = lint_text(written, name=name, today=today, columns=columns)
     if any(finding.severity == "error" for finding in findings):
-        return {"name": name, "language": "", "text": written, "prescribes": True, "purposes": [], **_found(findings)}
+        return {"name": name, "language": "", "text": written, "prescribes": True, **NOTHING, **_found(findings)}
     dialect = parse_document(written, name=name, findings=Findings(name))[1]
+    clauses = [one.to_dict() for one in clauses_of(written, name)] if dialect.permits else []
+    more = {"permits": dialect.permits, "clauses": clauses}
     if not dialect.prescribes:
-        plain = {"name": name, "language": dialect.name, "text": written, "prescribes": False, "purposes": []}
-        return {**plain, **_found(findings)}
-    return _told(parse_policy(written, name=name)[0], dialect.name, written, findings)
+        plain = {"name": name, "language": dialect.name, "text": written, "prescribes": False}
+        return {**NOTHING, **plain, **more, **_found(findings)}
+    return {**_told(parse_policy(written, name=name)[0], dialect.name, written, findings), **more}
 
 
 def _told(policy: Policy, language: str, text: str, findings: list[Any]) -> dict[str, Any]:
@@ -67,7 +74,8 @@ def _told(policy: Policy, language: str, text: str, findings: list[Any]) -> dict
         {"name": purpose.name, "recipients": [one.name for one in purpose.recipients]} for purpose in policy.purposes
     ]
     plain = {"name": policy.name, "language": language, "text": text, "prescribes": True, "purposes": purposes}
-    return {**plain, **_found(findings)}
+    numbers = policy.rule is not None and SAFE_HARBOR in policy.rule.checks
+    return {**NOTHING, **plain, "numbers": numbers, **_found(findings)}
 
 
 def _found(findings: list[Any]) -> dict[str, Any]:
@@ -101,6 +109,64 @@ def compile_policy(
     decisions = [{"rule": one.rule, "subject": one.subject, "text": one.text} for one in compiled.decisions]
     gone = "" if compiled.delete_by is None else compiled.delete_by.isoformat()
     return {"recipe": compiled.recipe, "decisions": decisions, "delete_by": gone}
+
+
+def comply_policy(
+    bench: Bench,
+    progress: Progress,
+    *,
+    key: str,
+    within: str,
+    said: dict[str, str],
+    path: str = "",
+    text: str = "",
+    name: str = "the policy",
+) -> dict[str, Any]:
+    """Whether a release keeps a policy, as ``sfumato policy comply`` says: ``holds``, ``reasons``, ``statements`` and ``notes``.
+
+    The release is the written one in the ``folder`` that is said, else the one that was made of a version; that is written to a folder that is gone
+    afterwards (``within`` the project), for what is judged is what would be shared. ``said`` holds the purpose, and where they are known recipient,
+    categories, days and the columns of rules about numbers.
+    """
+    if not said.get("purpose", "").strip():
+        raise ParameterError("say the purpose of the use: a policy speaks of purposes")
+    progress(0.0, "judging what would be shared")
+    with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as draft:
+        given = said.get("folder", "").strip()
+        if given:
+            shared, original = _shared(at_home(given)), None
+        else:
+            shared, original = made_release(bench, key).write(Path(draft) / "out") / "share", bench.data
+        file = Path(draft) / (Path(name).name or "policy")
+        if text:
+            write_whole(file, text.encode())
+        days = said.get("days", "").strip()
+        numbers = {kind: _listed(said.get(kind, "")) for kind in ("age", "zip", "date")}
+        use: dict[str, Any] = {
+            "purpose": said["purpose"].strip(),
+            "recipient": said.get("recipient", "").strip() or None,
+        }
+        use |= {"categories": _listed(said.get("categories", "")), "days": _whole(days) if days else None}
+        return hold_against(shared, [str(file) if text else path], original=original, numbers=numbers, **use).to_dict()
+
+
+def _shared(folder: Path) -> Path:
+    """The folder with the certificate: the one that is named, or the one to share in it."""
+    return folder / "share" if (folder / "share" / "certificate.json").is_file() else folder
+
+
+def _listed(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def _whole(words: str) -> int:
+    try:
+        days = int(words)
+    except ValueError:
+        days = -1
+    if days < 0:
+        raise ParameterError("days of storage are a whole number, not below 0")
+    return days
 
 
 def _read(path: Path) -> str:

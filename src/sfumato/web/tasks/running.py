@@ -11,9 +11,10 @@ from sfumato.core.objective import Tally
 from sfumato.core.progress import must_compile
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.policy.compile import feasible
+from sfumato.register.together import NAME
 from sfumato.release.alternatives import alternatives_in_passing
 from sfumato.verbs import run
-from sfumato.web.tasks.writing import effect_of
+from sfumato.web.tasks.writing import effect_of, opened_register
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -28,7 +29,9 @@ MOST_WAYS = 3
 """Changes that are offered where nothing satisfies a recipe."""
 
 
-def make(bench: Bench, progress: Progress, *, recipe: Recipe, key: str) -> dict[str, Any]:
+def make(
+    bench: Bench, progress: Progress, *, recipe: Recipe, key: str, register: dict[str, str] | None = None
+) -> dict[str, Any]:
     """Make the release of a recipe, keep it as ``release <key>`` (the original is in it), and say what came out.
 
     ``made`` tells whether there is one. Then there are: ``headline`` and ``state`` (holds, broken, mixed, open), ``holds``; ``verdicts``
@@ -39,11 +42,20 @@ def make(bench: Bench, progress: Progress, *, recipe: Recipe, key: str) -> dict[
 
     Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss (None: not known), and ``ways``: up to three
     changes that help, each with ``words``, the ``sentence`` of the edit, and the whole ``recipe``.
+
+    A recipe that limits what all releases tell together asks the ``register`` that the stage *Write* names; without one that is not known, and
+    what is not known is not a pass.
     """
     if must_compile():
         progress(0.0, "the first run on this machine compiles the fast loops")
+    asks = NAME in recipe.limits
+    if asks and not register:
+        raise ParameterError(
+            f"the recipe limits what all releases of the same people tell together ({NAME}): name the register under Write, then make the release"
+        )
+    memory = opened_register(register).memory if asks and register else None
     try:
-        release: Release = run(bench.data, recipe, progress=progress)
+        release: Release = run(bench.data, recipe, progress=progress, memory=memory)
     except Unsatisfiable as error:
         return {
             "made": False,
@@ -52,6 +64,8 @@ def make(bench: Bench, progress: Progress, *, recipe: Recipe, key: str) -> dict[
             "ways": _ways(bench.data, recipe, error, progress),
         }
     bench.keep(f"release {key}", release)
+    if asks:
+        bench.keep(f"register {key}", register)
     progress(1.0, "looking at the neighbours")
     return {"made": True, **told(release)}
 

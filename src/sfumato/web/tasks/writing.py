@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.errors import ParameterError
+from sfumato.register.together import NAME
+from sfumato.release.exchange import refuse_existing
+from sfumato.remembering import Remembering, remember
 from sfumato.verbs import verify
 from sfumato.web.uploads import at_home
 
@@ -37,14 +42,15 @@ def write(
     force: bool = False,
     defuse: bool = False,
     pictures: bool = False,
+    register: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the release that was made of a version, read it back, and compute again all that its certificate says.
 
-    ``history`` is the log of the project, which stays with the owner as what led to this release.
+    ``history`` is the log of the project, which stays with the owner as what led to this release. With a ``register`` (its ``file``, the
+    recipient ``to``, and ``person`` and ``key`` where they are said) the release is planned in it before it is written, as ``sfumato run`` does;
+    ``register`` of the answer says under which number, and what all releases tell together.
     """
-    release: Release | None = bench.kept(f"release {key}")
-    if release is None:
-        raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
+    release = _made(bench, key, register)
     if not folder.strip():
         raise ParameterError("name the folder that the release is written to")
     if sign:
@@ -53,7 +59,9 @@ def write(
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
     told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
-    written = release.write(place, sign=sign, more=trail, **told)
+    with _remembering(register) as remembered:
+        refuse_existing(place, force=force)  # before anything is planned
+        written = remembered.write(release, place, sign=sign, more=trail, **told)
     progress(0.6, "computing again what the certificate says")
     found = verify(written / "share", original=bench.data, owner=written / "owner")
     return {
@@ -63,7 +71,62 @@ def write(
         "claims": [{"name": claim.name, "status": claim.status, "detail": claim.detail} for claim in found.claims],
         "holds": found.holds,
         "headline": release.headline.text,
+        "register": _found(remembered),
     }
+
+
+def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[str, str]) -> dict[str, Any]:
+    """What the release of a version would tell together with those of a register; nothing is written, there or elsewhere."""
+    progress(0.1, "asking the register")
+    release = _made(bench, key, register)
+    with _remembering(register) as remembered:
+        remembered.found = remembered.together(release)
+    return _found(remembered) or {}
+
+
+def _made(bench: Bench, key: str, register: dict[str, str] | None) -> Release:
+    """The release of a version; where the recipe limits what all releases tell together, it must be made with the register."""
+    release = made_release(bench, key)
+    if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
+        raise NotMade("the release of this version was made without this register: make it again")
+    return release
+
+
+def made_release(bench: Bench, key: str) -> Release:
+    """The release that was made of a version."""
+    release: Release | None = bench.kept(f"release {key}")
+    if release is None:
+        raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
+    return release
+
+
+@contextlib.contextmanager
+def _remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
+    if not register:
+        yield Remembering()
+        return
+    with contextlib.closing(opened_register(register)) as remembered:
+        yield remembered
+
+
+def opened_register(said: dict[str, str]) -> Remembering:
+    """The register that the page names."""
+    if not said.get("file"):
+        raise ParameterError("name the file of the register")
+    if not said.get("to"):
+        raise ParameterError("name who receives the release: a register wants to know")
+    key = said.get("key")
+    return remember(
+        at_home(said["file"]), to=said["to"], person=said.get("person", ""), key=None if key is None else at_home(key)
+    )
+
+
+def _found(remembered: Remembering) -> dict[str, Any] | None:
+    found = remembered.found
+    if found is None:
+        return None
+    alarm = bool(found.alone or found.unknown)
+    return {"number": remembered.number, "to": remembered.to, "sentences": found.sentences, "alarm": alarm}
 
 
 def _keep_history(history: str, owner: Path) -> None:
