@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 VALUE = "(event) => emit(event.target.value)"
 """What an input tells of itself."""
+BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
+TYPED = "(event) => emit(event.target.value, event.target.dataset.begun ?? event.target.dataset.version)"
+"""What was typed, and on which version that was begun: the page may show a later one by now."""
 PAGE = 50
 """Versions that are listed at once."""
 FEW = 3
@@ -135,7 +138,9 @@ class Drawer:
         )
         area.props["aria-label"] = "The recipe as text"
         area.props[AS_TYPED_IN_AREA] = shown
-        area.on("change", lambda event: self._typed(str(event.args), words), js_handler=VALUE)
+        area.props["data-version"] = project.version
+        area.on("input", js_handler=BEGUN)
+        area.on("change", lambda event: self._typed(str(event.args[0]), words, int(event.args[1])), js_handler=TYPED)
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
@@ -146,9 +151,9 @@ class Drawer:
                 text("What the last change did", "summary", key="last change")
                 self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
 
-    def _typed(self, words: str, before: str) -> None:
+    def _typed(self, words: str, before: str, version: int) -> None:
         if self.draft is None:
-            self.begun = self.page.workbench.project.version
+            self.begun = version
         self.draft = None if words == before else words
 
     def _forget(self) -> None:

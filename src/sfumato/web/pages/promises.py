@@ -29,7 +29,7 @@ ALT_UP, ALT_DOWN = (
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = PromiseStage(page)
-    page.live(stage.draw, classes="promises")
+    page.live(stage.draw, early=True, classes="promises")
 
 
 class PromiseStage:
@@ -140,7 +140,7 @@ class PromiseStage:
             return
         with element("ol", "steps", aria_label="Steps, in their order"):
             for place, step in enumerate(steps):
-                with element("li", "card"):
+                with element("li", "card", data_is=self.step_key(place)):
                     self._step(place, step, last=place == len(steps) - 1)
 
     def _step(self, place: int, step: Any, *, last: bool) -> None:
@@ -254,7 +254,7 @@ class PromiseStage:
             )
 
         key, title = f"contract-{place}", agreement.metric.title
-        with element("div", "card"):
+        with element("div", "card", data_is=agreement.metric.name):
             with element("div", "cardhead"):
                 text(title, "h3")
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title} from the contract")
@@ -345,7 +345,7 @@ class PromiseCard:
         self.model, self.key = model, key
         crowd = crowd_field(model)
         self.form = DrawnForm(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
-        with element("article", "card", aria_label=model.promise):
+        with element("article", "card", aria_label=model.promise, data_is=model.name):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
                 with element("span", "today", role="status"):
