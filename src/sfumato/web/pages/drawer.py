@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from sfumato import recipe_files as recipes
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
 from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
 from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
+from sfumato.web.typed import recipe_of_text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -39,6 +40,7 @@ class Drawer:
         self.compared: int | None = None
         self.most = PAGE
         self.draft: str | None = None
+        self.reading = False
         self.begun = 0
         """The version that the draft was begun on."""
         self._switches: dict[str, list[ui.element]] = {}
@@ -160,15 +162,15 @@ class Drawer:
         self.draft = None
         self.page.redraw(self.inner)
 
-    def _apply(self) -> None:
+    async def _apply(self) -> None:
         """Make what was typed the recipe in use, as one version; all that is wrong with it is said at once, under the text."""
-        workbench = self.page.workbench
-        if self.draft is None:
+        workbench, draft = self.page.workbench, self.draft
+        if draft is None or self.reading:
             return
-        self.problems.clear()
+        self.reading = True
         try:
-            recipe = recipes.parse(self.draft, base=workbench.project.folder)
-            draft, self.draft = self.draft, None
+            recipe = await recipe_of_text(draft, base=workbench.project.folder)
+            self.draft = None
             try:
                 workbench.edit(recipe, "Recipe edited as text", based_on=self.begun)
             except SfumatoError:
@@ -176,8 +178,16 @@ class Drawer:
                 raise
             self.page.redraw(self.inner)
         except SfumatoError as error:
-            with self.problems, element("div", "problem", role="alert"), element("ul"):
-                for line in error.problems if isinstance(error, RecipeError) else [str(error)]:
+            self._wrong(error.problems if isinstance(error, RecipeError) else [str(error)])
+        finally:
+            self.reading = False
+
+    def _wrong(self, problems: Iterable[str]) -> None:
+        """Say under the text what is wrong with it."""
+        with self.page.client, self.problems:
+            self.problems.clear()
+            with element("div", "problem", role="alert"), element("ul"):
+                for line in problems:
                     text(line.removeprefix("the recipe: "), "li")
 
     # the history

@@ -92,6 +92,7 @@ document.addEventListener("focusout", (event) => {
 const LONGEST = 1500;
 const held = [];
 let holding = null;
+let busy = false; // something is being dragged
 const release = () => {
   clearTimeout(holding);
   holding = null;
@@ -105,10 +106,12 @@ const hold = () => {
     socket.onevent = (packet) => (holding === null ? take(packet) : held.push(() => take(packet)));
   }
   clearTimeout(holding);
-  holding = setTimeout(release, LONGEST);
+  holding = setTimeout(() => busy || release(), LONGEST);
 };
+document.addEventListener("handbusy", () => (busy = true));
+document.addEventListener("handfree", () => (busy = false));
 document.addEventListener("pointerdown", (event) => event.target.type === "range" || hold(), true);
 for (const name of ["pointerup", "pointercancel", "dragend"]) {
   document.addEventListener(name, () => holding !== null && setTimeout(release, 0), true); // the click comes first
 }
-window.addEventListener("blur", release);
+window.addEventListener("blur", () => busy || release());
