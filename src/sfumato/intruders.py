@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -408,6 +410,7 @@ def attack_release(
     limits: Mapping[str, float] | None = None,
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
+    clock: float = math.inf,
     sample: int = DEFAULT_SAMPLE,
     seed: Seed | int | str | None = None,
     progress: Progress = silent,
@@ -416,7 +419,7 @@ def attack_release(
 
     ``seconds`` are seconds of computing (CPU, all threads together), not of the clock: what is found on a busy machine is what is
     found on a quiet one. Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
-    unless they were asked for by name. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
+    unless they were asked for by name. ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy machine. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
     recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
     which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
@@ -424,6 +427,7 @@ def attack_release(
     _require_same_table(pair, others)
     _require_sense(pair, seconds, sample)
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
+    begun = time.monotonic()
     profiles = BATTERY if intruder is None else (_own(intruder),)
     wanted = _wanted(profiles, only)
     tried: list[Tried] = []
@@ -435,6 +439,7 @@ def attack_release(
         first = all(name != earlier for _, earlier in wanted[:place])
         allowed = (limits or {}).get(name) if first else None
         late = not left and only is None and now() - started > GRACE
+        late = late or time.monotonic() - begun > clock
         who = intruder or found.who(profile.knows(pair))
         if who is None:
             skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from typing import Any
 
 from sfumato.errors import RecipeError
@@ -12,10 +13,20 @@ WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
 """Text that YAML reads as itself without quotes."""
 MAX_NODES = 2_000_000
 """Values in a document, aliases followed."""
+MAX_DEPTH = 100
+"""Brackets within brackets: a recipe needs ten, and reading takes longer with every one."""
+MAX_MERGED = 20_000
+"""Entries of one mapping that others were merged into."""
 
 
-def read_yaml(text: str, name: str) -> Any:
+class TooMuch(Exception):  # noqa: N818 - it never leaves this module
+    """A text that would take too long to be read, or too much room; says why, after the name of the text."""
+
+
+def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
     """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError` that names the line.
+
+    ``seconds`` is how long the thread may compute; a text that takes longer is refused.
 
     >>> read_yaml("{no: [007, 7, 0.5, true]}", "the text")
     {'no': ['007', 7, 0.5, True]}
@@ -23,12 +34,14 @@ def read_yaml(text: str, name: str) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        document = _reader().load(text)
+        document = _reader(None if seconds is None else time.thread_time() + seconds).load(text)
         size = _size(document, {})
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
         raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
+    except TooMuch as error:
+        raise RecipeError(f"{name} {error}") from None
     except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RecipeError(f"{name} is not valid YAML") from None
     if size > MAX_NODES:
@@ -36,11 +49,20 @@ def read_yaml(text: str, name: str) -> Any:
     return document
 
 
-def _reader() -> Any:
-    """A reader for which keys are text, and so are whole numbers with leading zeros."""
+def _reader(until: float | None = None) -> Any:
+    """A reader for which keys are text, and so are whole numbers with leading zeros; it stops at what is too deep, too large or too late."""
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import SafeConstructor
     from ruamel.yaml.nodes import ScalarNode
+    from ruamel.yaml.scanner import Scanner
+
+    class Bounded(Scanner):
+        def fetch_more_tokens(self) -> Any:
+            if self.flow_level > MAX_DEPTH:
+                raise TooMuch(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
+            if until is not None and time.thread_time() > until:
+                raise TooMuch("is too long to be read here; save it as a file and open it with sfumato serve -r")
+            return super().fetch_more_tokens()
 
     class AsWritten(SafeConstructor):
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -50,6 +72,12 @@ def _reader() -> Any:
                     key.tag = "tag:yaml.org,2002:str"
             return super().construct_mapping(node, deep)
 
+        def flatten_mapping(self, node: Any) -> Any:
+            merged = super().flatten_mapping(node)
+            if len(node.value) > MAX_MERGED:
+                raise TooMuch("repeats itself through aliases until it is too large; write it out")
+            return merged
+
         def construct_yaml_int(self, node: Any) -> Any:
             digits = self.construct_scalar(node)
             padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
@@ -57,7 +85,7 @@ def _reader() -> Any:
 
     AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
     yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = AsWritten
+    yaml.Constructor, yaml.Scanner = AsWritten, Bounded
     return yaml
 
 

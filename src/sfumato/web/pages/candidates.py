@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipe_files as recipes
 from sfumato.report.measures import title_of
 from sfumato.web.pages import specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
 from sfumato.web.pages.tables import VALUE, badge, choice, folded, table
+from sfumato.web.typed import recipe_of_text
 from sfumato.web.pins import Pin, digest_of, figures_of, in_words, letter, of_recipe, of_version, recipe_of
 
 if TYPE_CHECKING:
@@ -88,13 +88,10 @@ def _more(page: Page) -> None:
             file.on("change", lambda event: _pin_text(page, *map(str, event.args)), js_handler=FILE)
 
 
-def _pin_text(page: Page, words: str, name: str) -> None:
-    project = page.workbench.project
-
-    def read() -> None:
-        pin(page, of_recipe(name, recipes.parse(words, base=project.folder, name=name)))
-
-    page.attempt(read)
+async def _pin_text(page: Page, words: str, name: str) -> None:
+    recipe = await page.wait_for(recipe_of_text(words, base=page.workbench.project.folder, name=name))
+    if recipe is not None:
+        pin(page, of_recipe(name, recipe))
 
 
 async def _compare(page: Page) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.web.pages.parts import Words, button, element, section, text
 from sfumato.web.pages.tables import badge, choice, folded, pager, row, table, tabs
 from sfumato.web.pins import number, percent
+from sfumato.web.tasks import by_the_clock
 
 if TYPE_CHECKING:
     from sfumato.web.pages.look import LookStage
@@ -134,10 +135,18 @@ async def attacks(stage: LookStage) -> None:
             "computing time",
             SECONDS,
             str(stage.seconds),
-            lambda name: setattr(stage, "seconds", int(name)),
+            lambda name: stage.again(seconds=int(name)),
             key="seconds",
         )
         button("Let the intruders try", lambda: _attack(stage), "strongly", key="attack")
+    longest = by_the_clock(stage.seconds)
+    text(
+        "Seconds of computing, by all processors together, so that a busy machine finds the same. By the clock it may last longer: no attack is begun "
+        f"after {longest:.0f} seconds. Cancel, at the foot, ends it; then nothing was tried.",
+        "p",
+        "small",
+        "soft",
+    )
     if found["tried"] is None:
         with element("p", "verdict", "open"):
             text("?", "span", "sign", aria_hidden="true")

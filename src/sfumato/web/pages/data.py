@@ -13,6 +13,7 @@ from sfumato.web import edits
 from sfumato.web.checked import check, checked, forget
 from sfumato.web.pages.opening import Opening
 from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.rows import RowPages
 from sfumato.web.pages.widgets import ColumnList
 
@@ -160,7 +161,6 @@ class DataStage:
 
     def _say(self, single: dict[str, Any] | None) -> None:
         """The first sentence: how far the quasi-identifiers single people out."""
-        self.sentence.clear()
         count = 0 if single is None else single["columns"]
         if single is None:
             words = "How far the columns single people out is not known yet."
@@ -170,19 +170,18 @@ class DataStage:
             share = single["alone"] / single["records"] if single["records"] else 0.0
             together = "1 column singles out" if count == 1 else f"{count} columns together single out"
             words = f"{together} {percent(share)} of the records."
-        with self.sentence:
+        with redrawn(self.sentence):
             text(words)
 
     def _note(self) -> None:
         """What wants an answer: columns nobody decided on, and columns that the recipe does not know, or the table."""
-        self.notes.clear()
         schema, opened = self.wb.recipe.schema, self.wb.opened or {}
         names = set(opened.get("columns", ()))
         asked = [name for name in schema.columns(Role.ASK) if name in names] + [
             n for n in names if n not in schema.attributes
         ]
         absent = [name for name in schema.attributes if name not in names]
-        with self.notes:
+        with redrawn(self.notes):
             if opened.get("changed"):
                 text(
                     "The table changed since the project was open last. The recipe is as it was; numbers are new.",

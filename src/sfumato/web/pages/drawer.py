@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from sfumato import recipe_files as recipes
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
 from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
 from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
+from sfumato.web.typed import recipe_of_text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 VALUE = "(event) => emit(event.target.value)"
 """What an input tells of itself."""
+BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
+TYPED = "(event) => emit(event.target.value, event.target.dataset.begun ?? event.target.dataset.version)"
+"""What was typed, and on which version that was begun: the page may show a later one by now."""
 PAGE = 50
 """Versions that are listed at once."""
 FEW = 3
@@ -36,6 +40,7 @@ class Drawer:
         self.compared: int | None = None
         self.most = PAGE
         self.draft: str | None = None
+        self.reading = False
         self.begun = 0
         """The version that the draft was begun on."""
         self._switches: dict[str, list[ui.element]] = {}
@@ -135,7 +140,9 @@ class Drawer:
         )
         area.props["aria-label"] = "The recipe as text"
         area.props[AS_TYPED_IN_AREA] = shown
-        area.on("change", lambda event: self._typed(str(event.args), words), js_handler=VALUE)
+        area.props["data-version"] = project.version
+        area.on("input", js_handler=BEGUN)
+        area.on("change", lambda event: self._typed(str(event.args[0]), words, int(event.args[1])), js_handler=TYPED)
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
@@ -146,24 +153,24 @@ class Drawer:
                 text("What the last change did", "summary", key="last change")
                 self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
 
-    def _typed(self, words: str, before: str) -> None:
+    def _typed(self, words: str, before: str, version: int) -> None:
         if self.draft is None:
-            self.begun = self.page.workbench.project.version
+            self.begun = version
         self.draft = None if words == before else words
 
     def _forget(self) -> None:
         self.draft = None
         self.page.redraw(self.inner)
 
-    def _apply(self) -> None:
+    async def _apply(self) -> None:
         """Make what was typed the recipe in use, as one version; all that is wrong with it is said at once, under the text."""
-        workbench = self.page.workbench
-        if self.draft is None:
+        workbench, draft = self.page.workbench, self.draft
+        if draft is None or self.reading:
             return
-        self.problems.clear()
+        self.reading = True
         try:
-            recipe = recipes.parse(self.draft, base=workbench.project.folder)
-            draft, self.draft = self.draft, None
+            recipe = await recipe_of_text(draft, base=workbench.project.folder)
+            self.draft = None
             try:
                 workbench.edit(recipe, "Recipe edited as text", based_on=self.begun)
             except SfumatoError:
@@ -171,8 +178,16 @@ class Drawer:
                 raise
             self.page.redraw(self.inner)
         except SfumatoError as error:
-            with self.problems, element("div", "problem", role="alert"), element("ul"):
-                for line in error.problems if isinstance(error, RecipeError) else [str(error)]:
+            self._wrong(error.problems if isinstance(error, RecipeError) else [str(error)])
+        finally:
+            self.reading = False
+
+    def _wrong(self, problems: Iterable[str]) -> None:
+        """Say under the text what is wrong with it."""
+        with self.page.client, self.problems:
+            self.problems.clear()
+            with element("div", "problem", role="alert"), element("ul"):
+                for line in problems:
                     text(line.removeprefix("the recipe: "), "li")
 
     # the history

@@ -12,6 +12,7 @@ from sfumato.web import choices, pins
 from sfumato.web.catalogue import title_of
 from sfumato.web.pages import candidates, specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.tables import badge, choice, pips, table, tabs
 from sfumato.web.pins import number, percent
 
@@ -98,13 +99,15 @@ class Explore:
             text("Open a table first: there is nothing to trade yet.", "p")
             text("Open a table", "a", "button", href="/", key="to data")
             return
-        self.found = await self.ask("front", across=self.axes[0], up=self.axes[1])
+        found = await self.ask("front", across=self.axes[0], up=self.axes[1])
+        if found["lattice"] and found["known"]:
+            self.examples = await self.workbench.answer("level_examples")
+        self.found = found  # from here to the end nothing waits: what is seen and what is meant by it change together
         if not self.found["lattice"]:
             self._no_lattice()
         elif not self.found["known"]:
             self._not_yet()
         else:
-            self.examples = await self.workbench.answer("level_examples")
             self._landscape()
         candidates.draw(self.page)
 
@@ -344,9 +347,8 @@ class Explore:
             return
         if self.chart is not None:
             place = None if point is None else self.places.get(point["id"]) or {"id": point["id"], **self._place(point)}
-            self.chart.run_method("change", "ring", [] if place is None else [place])
-        self.card.clear()
-        with self.page.client, self.card:
+            self.chart.add("ring", [] if place is None else [place])
+        with self.page.client, redrawn(self.card):
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")
             else:

@@ -233,7 +233,7 @@ def _switch(form: DrawnForm, field: FormField, name: str) -> None:
 
 def _segments(form: DrawnForm, field: FormField, name: str) -> None:
     choices = [*([("", "not said")] if field.optional else []), *((one.value, one.words) for one in field.choices)]
-    with element("fieldset", "choices", **_described(name)):
+    with element("fieldset", "choices", data_waits="", **_described(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
             with element("label", "choice"):
@@ -273,7 +273,7 @@ def option(words: str, value: str, *, chosen: bool = False) -> None:
     """Something to choose from a list."""
     made = element("option", value=value)
     if chosen:
-        made.props["selected"] = True
+        made.props["^selected"] = ""
     made._text = words  # an option holds text and no other element
 
 

@@ -13,6 +13,7 @@ from sfumato.web.pages.forms import VALUE
 from sfumato.web.pages.grouping import GroupEditor
 from sfumato.web.pages.importing import HierarchyFiles
 from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.widgets import Levels
 from sfumato.web.tasks.hierarchies import bands
 
@@ -82,8 +83,7 @@ class HierarchyStage:
         with self.page.client:
             self._list()
             self.work.props["data-version"] = str(self.wb.project.version)
-            self.work.clear()
-            with self.work:
+            with redrawn(self.work):
                 text(f"How coarse may {column} become?", "h1")
                 self._builder(column)
                 self.asking = element("div", "notes")
@@ -127,10 +127,9 @@ class HierarchyStage:
         return version, self.wb.searched.get(version, {})
 
     def _list(self) -> None:
-        self.side.clear()
         fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
         levels = self.at()
-        with self.side:
+        with redrawn(self.side):
             for line in self.lines:
                 name, top = line["column"], line["top"]
                 current = {"aria_current": "true"} if name == self.column else {}
@@ -233,8 +232,7 @@ class HierarchyStage:
 
     def _notice(self, answer: dict[str, Any] | None, problem: str) -> None:
         """What has no place, before it fails; and what a draft would do."""
-        self.notice.clear()
-        with self.notice:
+        with redrawn(self.notice):
             if self.draft is not None:
                 text("This is a preview. The recipe is as it was.", "p", "lead")
             if problem:

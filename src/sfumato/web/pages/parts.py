@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from nicegui.element import Element
 AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
 """What stands in a field at first. As the property ``value`` it would be set again with everything that changes on the page, over what is
 being typed."""
+AT_FIRST = ("checked", "selected")
+"""The same of boxes and options: as attributes they say what was drawn, and a script of the page takes that over where nobody is at work."""
+FIELDS, UNSETTLED = ("input", "select", "textarea"), ("file", "search")
+DRAWINGS = itertools.count(1)
+"""Every drawing of a field has a number, so that the page sees that it was drawn anew although it stayed where it is."""
 
 
 def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) -> ui.element:
@@ -24,8 +30,13 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
     made = ui.element(tag).classes(" ".join(classes))
     for name, value in attributes.items():
         made.props[name.rstrip("_").replace("_", "-")] = value
+    for name in AT_FIRST:
+        if name in made.props and made.props.pop(name):
+            made.props[f"^{name}"] = ""
     if key is not None:
         made.props["data-key"] = key
+    if tag in FIELDS and attributes.get("type") not in UNSETTLED:
+        made.props["data-drawn"] = next(DRAWINGS)
     return made
 
 
@@ -83,3 +94,8 @@ class Chart(Element, component=Path(__file__).parent / "files" / "chart.js"):
         super().__init__()
         self._props["spec"] = spec
         self._props["label"] = label
+
+    def add(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Give a named part of the picture other rows, in place."""
+        self._props["added"] = {**self._props.get("added", {}), name: rows}
+        self.update()

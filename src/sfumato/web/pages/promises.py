@@ -25,11 +25,17 @@ ALT_UP, ALT_DOWN = (
     "(event) => { if (event.altKey && event.key === 'ArrowDown') { event.preventDefault(); emit() } }",
 )
 
+UP, DOWN = (
+    "(event) => { if (event.key === 'ArrowUp') { event.preventDefault(); emit() } }",
+    "(event) => { if (event.key === 'ArrowDown') { event.preventDefault(); emit() } }",
+)
+MOVED = "(event) => emit(event.detail.item, event.detail.to)"
+
 
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = PromiseStage(page)
-    page.live(stage.draw, classes="promises")
+    page.live(stage.draw, early=True, classes="promises")
 
 
 class PromiseStage:
@@ -138,9 +144,10 @@ class PromiseStage:
         if not steps:
             text("No step yet: nothing is changed but that direct identifiers are dropped.", "p", "soft")
             return
-        with element("ol", "steps", aria_label="Steps, in their order"):
+        with element("ol", "steps", aria_label="Steps, in their order") as listed:
+            listed.on("moved", lambda event: self.moved(*event.args), js_handler=MOVED)
             for place, step in enumerate(steps):
-                with element("li", "card"):
+                with element("li", "card", data_is=self.step_key(place)):
                     self._step(place, step, last=place == len(steps) - 1)
 
     def _step(self, place: int, step: Any, *, last: bool) -> None:
@@ -157,6 +164,8 @@ class PromiseStage:
 
         key, title = self.step_key(place), title_of(step.name)
         with element("div", "cardhead"):
+            if len(self.recipe.steps) > 1:
+                self._handle(place, title)
             text(f"{place + 1}. {title}", "h3")
             with element("div", "buttons"):
                 for sign, by, word, end in (("↑", -1, "earlier", place == 0), ("↓", 1, "later", last)):
@@ -176,6 +185,24 @@ class PromiseStage:
         made = button(sign, lambda: self.move(place, by), key=key, label=label, **about)
         made.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
         made.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
+
+    def _handle(self, place: int, title: str) -> None:
+        """What a step is dragged by; with the focus on it, arrow keys move the step too."""
+        about = {"data_handle": "", "title": "drag to another place", "aria_keyshortcuts": "ArrowUp ArrowDown"}
+        label = f"Move {title}: drag, or arrow keys"
+        made = button("⠿", lambda: None, "quiet", "handle", key=f"{self.step_key(place)}-handle", label=label, **about)
+        made.on("keydown", lambda: self.move(place, -1), js_handler=UP)
+        made.on("keydown", lambda: self.move(place, 1), js_handler=DOWN)
+
+    def moved(self, item: str, to: int) -> None:
+        """Put a step where it was dragged to: one version."""
+        steps = list(self.recipe.steps)
+        place = next((at for at in range(len(steps)) if self.step_key(at) == item), None)
+        if place is None or not 0 <= to < len(steps) or place == to:
+            return
+        step = steps.pop(place)
+        steps.insert(to, step)
+        self.edit(f"{title_of(step.name)}: now step {to + 1}", steps=tuple(steps))
 
     def step_key(self, place: int) -> str:
         """What a step is known by when it moves: its name, and which one of that name it is."""
@@ -254,7 +281,7 @@ class PromiseStage:
             )
 
         key, title = f"contract-{place}", agreement.metric.title
-        with element("div", "card"):
+        with element("div", "card", data_is=agreement.metric.name):
             with element("div", "cardhead"):
                 text(title, "h3")
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title} from the contract")
@@ -345,7 +372,7 @@ class PromiseCard:
         self.model, self.key = model, key
         crowd = crowd_field(model)
         self.form = DrawnForm(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
-        with element("article", "card", aria_label=model.promise):
+        with element("article", "card", aria_label=model.promise, data_is=model.name):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
                 with element("span", "today", role="status"):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.parts import AS_TYPED, Words, button, element, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.widgets import RowGrid
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
+
+PAGE = "(event) => emit(Number(event.target.value) || 1)"
 
 
 class RowPages:
@@ -59,12 +62,11 @@ class RowPages:
             self.of.say(f"of {answer['pages']:,} · {answer['records']:,} rows")
 
     def _number(self, pages: int) -> None:
-        """The page that is shown, to be typed over; made anew, since one that was typed in shows nothing else any more."""
-        self.number.clear()
+        """The page that is shown, to be typed over."""
         about = {"type": "number", "min": 1, "max": pages, "aria_label": "page of rows", AS_TYPED: self.at}
-        with self.number:
+        with redrawn(self.number):
             entry = element("input", "field", "short", key="page of rows", **about)
-        entry.on("change", lambda event: self._go(event.args), js_handler="(e) => emit(Number(e.target.value) || 1)")
+            entry.on("change", lambda event: self._go(event.args), js_handler=PAGE)
 
     async def _go(self, page: int) -> None:
         self.at = page if page > 0 or page == -1 else 1

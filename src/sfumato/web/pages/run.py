@@ -24,7 +24,7 @@ def draw(page: Page) -> None:
     stage = RunStage(page)
     with element("div", "run"):
         text("Does the recipe lead to a release?", "h1")
-        page.live(stage.draw_start, classes="start")
+        page.live(stage.draw_start, early=True, classes="start")
         RunUnderWay(page)
         page.live(stage.draw_outcome, classes="outcome")
 

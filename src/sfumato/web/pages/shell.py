@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import importlib
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from sfumato.errors import SfumatoError
 from sfumato.web.discreet import told_bug
 from sfumato.web.pages.drawer import VALUE, Drawer
 from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.redrawing import beside, put
 from sfumato.web.pages.stages import STAGES, Stage
 from sfumato.web.pages.strip import UnderWay, draw_figures, draw_undo
 
@@ -24,10 +26,22 @@ if TYPE_CHECKING:
 HEAD = (
     '<link rel="stylesheet" href="/sfumato/tokens.css"><link rel="stylesheet" href="/sfumato/dark.css">'
     '<link rel="stylesheet" href="/sfumato/workbench.css"><link rel="stylesheet" href="/sfumato/shell.css">'
-    '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/shell.js"></script>'
+    '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/hands.js"></script>'
+    '<script type="module" src="/sfumato/drag.js"></script><script type="module" src="/sfumato/shell.js"></script>'
     '<script type="module" async src="/sfumato/vega.js"></script>'
 )
+AT_ONCE = 0.1
+"""Seconds that a part waits for its answers before it is shown without them."""
 COLOURS = {"system": None, "light": False, "dark": True}
+
+
+@dataclasses.dataclass(eq=False)
+class Drawing:
+    """A part that is being drawn: by whom, who still fills in what is shown already, and whether once more."""
+
+    task: asyncio.Task[None] | None = None
+    rest: asyncio.Task[None] | None = None
+    again: bool = False
 
 
 class Page:
@@ -47,48 +61,61 @@ class Page:
         self._leave.append(workbench.listen_moved(self._load_anew))
 
     def live(
-        self, draw: Callable[[], Awaitable[None] | None], *, job: bool = False, tag: str = "div", classes: str = ""
+        self, draw: Callable[[], Awaitable[None] | None], *, early: bool = False, tag: str = "div", classes: str = ""
     ) -> ui.element:
-        """A part that is drawn now, and again whenever the recipe changes (with ``job``: whenever work goes on or ends).
+        """A part that is drawn now, and again whenever the recipe changes; what is the same as before stays in its place.
 
-        ``draw`` fills the part; what it raises of ours is shown in its place.
+        ``draw`` fills the part; what it raises of ours is shown in its place. What was there stays until all is drawn; with ``early`` until the drawing
+        waits for an answer that does not come at once.
         """
         place = element(tag, *classes.split())
-        drawing: dict[str, Any] = {"task": None, "again": False}
+        drawing = Drawing()
 
         async def once() -> None:
-            with self.client, place:
-                place.clear()
-                try:
-                    answer = draw()
-                    if answer is not None:
-                        await answer
-                except SfumatoError as error:
-                    self.complain(str(error))
-                except Exception as error:  # noqa: BLE001 - a part that fails is our bug; the others go on, and so does this one later
-                    log.exception(error)
-                    self.complain(f"{told_bug(error)} Please report it.")
+            drawn = beside(place)
+            part = asyncio.ensure_future(self._drawn(draw, drawn, place))
+            if early or not place.default_slot.children:
+                await asyncio.wait({part}, timeout=AT_ONCE if place.default_slot.children else 0)
+                put(drawn, place)
+                drawing.rest = part
+            await asyncio.wait({part})
+            drawing.rest = None
 
-        async def drawn() -> None:
-            drawing["again"] = True
-            while drawing["again"]:
-                drawing["again"] = False
+        async def all_of_it() -> None:
+            while drawing.again:
+                drawing.again = False
                 await once()
-            drawing["task"] = None
+            drawing.task = None
 
         def changed() -> None:
             self.version = self.workbench.project.version
-            drawing["again"] = True
-            if drawing["task"] is None:
-                drawing["task"] = asyncio.get_running_loop().create_task(drawn())
+            drawing.again = True
+            if drawing.task is None:
+                drawing.task = asyncio.get_running_loop().create_task(all_of_it())
+            elif drawing.rest is not None:
+                drawing.rest.cancel()  # what it waits for is about a recipe that is not in use any more
 
-        source = self.workbench if job else self.workbench.project
-        self._leave.append(source.listen(changed))
-        if not job:
-            self._leave.append(self.workbench.listen_opened(changed))
+        self._leave.append(self.workbench.project.listen(changed))
+        self._leave.append(self.workbench.listen_opened(changed))
         self._redraws[place.id] = changed
         changed()
         return place
+
+    async def _drawn(
+        self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element
+    ) -> None:
+        """Draw a part beside the page, then put it into its place, without a moment between in which somebody could act on the old one."""
+        with self.client, drawn:
+            try:
+                answer = draw()
+                if answer is not None:
+                    await answer
+            except SfumatoError as error:
+                self.complain(str(error))
+            except Exception as error:  # noqa: BLE001 - a part that fails is our bug; the others go on, and so does this one later
+                log.exception(error)
+                self.complain(f"{told_bug(error)} Please report it.")
+        put(drawn, place)
 
     def redraw(self, place: ui.element) -> None:
         """Draw a live part again although the recipe is the same."""
@@ -117,7 +144,7 @@ class Page:
     def say(self, words: str) -> None:
         """Say something at the top of the page, until it is dismissed."""
         with self.client, self.messages:
-            self.messages.clear()
+            self.messages.clear()  # so that the same words twice are said twice
             with element("div", "message", role="alert"):
                 Words(words)
                 button("Dismiss", self.messages.clear, "quiet", key="dismiss")
@@ -156,7 +183,7 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
         drawer = Drawer(here)
         _bar(here, drawer)
         with element("div", "strip"):
-            here.live(lambda: draw_figures(here), classes="figures")
+            here.live(lambda: draw_figures(here), early=True, classes="figures")
             here.live(lambda: draw_undo(here, drawer), classes="undo")
         here.messages.move(ui.context.slot.parent)
         drawer.place()

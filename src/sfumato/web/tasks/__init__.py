@@ -74,3 +74,12 @@ TASKS: dict[str, Task] = {
     "ask_register": Task("writing:ask_register", "long", recipe=False),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }
+
+
+def by_the_clock(seconds: float) -> float:
+    """Seconds after which no other attack is begun by who may compute for so many: a busy machine shares its processors, and loops are compiled once.
+
+    >>> by_the_clock(20)
+    80
+    """
+    return 3 * seconds + 20

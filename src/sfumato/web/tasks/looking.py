@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.attack import now
 from sfumato.core.classes import count_rows
 from sfumato.errors import ParameterError
 from sfumato.evaluation import SLOW, evaluate, quick_metrics
@@ -21,6 +22,7 @@ from sfumato.release.release import Release
 from sfumato.report.attacks import beyond_what, conclusion, ranked, unknown
 from sfumato.report.measures import best_of, first_and_more, plain_words, title_of
 from sfumato.verbs import why_alone
+from sfumato.web.tasks import by_the_clock
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -254,8 +256,16 @@ def _grouped(sizes: dict[int, int]) -> list[int]:
 
 
 def attack(bench: Bench, progress: Progress, *, of: int, seconds: float) -> dict[str, Any]:
-    """Let the named intruders try a release within so many seconds of computing; the release is kept with what they found."""
-    attacked = release_of(bench, of).attacked(seconds=seconds, progress=progress)
+    """Let the named intruders try a release within so many seconds of computing; the release is kept with what they found.
+
+    Other programs that keep the machine busy make that last longer by the clock; after a while no other attack is begun.
+    """
+    begun = now()
+
+    def told(share: float, words: str = "") -> None:
+        progress(share, f"{words} · {now() - begun:.0f} of {seconds:.0f} seconds of computing" if words else words)
+
+    attacked = release_of(bench, of).attacked(seconds=seconds, clock=by_the_clock(seconds), progress=told)
     bench.keep(f"release {of}", attacked)
     return look_attacks(bench, progress, of=of)
 

@@ -2,7 +2,15 @@
 // and that the mouse has gone ("leave"). What is drawn besides (a ring) is changed in place.
 export default {
   template: "<div></div>",
-  props: { spec: Object, label: String },
+  props: { spec: Object, label: String, added: Object },
+  watch: {
+    added() {
+      this.add();
+    },
+    label(words) {
+      this.$el.setAttribute("aria-label", words);
+    },
+  },
   async mounted() {
     while (!window.vegaEmbed) await new Promise((resolve) => setTimeout(resolve, 20));
     const plain = JSON.parse(JSON.stringify(this.spec)); // what the page library wraps cannot be cloned
@@ -18,13 +26,13 @@ export default {
     view.addEventListener("dblclick", tell("use"));
     view.addEventListener("mouseover", tell("look"));
     this.$el.addEventListener("mouseleave", () => this.$emit("leave"));
-    for (const [name, rows] of Object.entries(this.waiting ?? {})) view.data(name, rows);
-    view.run();
+    this.add();
   },
   methods: {
-    change(name, rows) {
-      if (this.view) this.view.data(name, rows).run();
-      else this.waiting = { ...this.waiting, [name]: rows };
+    add() {
+      if (!this.view) return;
+      for (const [name, rows] of Object.entries(this.added ?? {})) this.view.data(name, JSON.parse(JSON.stringify(rows)));
+      this.view.run();
     },
   },
   beforeUnmount() {

@@ -42,18 +42,18 @@ export default {
                 <button v-for="s in segments" :key="s" type="button" :aria-pressed="r.role === s ? 'true' : 'false'" :data-key="'role ' + s + ' ' + r.name"
                   @click="$emit('role', { columns: [r.name], role: s })">{{ s }}</button>
                 <select :class="{ on: !segments.includes(r.role) }" :aria-label="'another role for ' + r.name" :data-key="'more ' + r.name"
-                  :value="segments.includes(r.role) ? '' : r.role" @change="other($event, [r.name])">
-                  <option value="">more</option>
-                  <option v-if="!segments.includes(r.role) && !more.includes(r.role)" :value="r.role">{{ r.role }}</option>
-                  <option v-for="m in more" :key="m" :value="m">{{ m }}</option>
+                  :data-drawn="turn" @change="other($event, [r.name])">
+                  <option value="" :selected.attr="segments.includes(r.role) ? '' : null">more</option>
+                  <option v-if="!segments.includes(r.role) && !more.includes(r.role)" :value="r.role" selected>{{ r.role }}</option>
+                  <option v-for="m in more" :key="m" :value="m" :selected.attr="m === r.role ? '' : null">{{ m }}</option>
                 </select>
               </div>
               <button v-if="r.guess" type="button" class="button quiet guess" :aria-label="'the role of ' + r.name + ' is a guess; accept it'"
                 title="a guess; click to accept it" :data-key="'accept ' + r.name" @click="$emit('accept', [r.name])">?</button>
             </td>
-            <td><select class="field" :value="r.kind" :aria-label="'kind of ' + r.name" :data-key="'kind ' + r.name"
+            <td><select class="field" :data-drawn="turn" :aria-label="'kind of ' + r.name" :data-key="'kind ' + r.name"
               @change="$emit('kind', { columns: [r.name], kind: $event.target.value })">
-              <option v-for="k in kinds" :key="k" :value="k">{{ k }}</option></select></td>
+              <option v-for="k in kinds" :key="k" :value="k" :selected.attr="k === r.kind ? '' : null">{{ k }}</option></select></td>
             <td class="num"><span class="onlysmall soft">missing </span>{{ r.missing ? r.missing.toLocaleString("en") : "–" }}</td>
             <td class="num"><span class="onlysmall soft">distinct </span>{{ r.distinct.toLocaleString("en") }}</td>
             <td class="spread"><svg v-if="r.role !== 'direct' && r.bars.length" class="spark" viewBox="0 0 96 24" role="img" :aria-label="'spread of ' + r.name">
@@ -67,7 +67,12 @@ export default {
     </div>`,
   props: { rows: Array, segments: Array, more: Array, kinds: Array },
   data() {
-    return { query: "", only: null, order: "table", chosen: {}, last: null, limit: 100 };
+    return { query: "", only: null, order: "table", chosen: {}, last: null, limit: 100, turn: 0 };
+  },
+  watch: {
+    rows() {
+      this.turn++; // lists that were changed by hand show what is so now
+    },
   },
   computed: {
     counted() {

@@ -1,0 +1,117 @@
+// What a hand is at stays as it is while parts of the page are drawn anew.
+
+// Fields that stay in their place when they are drawn anew show what was drawn, unless somebody is at work in them.
+const PATIENCE = 2000; // what was entered is not set back by a drawing that does not know of it yet
+const typed = new WeakSet(); // typed in, and not told yet
+const told = new WeakMap(); // when a field told what was entered, and what was drawn in it then
+const isBox = (field) => field.type === "checkbox" || field.type === "radio";
+const drawn = (field) => {
+  if (isBox(field)) return field.defaultChecked;
+  if (field.tagName === "SELECT") return ([...field.options].find((one) => one.defaultSelected) ?? field.options[0])?.value;
+  return field.defaultValue;
+};
+const shown = (field) => (isBox(field) ? field.checked : field.value);
+const settle = (field) => {
+  if (!field.isConnected || typed.has(field)) return;
+  const before = told.get(field);
+  const wait = before && before.drawn === drawn(field) ? PATIENCE - (Date.now() - before.at) : 0;
+  if (wait > 0) {
+    setTimeout(() => settle(field), wait);
+    return;
+  }
+  told.delete(field);
+  delete field.dataset.begun;
+  if (shown(field) === drawn(field)) return;
+  if (isBox(field)) field.checked = field.defaultChecked;
+  else field.value = drawn(field) ?? "";
+};
+new MutationObserver((changes) => {
+  for (const change of changes) settle(change.target);
+}).observe(document.documentElement, { attributes: true, attributeFilter: ["data-drawn"], subtree: true });
+
+const mark = (field) => {
+  const group = field.type === "radio" ? document.getElementsByName(field.name) : [field];
+  for (const one of group) told.set(one, { at: Date.now(), drawn: drawn(one) });
+};
+document.addEventListener("input", (event) => typed.add(event.target), true);
+
+// Keys go through the values of a list, a slider or a number one by one: what is meant is the one they stop at. A list tells it on Enter or when it is
+// left (Escape takes it back), the others also after a moment of rest. Whoever uses the mouse means what is clicked.
+const REST = 700;
+const waiting = new Map(); // fields that were moved by keys and have not told, and what ends their rest
+const one = (field) => (field.type === "radio" ? `radio ${field.name}` : field); // radio buttons of a name are one field
+const OPENS = new Set([" ", "F4", "Enter"]);
+let keyed = null;
+const rests = (field) => field.type === "range" || field.type === "number" || (field.type === "radio" && field.closest("[data-waits]"));
+const waits = (field) => field.tagName === "SELECT" && !field.multiple && field.size <= 1;
+const tell = (field) => {
+  const pending = waiting.get(one(field));
+  if (!pending) return;
+  clearTimeout(pending.rest);
+  waiting.delete(one(field));
+  keyed = null;
+  pending.field.dispatchEvent(new Event("change", { bubbles: true }));
+};
+document.addEventListener("change", (event) => {
+  const field = event.target;
+  if (keyed === one(field) && event.isTrusted && (waits(field) || rests(field))) {
+    event.stopImmediatePropagation();
+    clearTimeout(waiting.get(one(field))?.rest);
+    waiting.set(one(field), { field, rest: rests(field) ? setTimeout(() => tell(field), REST) : 0 });
+    return;
+  }
+  typed.delete(field);
+  mark(field);
+}, true);
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (!field.matches?.("select, input")) return;
+  const opens = waits(field) && (OPENS.has(event.key) || event.altKey);
+  if (event.key === "Enter" && waiting.has(one(field))) {
+    event.preventDefault();
+    tell(field);
+  } else if (event.key === "Escape" && waits(field) && waiting.delete(field)) {
+    event.stopImmediatePropagation();
+    typed.delete(field);
+    told.delete(field);
+    settle(field);
+  } else if (opens) keyed = null;
+  else if (event.key !== "Tab" && event.key !== "Enter" && !event.ctrlKey && !event.metaKey) {
+    keyed = field.type === "number" && !/^(Arrow|Page)/.test(event.key) ? null : one(field);
+  }
+}, true);
+document.addEventListener("pointerdown", () => (keyed = null), true);
+document.addEventListener("focusout", (event) => {
+  if (event.relatedTarget && event.target.type === "radio" && one(event.relatedTarget) === one(event.target)) return;
+  tell(event.target);
+  if (keyed === one(event.target)) keyed = null;
+  typed.delete(event.target);
+}, true);
+
+// While a finger or the mouse is down, nothing moves away under it: what the server sends waits for a moment.
+const LONGEST = 1500;
+const held = [];
+let holding = null;
+let busy = false; // something is being dragged
+const release = () => {
+  clearTimeout(holding);
+  holding = null;
+  while (held.length) held.shift()();
+};
+const hold = () => {
+  const socket = window.socket;
+  if (socket && !socket.sfumato) {
+    const take = socket.onevent.bind(socket);
+    socket.sfumato = true;
+    socket.onevent = (packet) => (holding === null ? take(packet) : held.push(() => take(packet)));
+  }
+  clearTimeout(holding);
+  holding = setTimeout(() => busy || release(), LONGEST);
+};
+document.addEventListener("handbusy", () => (busy = true));
+document.addEventListener("handfree", () => (busy = false));
+document.addEventListener("pointerdown", (event) => event.target.type === "range" || hold(), true);
+for (const name of ["pointerup", "pointercancel", "dragend"]) {
+  document.addEventListener(name, () => holding !== null && setTimeout(release, 0), true); // the click comes first
+}
+window.addEventListener("blur", () => busy || release());
