@@ -198,3 +198,16 @@ def test_the_command_writes_what_verify_accepts(file, tmp_path):
 def test_wrong_words(file, words, code, told):
     found, said = call("table", file, *words)
     assert (found, told in said) == (code, True), said
+
+
+def test_the_recipe_says_persons_and_margins(tmp_path):
+    """Ten rows of two persons are two persons, and the regions have the margins of their hierarchy."""
+    rows = [(f"n{i % 2}", i % 2, 10) for i in range(10)] + [(f"s{i}", 2 + i, 5) for i in range(2)]
+    pl.DataFrame(rows, schema=["region", "person", "cost"], orient="row").write_csv(tmp_path / "rows.csv")
+    (tmp_path / "recipe.yaml").write_text(
+        "columns: {person: unit, cost: sensitive, region: {role: quasi, hierarchy: {mask_right: {length: 2}}}}\n"
+    )
+    asked = ("table", tmp_path / "rows.csv", "region: sum(cost)", "--threshold", 3, "--quiet", "--json")
+    assert json.loads(call(*asked)[1])["by_rule"] == {"threshold": 2}  # of rows, only s0 and s1 are alone
+    told = json.loads(call(*asked, "-r", tmp_path / "recipe.yaml")[1])
+    assert (told["cells"], told["by_rule"]) == (7, {"threshold": 6})  # all but the total are of one or two persons

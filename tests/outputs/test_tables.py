@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.audit import audit
-from sfumato.outputs.changing import adjusted, random_rounded, rounded
+from sfumato.outputs.changing import adjusted, random_rounded, rounded, told_small
 from sfumato.outputs.picture import table_drawing
 from sfumato.outputs.problem import problem_of
 from sfumato.report.drawing import AFTER, FILLED
@@ -265,6 +265,29 @@ def test_rounding_that_cannot_be_is_named():
 def test_options_that_are_none(options):
     with pytest.raises(ParameterError):
         sf.tabulate(people(), ["region", "diagnosis"]).protect(**options)
+
+
+@given(st.integers(1, 12), st.integers(1, 3), st.integers(2, 30), st.lists(st.integers(1, 40), min_size=1, max_size=8))
+def test_counts_that_are_told_to_be_small_whatever_they_become(base, reach, threshold, counts):
+    people = pl.DataFrame({"region": [str(at) for at, count in enumerate(counts) for _ in range(count)]})
+    problem = sf.tabulate(people, ["region"]).sensitive(sf.Threshold(threshold)).problem()
+
+    def told(count):
+        near = [b for b in range(0, 200, base) if abs(b - count) < base * reach]
+        return all(b - base * reach + 1 > 0 and b + base * reach - 1 < threshold for b in near)
+
+    small = [count for count in problem.value[problem.primaries].tolist() if told(count)]
+    assert told_small(problem, base, reach, threshold) == len(small)
+    if 2 * base * reach - 1 >= threshold:
+        assert not small
+
+
+def test_a_base_too_small_beside_the_threshold_is_refused_at_once():
+    people = pl.DataFrame({"region": ["a"] * 5 + ["b"] * 40 + ["c"] * 40})
+    for method in ("rounding", "perturb"):
+        with pytest.raises(ReleaseRefused, match=r"1 sensitive cells would be .* choose a base of 6 or more"):
+            sf.tabulate(people, ["region"]).protect([sf.Threshold(10)], method=method, base=5)
+        assert sf.tabulate(people, ["region"]).protect([sf.Threshold(10)], method=method, base=6).audit().holds
 
 
 def test_sums_are_not_rounded():

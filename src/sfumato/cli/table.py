@@ -99,6 +99,7 @@ def table(
     from sfumato import recipe_files as recipes
     from sfumato.outputs.table import tabulate
     from sfumato.release.exchange import refuse_existing
+    from sfumato.verbs import in_memory, with_recipe
 
     groups, measure = asked(what)
     if output is not None and not protect:
@@ -107,7 +108,8 @@ def table(
         refuse_existing(output, force=force)
     known = _register(register, to, register_key, output)
     loaded = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    dataset = read if loaded is None else in_memory(with_recipe(read, loaded)[0], "table")
     rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
     with progress("tabulating", quiet=quiet) as on_progress, solvers_aside(), warnings_told(quiet=quiet):
         made = tabulate(

@@ -261,7 +261,7 @@ def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives
     below = int((amount < 0).sum())
     if below and negatives == "refuse":
         raise SchemaError(
-            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: negatives='absolute'"
+            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: --negatives, in Python negatives='absolute', takes them by their size"
         )
     return amount
 

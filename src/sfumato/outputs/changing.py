@@ -61,6 +61,21 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
     return np.asarray(np.round(found.x[:size]) * base)
 
 
+def told_small(problem: Problem, base: float, reach: int, threshold: int) -> int:
+    """How many sensitive counts are told to be small whichever multiple they become: neither 0 nor ``threshold`` is within reach of any of them.
+
+    Said before a program looks for a rounding, for no sums can help such a cell.
+    """
+    value, away = problem.value[problem.primaries], base * reach - 1
+    floor = np.floor(value / base + 1e-9)
+    exact = np.abs(value - floor * base) <= problem.slack
+    lowest, highest = (
+        np.maximum(floor - (reach - 1), 0) * base,
+        (np.where(exact, floor, floor + 1) + (reach - 1)) * base,
+    )
+    return int(((lowest > away) & (highest + away < threshold)).sum())
+
+
 def random_rounded(value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]) -> NDArray[np.float64]:
     r"""Every count to a multiple of ``base`` above or below, up with probability *remainder / base*: right on average, not additive.
 

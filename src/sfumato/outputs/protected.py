@@ -16,7 +16,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.boxes import Boxes
-from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
+from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded, told_small
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
@@ -395,6 +395,8 @@ def _changed(
     options = {**options, "base": base, "seed": seed}
     if method != "cta" and not judged.table.whole:
         raise ParameterError(f"{method} goes with counts; protect sums by suppression or cta")
+    if method != "cta":
+        _refuse_small_base(judged, method, problem, options)
     if method == "rounding":
         published, additive = rounded(problem, base, reach=options["reach"]), True
     elif method == "perturb":
@@ -407,6 +409,19 @@ def _changed(
             f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; choose a larger base, or suppress"
         )
     return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen)
+
+
+def _refuse_small_base(judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]) -> None:
+    """Refuse a base so small beside the threshold that counts are told to be small, before anything is computed."""
+    reach = options["reach"] if method == "rounding" else 1
+    threshold = max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
+    if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
+        return
+    least = (threshold + 2 * reach) // (2 * reach)  # 2 · base · reach − 1 is then the threshold at least
+    raise ReleaseRefused(
+        f"{method}: {count:,} sensitive cells would be told to be small whatever they become, for a multiple of {options['base']:g} tells them within {options['base'] * reach - 1:g} and the threshold is {threshold}; "
+        f"choose a base of {least} or more, or a lower threshold"
+    )
 
 
 def _base(judged: SensitiveTable) -> int:
