@@ -34,6 +34,7 @@ from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError
 from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders import attack_release
 from sfumato.release.documents import canonical, digest_of_input
+from sfumato.release.exchange import telling
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.publish import write_pictures
@@ -321,7 +322,6 @@ class Comparison:
         plain = self.to_dict()
         try:
             target.mkdir(parents=True, exist_ok=True)
-            (target / "comparison.json").write_text(json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8")
             self.to_frame().write_csv(target / "comparison.csv")
             (target / "comparison.html").write_text(comparison_page(plain), "utf-8")
             (target / "map.svg").write_text(picture_of(plain).svg, "utf-8")
@@ -330,6 +330,7 @@ class Comparison:
                 shutil.rmtree(target / "pictures")
             if pictures:
                 write_pictures(target / "pictures", self.other_maps())
+            (target / "comparison.json").write_text(json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8")
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
         return target
@@ -367,10 +368,7 @@ def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tupl
     return tuple(sorted(outcomes, key=lambda o: place[o.name]))
 
 
-# Running candidates side by side: in several processes, with progress, and again from where an interrupted run stopped.
-
 # One candidate, run, attacked and measured. What is refused is measured too: the map shows what it would have been.
-
 
 ONLY_LINKAGE = ("linkage",)
 
@@ -507,6 +505,9 @@ def compare(
     if not candidates:
         raise ParameterError("there is nothing to compare; give at least one recipe")
     terms = fair_terms(candidates, terms)
+    if remember is not None:
+        with telling(remember):
+            (remember / DONE).mkdir(parents=True, exist_ok=True)
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
     done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
     open_ones = [c for c in candidates if c.name not in done]
@@ -594,7 +595,6 @@ def _remembered(folder: Path | None, key: str, name: str) -> CandidateOutcome | 
 def _remember(folder: Path | None, key: str, outcome: CandidateOutcome) -> None:
     if folder is None:
         return
-    (folder / DONE).mkdir(parents=True, exist_ok=True)
     beside = folder / DONE / f"{key}.new"
     beside.write_text(json.dumps(dataclasses.asdict(outcome)), encoding="utf-8")
     beside.replace(folder / DONE / f"{key}.json")

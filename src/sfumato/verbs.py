@@ -24,7 +24,7 @@ from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
 from sfumato.core.source import Intake, with_names
 from sfumato.core.step import Step, accounts
 from sfumato.engines.databases import is_address
-from sfumato.engines.opening import from_database, is_lazy, opened, take_lazily
+from sfumato.engines.opening import from_database, is_lazy, opened, require_named, take_lazily
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.evaluation import evaluate as _evaluate
@@ -98,6 +98,7 @@ def read(
     if is_lazy(data):
         return take_lazily(data, _said(options, loaded))
     if isinstance(data, str | Path):
+        require_named(data)
         if str(data) != "-" and (held := opened(data, engine, _said(options, loaded))) is not None:
             return held
         if loaded is not None and accounts(loaded.steps, loaded.schema):

@@ -150,3 +150,9 @@ def test_extreme_numbers_are_wrong_usage(sfumato, people, option, amount):
         given.pop({"--rho": "--epsilon", "--budget-rho": "--budget"}[option])
     done = sfumato("query", *people, BY_SEX, *(word for pair in given.items() for word in pair))
     assert done.code == 2 and not done.out, done.err
+
+
+def test_no_ledger_is_begun_for_a_question_that_cannot_be_read(ask, tmp_path):
+    path = tmp_path / "new.ledger"
+    done = ask("SELECT COUNT(*) FROM nowhere", "--epsilon", "0.1", "--budget", "1", "--ledger", path)
+    assert done.code == 2 and "nowhere" in done.err and not path.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -14,7 +15,7 @@ from typer.exceptions import TyperException
 from sfumato.cli.talk import in_our_words, tell
 from sfumato.core.interrupts import done, pressed, watching
 from sfumato.core.portable import keep_memory
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, UnreadableInput
 
 INTERRUPTED = 130
 INTERNAL = 3
@@ -49,6 +50,11 @@ def main() -> None:
                 _fail(f"interrupted; {_standing()}", INTERRUPTED)
             if isinstance(error, SfumatoError):
                 _fail(str(error), error.exit_code)
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # wherever a path is looked at first
+                _fail(
+                    "a path of this command is longer than the system allows; nothing can be there",
+                    UnreadableInput.exit_code,
+                )
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)

@@ -59,7 +59,7 @@ def query(
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
     start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, intake, ledger, _budget(budget, delta, budget_rho), start)
+        asking = _session(recipe, data, intake, ledger, _budget(budget, delta, budget_rho), start, statement)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
@@ -68,16 +68,27 @@ def query(
 
 
 def _session(
-    recipe: Path, data: str, intake: Intake, ledger: Path | None, budget: Budget | None, start: dict[str, Any]
+    recipe: Path,
+    data: str,
+    intake: Intake,
+    ledger: Path | None,
+    budget: Budget | None,
+    start: dict[str, Any],
+    statement: str | None,
 ) -> Session:
+    """The session of a ledger; a new one is not begun for a question that cannot be read."""
     from sfumato import recipe_files as recipes
+    from sfumato.core.declared import declared
     from sfumato.dp import session
+    from sfumato.dp.sql import questions
 
     loaded = recipes.load(recipe)
     dataset = _opened(data, intake, loaded)
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
         start = {**start, "name": start["name"] or recipe.stem}
+        if statement is not None:
+            questions(statement, declared(loaded.schema), start["name"])
     return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start)
 
 

@@ -44,6 +44,12 @@ def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable:
     return LazyTable(made, source=Source(name="the table", intake=_about_values(options)))
 
 
+def require_named(data: str | Path) -> None:
+    """Refuse an empty path, which the system takes for this folder: a shell gives it for a variable that was never set."""
+    if data == "":
+        raise UnreadableInput("the path of the table is empty; name a file")
+
+
 def opened(data: str | Path, engine: str | None, options: Mapping[str, Any]) -> Dataset | LazyTable | None:
     """A path as a table that an engine holds, or None where it is one file to be read as others are.
 

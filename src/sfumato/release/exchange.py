@@ -70,10 +70,10 @@ def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
     An interrupted or failed block leaves the target as it was and nothing beside it.
     """
     target = target_of(folder)
-    with _told(folder):
+    with telling(folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target.parent)
-    with _told(folder), _locked(target):
+    with telling(folder), _locked(target):
         refuse_existing(folder, force=force)
         made = _beside(target, FRESH)
         made.mkdir(mode=PRIVATE_FOLDER)
@@ -104,7 +104,7 @@ class Workplace:
     def path(self) -> Path:
         """The folder, which is made when it is asked for first."""
         own = self.target.with_name(f"{self.target.name}-{secrets.token_hex(4)}")
-        with _told(self.target), contextlib.ExitStack() as held:
+        with telling(self.target), contextlib.ExitStack() as held:
             own.parent.mkdir(parents=True, exist_ok=True)
             sweep(own.parent)
             held.enter_context(_locked(own))
@@ -131,7 +131,7 @@ def _cleared(folder: Path, held: contextlib.ExitStack) -> None:
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def telling(folder: Path) -> Iterator[None]:
     """Say what could not be written, and why."""
     try:
         yield

@@ -113,7 +113,7 @@ def risk_told(comparison: Mapping[str, Any]) -> str:
         told.append("It starts from a released row and not from a person: where rows are nobody's it says less.")
     if any(risk in one.get("intervals", {}) for one in candidates):
         told.append(
-            "It was found on a sample: candidates whose intervals (95 %) overlap are not told apart by it; a larger sample and more seconds make them narrower."
+            "Rates come from a sample: candidates whose intervals (95 %) overlap are not told apart by it; a larger sample and more seconds make them narrower."
         )
     return " ".join(part for part in told if part)
 

@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.engines.databases import is_address
-from sfumato.engines.opening import MEMORY, from_database
+from sfumato.engines.opening import MEMORY, from_database, require_named
 from sfumato.engines.table import LazyTable
 from sfumato.errors import InternalError, ParameterError, UnreadableInput, did_you_mean
 from sfumato.io.formats import FORMAT_OF_SUFFIX
@@ -104,6 +104,7 @@ def several_files(given: Sequence[str]) -> dict[str, Path] | None:
         if len(files) < len(given):
             raise ParameterError("two of the files have the same name but for the folder or the end; rename one")
         return files
+    require_named(given[0])
     folder = Path(given[0])
     if is_address(given[0]) or not folder.is_dir():
         return None
