@@ -33,6 +33,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 _COLLECTIONS = gc.get_threshold()
 
 
+_LONG = ("test_docs.py", "test_faults.py", "test_learned_linkage.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with the longest tests come first: at the end, no process waits for another."""
+    items.sort(key=lambda item: item.path.name not in _LONG)
+
+
 def pytest_collection_finish() -> None:
     """All that was imported stays for good: a search for garbage that looks through it takes longer than many a test."""
     gc.collect()

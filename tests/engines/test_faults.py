@@ -200,7 +200,12 @@ for owner, name in [(pl.DataFrame, "write_ipc"), (pl.DataFrame, "write_parquet")
                     (Path, "write_bytes"), (Path, "rename"), (Path, "unlink"), (shutil, "rmtree")]:
     setattr(owner, name, counted(getattr(owner, name)))
 
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+
 def run():
+    global happened
+    happened = 0  # what happened while modules were imported is not the run's
     release = sf.run(sf.read(place / "in", engine="polars"), place / "r.yaml", seed=5, into=place / "out")
     release.write(place / "out", force=True)
 """
@@ -217,8 +222,6 @@ print(*(name for name in sys.modules if name.startswith("sfumato")))
 OFTEN = (
     KILLED
     + """
-for name in sys.argv[2:]:
-    importlib.import_module(name)  # once, for all who are killed
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -230,9 +233,10 @@ for line in sys.stdin:
 )
 
 
-def run_once(place: Path) -> tuple[int, list[str]]:
-    """A run in a process of its own: its acts on the disk, and the modules that it loaded."""
-    done = subprocess.run([sys.executable, "-c", ONCE, str(place)], capture_output=True, text=True, check=False)
+def run_once(place: Path, *modules: str) -> tuple[int, list[str]]:
+    """A run in a process of its own that has imported some modules before: its acts on the disk, and the modules that it loaded."""
+    command = [sys.executable, "-c", ONCE, str(place), *modules]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     events, modules = done.stdout.splitlines()
     return int(events), modules.split()
@@ -257,9 +261,9 @@ def killing(place: Path, modules: list[str]) -> Iterator[Callable[[int], int]]:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_run_that_is_killed_leaves_no_release_or_a_whole_one(place: Path) -> None:
     """Killed before one of its acts on the disk, thirty times; earlier releases stand, and the next run sweeps what was left."""
-    run_once(place)  # what is kept for later runs is written by the first
+    _, modules = run_once(place)  # what is kept for later runs is written by the first
     shutil.rmtree(place / "out")
-    events, modules = run_once(place)
+    events, _ = run_once(place, *modules)
     whole = digest(place)
     with killing(place, modules) as killed_at:
         for turn in range(MOMENTS):

@@ -193,9 +193,7 @@ def test_only_one_person_and_one_weight_are_proposed():
 @pytest.mark.slow
 def test_four_thousand_columns():
     values = np.random.default_rng(0).integers(0, 50, (20, 4_000))
-    frame = pl.DataFrame(
-        {f"c{i}": values[:, i] for i in range(3_600)} | {f"age_{i}": values[:, i] for i in range(400)}
-    )
+    frame = pl.DataFrame({f"c{i}": values[:, i] for i in range(3_600)} | {f"age_{i}": values[:, i] for i in range(400)})
     proposal = propose(frame, Source())
     assert len(proposal.columns) == 4_000
     assert proposal["age_399"].roles == (Role.QUASI,)

@@ -228,7 +228,7 @@ def test_exact_is_what_trying_everything_finds(data, rows):
 
 
 @pytest.mark.slow
-@given(data=st.data(), rows=small_rows(most_columns=4, most_rows=12))
+@given(data=st.data(), rows=small_rows(most_columns=4, most_rows=9))
 @settings(max_examples=30)
 def test_exact_is_valid_and_never_dearer_than_greedy(data, rows):
     k = data.draw(st.integers(1, len(rows)))

@@ -21,7 +21,7 @@ LOW, HIGH, DISTINCT, PLACE = range(4)
 HISTOGRAM, RANK, AMOUNT = range(3)
 _FAR = np.int64(1) << np.int64(40)
 
-inner: Any = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+inner: Any = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """For loops that only loops call: without a way in from Python they compile faster."""
 
 
