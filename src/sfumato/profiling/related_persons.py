@@ -16,7 +16,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
-from sfumato.errors import SfumatoError, Unsatisfiable
+from sfumato.errors import SfumatoError
 from sfumato.profiling.finding import percent
 from sfumato.profiling.means import K, attribute_of, means_for
 
@@ -127,6 +127,8 @@ class _Trial:
     people: Any
     everybody: int
     own_means: Spec
+    tried: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
     @classmethod
     def of(
@@ -165,7 +167,7 @@ class _Trial:
         single = sorted(map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total)
         bearable = [design for design, cost in single if cost.affordable]
         chosen = bearable[0] if bearable else _Design((OWN,))
-        return chosen, [Line(design.persons[0], cost.words) for design, cost in single if design is not chosen]
+        return chosen, [Line(design.persons[0], _instead(cost)) for design, cost in single if design is not chosen]
 
     def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
@@ -201,22 +203,20 @@ class _Trial:
 
     def cost(self, design: _Design) -> _Cost:
         """What a design loses of the people that it is tried on."""
+        *steps, last = self._steps(design, self.people.people, budget=1.0)
         models = tuple(_built("models", line.spec) for line in self._meet(design))
-        people, detail = self.people, [0.0]
+        key = (str(design.persons), design.larger)  # promises about secrets are the last step's alone
         try:
-            for place, line in enumerate(self._steps(design, len(self.people.parts[0]), budget=1.0)):
-                step = _built("steps", line.spec)
-                plan = step.plan(people, Goal(models, Seed.of(1), place=place))  # type: ignore[arg-type]
-                people = step.apply(people, plan)
-                detail += plan.scores().values()
-        except Unsatisfiable as error:
-            return _Cost(refused=f"it cannot be reached here ({error.closest.get('why', 'nothing satisfies it')})")
+            if key not in self.tried:
+                self.tried[key] = _carried_out(self.people, steps, models)
+            people, detail = self.tried[key]
+            people, _ = _carried_out(people, [last], models, place=len(steps))
         except SfumatoError:
-            return _Cost(refused="it cannot be reached here")
+            return _Cost(refused="it cannot be reached")
         before, after = self.people.counted(), people.counted()
         rows = sum(before.values()) - self.people.people
         kept = sum(after.values()) - people.people
-        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), float(np.mean(detail)))
+        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), detail)
 
     # What is written.
 
@@ -259,6 +259,21 @@ class _Trial:
         if design.knows("counts"):
             yield Line({"even_counts": {}}, "rows go until 5 persons have the same numbers of them")
         yield Line({"suppress_persons": {"budget": budget}}, "who cannot be hidden so is left out everywhere")
+
+
+def _carried_out(people: Any, steps: Sequence[Line], models: tuple[Any, ...], place: int = 0) -> tuple[Any, float]:
+    """What steps leave of people, and the share of detail they lose on the average."""
+    detail = [0.0]
+    for number, line in enumerate(steps, start=place):
+        step = _built("steps", line.spec)
+        plan = step.plan(people, Goal(models, Seed.of(1), place=number))
+        people = step.apply(people, plan)
+        detail += plan.scores().values()
+    return people, float(np.mean(detail))
+
+
+def _instead(cost: _Cost) -> str:
+    return f"{cost.words}; instead of the first promise it is bearable, not besides" if cost.affordable else cost.words
 
 
 def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
