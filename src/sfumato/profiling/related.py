@@ -268,9 +268,11 @@ def _require_people(
     meant = [name for name in frames if _means_people(name) and not named[name]]
     if meant and not _means_people(top):
         raise SchemaError([_keyless(name, frames[name]) for name in meant])
-    if not _means_people(top) and not any(_said(key) or _means_people(key.column) for key in named[top][:1]):
+    if not _means_people(top) and not any(
+        any(_likely(top, key)) or _means_people(key.column) for key in named[top][:1]
+    ):
         raise SchemaError(
-            f"no table can be told to be that of the people: no key of one is called like a key, nor is a table called after people "
+            f"no table can be told to be that of the people: no key of one is called like a key, or as its table is, nor is a table called after people "
             f"({', '.join(frames)}); name tables and keys in a recipe"
         )
     several = [c.name for c in proposal.columns if Role.UNIT in c.roles and (c.unit or "person") == "person"]
