@@ -304,7 +304,8 @@ class Secrets:
     def masses(self) -> NDArray[np.float64]:
         """Per value the mass of all people there, each of whom shares out 1 evenly among the own values."""
         lengths = np.diff(self.pointers)
-        return np.bincount(self.codes, np.repeat(1.0 / np.maximum(lengths, 1), lengths), minlength=self.values)
+        parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
+        return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
 
     def laid_out(self, layout: Layout) -> Any:
         """What the loops take, with the values on a line or in a tree; those that nobody has do not stretch it."""
