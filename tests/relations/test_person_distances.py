@@ -17,7 +17,9 @@ from sfumato.relations.models import PersonsTCloseness
 from tests.oracles import persons as oracle
 
 VALUES = (1, 2, 4, 8)
-SETS = st.lists(st.tuples(st.integers(0, 1), st.frozensets(st.sampled_from(VALUES), max_size=3)), min_size=2, max_size=7)
+SETS = st.lists(
+    st.tuples(st.integers(0, 1), st.frozensets(st.sampled_from(VALUES), max_size=3)), min_size=2, max_size=7
+)
 
 
 def tables(people, words=False):
@@ -91,9 +93,13 @@ def salaries():
 
 def test_the_example_of_the_paper():
     table, people = salaries()
-    assert PersonsTCloseness("people.salary", 0.4, "own", distance="ordered").judge(people).attained == pytest.approx(0.375)
+    assert PersonsTCloseness("people.salary", 0.4, "own", distance="ordered").judge(people).attained == pytest.approx(
+        0.375
+    )
     assert not PersonsTCloseness("people.salary", 0.3, "own", distance="ordered").judge(people).holds
-    one = Dataset(table.drop("id"), Schema({"g": Attribute(("quasi",)), "salary": Attribute(("sensitive",), kind="numeric")}))
+    one = Dataset(
+        table.drop("id"), Schema({"g": Attribute(("quasi",)), "salary": Attribute(("sensitive",), kind="numeric")})
+    )
     for distance in ("equal", "ordered", "numeric"):
         alone = TCloseness("salary", 0.9, distance=distance)
         there = PersonsTCloseness("people.salary", 0.9, "own", distance=distance).judge(people)

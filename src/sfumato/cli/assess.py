@@ -29,7 +29,7 @@ from sfumato.cli.options import (
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.errors import ParameterError
+from sfumato.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.assessment import Assessment
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 @reading
 def profile(
     data: Several,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="write the recipe to this new file instead of stdout")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -53,14 +56,16 @@ def profile(
     """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
 
     The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, or a folder of
-    them, are several tables: then keys are found too, and which table belongs to which.
+    them, are several tables: then keys are found too, which table belongs to which, and what can be promised about persons.
     """
     from sfumato.profiling.yaml_text import recipe_text
     from sfumato.release.shaped.places import several_files
     from sfumato.verbs import profile as propose
 
+    if json and output is not None:
+        raise ParameterError("--json goes to stdout; leave out --output, or --json")
     if (files := several_files(data)) is not None:
-        _profile_several(files, intake, json=json, quiet=quiet)
+        _profile_several(files, intake, output, json=json, quiet=quiet)
         return
     dataset = read_data(data[0], quiet=quiet, intake=intake)
     with progress("trying means", quiet=quiet):
@@ -68,7 +73,7 @@ def profile(
     if json:
         give_json(dataclasses.asdict(proposal))
         return
-    sys.stdout.write(recipe_text(proposal))
+    _give(recipe_text(proposal), output)
     asked = len(proposal.with_roles(Role.ASK))
     width = len(dataset.columns)
     first = f"decide the {asked} with role 'ask' and " if asked else ""
@@ -78,7 +83,23 @@ def profile(
     )
 
 
-def _profile_several(files: Mapping[str, Path], intake: Intake, *, json: bool, quiet: bool) -> None:
+def _give(text: str, output: Path | None) -> None:
+    """A recipe to stdout, or into a new file."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(f"{output} already exists; a recipe is not overwritten") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {output}: {error.strerror}") from None
+
+
+def _profile_several(
+    files: Mapping[str, Path], intake: Intake, output: Path | None, *, json: bool, quiet: bool
+) -> None:
     """Propose a recipe for several tables."""
     from sfumato.profiling.related_text import relations_text
     from sfumato.verbs import profile as propose
@@ -89,7 +110,7 @@ def _profile_several(files: Mapping[str, Path], intake: Intake, *, json: bool, q
     if json:
         give_json(dataclasses.asdict(proposal))
         return
-    sys.stdout.write(relations_text(proposal, {name: file.name for name, file in files.items()}))
+    _give(relations_text(proposal, {name: file.name for name, file in files.items()}), output)
     told = f"{len(proposal.tables)} tables belong together" + (
         f", {len(proposal.apart)} do not" if proposal.apart else ""
     )

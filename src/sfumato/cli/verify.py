@@ -95,7 +95,9 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
 
 @reading
 def verify(
-    folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
+    folder: Annotated[
+        Path, typer.Argument(help="the shared folder, the one with certificate.json, or the one that run wrote")
+    ],
     original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
     owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
     key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
@@ -116,6 +118,7 @@ def verify(
     from sfumato.release.replay import locked_recipe
     from sfumato.verbs import verify as recompute
 
+    folder = _shared(folder)
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
     certificate = read_any_certificate(folder)
@@ -147,6 +150,14 @@ def verify(
             folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
         )
     _tell_claims(verification, json=json)
+
+
+def _shared(folder: Path) -> Path:
+    """The shared folder: the one that is named, or the one in it where ``run`` wrote both."""
+    from sfumato.release.certificates import FILE
+
+    inner = folder / "share"
+    return inner if not (folder / FILE).is_file() and (inner / FILE).is_file() else folder
 
 
 def owner_of(folder: Path) -> Path | None:

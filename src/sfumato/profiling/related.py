@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ from sfumato.profiling.related_persons import PersonsDesign, design_of
 KEY_WORDS = frozenset({"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"})
 ENOUGH = 0.9
 """Share of the values of a column that must be keys of another table for its rows to be taken as belonging there."""
+MOST_COMBINED = 8
+"""Columns of a table without a key that are looked at in pairs."""
 USUAL = 0.95
 """Share of the people who must have no more rows than the cap that is proposed."""
 
@@ -69,10 +72,11 @@ class TableGuess:
 
 @dataclasses.dataclass(frozen=True)
 class RelationsProposal:
-    """Several tables that belong together, the people first; ``apart`` are those that belong to nobody of them."""
+    """Several tables that belong together, the people first; ``apart`` are those that belong to nobody of them, and ``why`` they do not."""
 
     tables: tuple[TableGuess, ...]
     apart: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
     design: PersonsDesign | None = None
     """Promises about persons, and the means that reach them."""
 
@@ -97,6 +101,8 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
     named = _candidates(frames)
     above = {name: _parents(name, frames, named) for name in frames}
     top = _top(frames, above, named)
+    people = propose(*tables[top])
+    _require_people(top, frames, named, people)
     chosen = _tree(top, above)
     order = [top, *(name for name in _by_depth(chosen) if name != top)]
     needed = {guess.table for guess in chosen.values()}
@@ -116,9 +122,11 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         others = tuple(g for g in others if g.table in order and (key is None or g.column != key.column))
         counts = _counts(owners[name], frames[top].height) if name != top else None
         usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
-        found.append(TableGuess(name, propose(*tables[name]), key, parent, others, usual))
+        looked_at = people if name == top else propose(*tables[name])
+        found.append(TableGuess(name, looked_at, key, parent, others, usual))
     apart = tuple(name for name in frames if name not in order)
-    return RelationsProposal(tuple(found), apart, design_of(found, frames, owners))
+    why = tuple(_stranger(name, frames, keys) for name in apart)
+    return RelationsProposal(tuple(found), apart, why, design_of(found, frames, owners))
 
 
 def _counts(owners: pl.Series, persons: int) -> Any:
@@ -187,9 +195,9 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
     for other in frames:
         for key in named[other] if other != name else []:
             for column in frames[name].columns:
-                share = _included(frames[name][column], frames[other][key.column])
-                words = _why(column, key.column, other)
-                if share >= ENOUGH and words is not None:
+                words = _why(column, key.column, other)  # first, for it costs nothing
+                share = 0.0 if words is None else _included(frames[name][column], frames[other][key.column])
+                if share >= ENOUGH:
                     told = f"{share:.1%} of its values are a {key.column} of {other}, {words}"
                     found.append(ParentGuess(column, other, share, told, column.lower() == key.column.lower()))
     return _nearest(found)
@@ -251,6 +259,70 @@ def _top(
             "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
         )
     return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
+
+
+def _require_people(
+    top: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]], proposal: Proposal
+) -> None:
+    """Refuse to take rows for people that are none: where the table of the people has no key, or is not there."""
+    meant = [name for name in frames if _means_people(name) and not named[name]]
+    if meant and not _means_people(top):
+        raise SchemaError([_keyless(name, frames[name]) for name in meant])
+    if not _means_people(top) and not any(
+        any(_likely(top, key)) or _means_people(key.column) for key in named[top][:1]
+    ):
+        raise SchemaError(
+            f"no table can be told to be that of the people: no key of one is called like a key, or as its table is, nor is a table called after people "
+            f"({', '.join(frames)}); name tables and keys in a recipe"
+        )
+    several = [c.name for c in proposal.columns if Role.UNIT in c.roles and (c.unit or "person") == "person"]
+    if several and not _means_people(top):
+        raise SchemaError(
+            f"no table has a row for every person: {top!r} has several rows of one (column {several[0]!r}); "
+            "give the table of the people too, or one with a row for each, and its key"
+        )
+
+
+def _keyless(name: str, frame: pl.DataFrame) -> str:
+    """Why a table that is called as that of the people is cannot be, and what helps."""
+    told = f"table {name!r} seems to be that of the people, and"
+    if not frame.height:
+        return f"{told} has no rows"
+    likely = sorted(frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True)
+    for one, other in itertools.combinations(likely[:MOST_COMBINED], 2):
+        pair = frame.select(one, other)
+        if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
+            return (
+                f"{told} no column tells its rows apart by itself; {one!r} and {other!r} together do: "
+                "put both into one column, in every table that has them"
+            )
+    column = frame[likely[0]]
+    gaps, again = column.null_count(), frame.height - column.n_unique()
+    return (
+        f"{told} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,} missing value(s) "
+        f"and {max(0, again - max(0, gaps - 1)):,} row(s) with one that another row has too"
+    )
+
+
+def _stranger(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyGuess | None]) -> str:
+    """Why a table belongs to none of the others: a column is called as a key is, and its values are others, or differ in writing."""
+    if not frames[name].height:
+        return "it has no rows"
+    for other, key in keys.items():
+        for column in frames[name].columns if key is not None else ():
+            if key is None or _why(column, key.column, other) is None:
+                continue
+            values, theirs = frames[name][column], frames[other][key.column]
+            told = f"only {_included(values, theirs):.1%} of its {column} are a {key.column} of {other}"
+            alike = _included(_loosely(values), _loosely(theirs))
+            return (
+                f"{told}; {alike:.1%} would be if capitals, blanks and leading zeros were the same" if alike else told
+            )
+    return "no column of it holds keys of the others"
+
+
+def _loosely(keys: pl.Series) -> pl.Series:
+    return keys.cast(pl.String).str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
 
 
 def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentGuess]:

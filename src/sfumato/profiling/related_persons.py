@@ -16,7 +16,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
-from sfumato.errors import SfumatoError, Unsatisfiable
+from sfumato.errors import SfumatoError
 from sfumato.profiling.finding import percent
 from sfumato.profiling.means import K, attribute_of, means_for
 
@@ -40,7 +40,7 @@ Spec = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class ProposedLine:
     """A promise or a step in recipe syntax, and why it is proposed, or why not."""
 
     spec: Spec
@@ -51,9 +51,9 @@ class Line:
 class PersonsDesign:
     """Promises and steps for several tables in their order; ``refused`` are promises that cost too much where they were tried."""
 
-    meet: tuple[Line, ...]
-    steps: tuple[Line, ...]
-    refused: tuple[Line, ...] = ()
+    meet: tuple[ProposedLine, ...]
+    steps: tuple[ProposedLine, ...]
+    refused: tuple[ProposedLine, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +127,8 @@ class _Trial:
     people: Any
     everybody: int
     own_means: Spec
+    tried: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    """What was left by all steps but the last, and the detail lost, of designs that were tried."""
 
     @classmethod
     def of(
@@ -155,7 +157,7 @@ class _Trial:
 
     # Which design.
 
-    def affordable(self) -> tuple[_Design, list[Line]]:
+    def affordable(self) -> tuple[_Design, list[ProposedLine]]:
         """The strongest that is, of two that are no stronger than each other the cheaper one, and what costs too much, or more."""
         if len(self.guesses) == 1:
             return _Design((OWN,)), []
@@ -165,7 +167,9 @@ class _Trial:
         single = sorted(map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total)
         bearable = [design for design, cost in single if cost.affordable]
         chosen = bearable[0] if bearable else _Design((OWN,))
-        return chosen, [Line(design.persons[0], cost.words) for design, cost in single if design is not chosen]
+        return chosen, [
+            ProposedLine(design.persons[0], _instead(cost)) for design, cost in single if design is not chosen
+        ]
 
     def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
         """The way to keep some promises that costs least."""
@@ -173,16 +177,16 @@ class _Trial:
         tried = [(design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)]
         return min(tried, key=lambda one: (not one[1].affordable, one[1].total))
 
-    def with_secrets(self, design: _Design) -> tuple[_Design, list[Line]]:
+    def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
         """The same with a promise for every sensitive column that does not cost too much, one after the other."""
-        refused: list[Line] = []
+        refused: list[ProposedLine] = []
         for spec in self._about_secrets(design):
             more = dataclasses.replace(design, secrets=(*design.secrets, spec))
             cost = self.cost(more)
             if cost.affordable:
                 design = more
             else:
-                refused.append(Line(spec, cost.words))
+                refused.append(ProposedLine(spec, cost.words))
         return design, refused
 
     def _about_secrets(self, design: _Design) -> Iterator[Spec]:
@@ -201,22 +205,20 @@ class _Trial:
 
     def cost(self, design: _Design) -> _Cost:
         """What a design loses of the people that it is tried on."""
+        *steps, last = self._steps(design, self.people.people, budget=1.0)
         models = tuple(_built("models", line.spec) for line in self._meet(design))
-        people, detail = self.people, [0.0]
+        key = (str(design.persons), design.larger)  # promises about secrets are the last step's alone
         try:
-            for place, line in enumerate(self._steps(design, len(self.people.parts[0]), budget=1.0)):
-                step = _built("steps", line.spec)
-                plan = step.plan(people, Goal(models, Seed.of(1), place=place))  # type: ignore[arg-type]
-                people = step.apply(people, plan)
-                detail += plan.scores().values()
-        except Unsatisfiable as error:
-            return _Cost(refused=f"it cannot be reached here ({error.closest.get('why', 'nothing satisfies it')})")
+            if key not in self.tried:
+                self.tried[key] = _carried_out(self.people, steps, models)
+            people, detail = self.tried[key]
+            people, _ = _carried_out(people, [last], models, place=len(steps))
         except SfumatoError:
-            return _Cost(refused="it cannot be reached here")
+            return _Cost(refused="it cannot be reached")
         before, after = self.people.counted(), people.counted()
         rows = sum(before.values()) - self.people.people
         kept = sum(after.values()) - people.people
-        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), float(np.mean(detail)))
+        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), detail)
 
     # What is written.
 
@@ -224,41 +226,58 @@ class _Trial:
         """The design as promises and steps."""
         return PersonsDesign(tuple(self._meet(design)), tuple(self._steps(design, self.everybody, budget=BUDGET)))
 
-    def _meet(self, design: _Design) -> Iterator[Line]:
+    def _meet(self, design: _Design) -> Iterator[ProposedLine]:
         if _has_quasi(self.top) or len(self.guesses) > 1:
             for spec in design.persons:
-                yield Line(spec, WHY[spec["persons_k_anonymity"]["knows"]])
+                yield ProposedLine(spec, WHY[spec["persons_k_anonymity"]["knows"]])
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 promise = {"in_table": {"table": table.name, "promise": {"k_anonymity": {"k": K}}}}
-                yield Line(promise, "every combination in the table is shared by 5 persons")
+                yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
         for spec in design.secrets:
             fields = spec["persons_l_diversity"]
             how = "no value is had by more than half of them" if "kind" not in fields else "two of them share no value"
-            yield Line(spec, f"among those whom somebody finds so, {how}")
+            yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
 
-    def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[Line]:
+    def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
         for table in self.guesses[1:]:
             if table.parent is not None and table.parent.table == self.top.name:
                 cap = {"cap_rows": {"table": table.name, "at_most": table.usual_rows}}
-                yield Line(cap, "95 % of the people have no more; the others are found by how many they have")
+                yield ProposedLine(cap, "95 % of the people have no more; the others are found by how many they have")
         if _has_quasi(self.top):
             aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
             why = (
                 f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
             )
-            yield Line({"in_table": {"table": self.top.name, "step": self.own_means, **aim}}, why)
+            yield ProposedLine({"in_table": {"table": self.top.name, "step": self.own_means, **aim}}, why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
                 aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
                 why = "so that rows are shared by many" if aim else "labels of the hierarchies, one level a column"
-                yield Line({"in_table": {"table": table.name, "step": CHILD_MEANS, **aim}}, why)
+                yield ProposedLine({"in_table": {"table": table.name, "step": CHILD_MEANS, **aim}}, why)
         if design.knows("any"):
-            yield Line({"trim_rows": {}}, "rows that fewer than 5 persons share go")
+            yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
         if design.knows("counts"):
-            yield Line({"even_counts": {}}, "rows go until 5 persons have the same numbers of them")
-        yield Line({"suppress_persons": {"budget": budget}}, "who cannot be hidden so is left out everywhere")
+            yield ProposedLine({"even_counts": {}}, "rows go until 5 persons have the same numbers of them")
+        yield ProposedLine({"suppress_persons": {"budget": budget}}, "who cannot be hidden so is left out everywhere")
+
+
+def _carried_out(
+    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], place: int = 0
+) -> tuple[Any, float]:
+    """What steps leave of people, and the share of detail they lose on the average."""
+    detail = [0.0]
+    for number, line in enumerate(steps, start=place):
+        step = _built("steps", line.spec)
+        plan = step.plan(people, Goal(models, Seed.of(1), place=number))
+        people = step.apply(people, plan)
+        detail += plan.scores().values()
+    return people, float(np.mean(detail))
+
+
+def _instead(cost: _Cost) -> str:
+    return f"{cost.words}; instead of the first promise it is bearable, not besides" if cost.affordable else cost.words
 
 
 def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:

@@ -46,8 +46,8 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
     asked = [f"{table.name}.{c.name}" for table in proposal.tables for c in table.columns if Role.ASK in c.roles]
     if asked:
         yield f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before: {', '.join(map(scalar, asked[:10]))}."
-    for name in proposal.apart:
-        yield f"# {scalar(name)} is left out: no column of it holds keys of the others; join it first, or say what it belongs to."
+    for name, why in zip(proposal.apart, proposal.why, strict=True):
+        yield f"# {scalar(name)} is left out: {why}; join it first, or say what it belongs to."
 
 
 def _table(table: TableGuess, file: str | None) -> Iterator[str]:

@@ -248,7 +248,7 @@ class Disclosure(IntEnum):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Layout:
+class ValueLayout:
     """Where the values of a column lie, per code: a number to put them in ``order`` or on a ``scale`` by, or the nodes above in a ``tree``."""
 
     of: Literal["order", "scale", "tree"]
@@ -304,9 +304,10 @@ class Secrets:
     def masses(self) -> NDArray[np.float64]:
         """Per value the mass of all people there, each of whom shares out 1 evenly among the own values."""
         lengths = np.diff(self.pointers)
-        return np.bincount(self.codes, np.repeat(1.0 / np.maximum(lengths, 1), lengths), minlength=self.values)
+        parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
+        return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
 
-    def laid_out(self, layout: Layout) -> Any:
+    def laid_out(self, layout: ValueLayout) -> Any:
         """What the loops take, with the values on a line or in a tree; those that nobody has do not stretch it."""
         if not self.values:
             return self.kernel
@@ -326,7 +327,7 @@ class Secrets:
         shares = shares / shares[-1] if len(shares) and shares[-1] else shares
         ascending = positions[order].astype(np.float64)
         areas = np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending))) if len(order) else np.zeros(0)
-        return kernels.facts.Line(
+        return kernels.spread.ValueLine(
             places, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
         )
 
@@ -337,7 +338,7 @@ class Secrets:
         for level in range(ancestors.shape[1]) if len(ancestors) else ():
             np.add.at(expected, ancestors[:, level], self.masses / persons)
         room = np.zeros(max(nodes, 1), np.int64)
-        return kernels.facts.Tree(np.ascontiguousarray(ancestors), expected, np.zeros(max(nodes, 1)), room)
+        return kernels.spread.ValueTree(np.ascontiguousarray(ancestors), expected, np.zeros(max(nodes, 1)), room)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -375,7 +376,7 @@ class Acquaintance:
         return LowHigh(low, least, reach)
 
     def told(
-        self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0, layout: Layout | None = None
+        self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0, layout: ValueLayout | None = None
     ) -> LowHigh:
         """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
 

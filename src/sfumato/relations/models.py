@@ -16,7 +16,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import verdict
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
 from sfumato.formulas.axes import axis_problem, nodes_above, sort_keys
-from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, Knows, Layout, LowHigh, Secrets
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets, ValueLayout
 from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown, ShownSensitive
 
@@ -265,7 +265,7 @@ class AboutSecrets(PersonsModel):
             layout=self.layout(shown.sensitive[self.sensitive]),
         )
 
-    def layout(self, column: ShownSensitive) -> Layout | None:
+    def layout(self, column: ShownSensitive) -> ValueLayout | None:
         """Where the values lie, for measures that ask how far apart they are."""
         return None
 
@@ -444,7 +444,7 @@ class PersonsTCloseness(AboutSecrets):
         lacks = column is not None and self.problem(column) is not None
         return "it needs the values that the owner's recipe lists" if lacks else None
 
-    def layout(self, column: ShownSensitive) -> Layout | None:
+    def layout(self, column: ShownSensitive) -> ValueLayout | None:
         """Where values lie: in an order, on a scale or in the tree of the hierarchy."""
         if self.distance == "equal":
             return None
@@ -453,16 +453,16 @@ class PersonsTCloseness(AboutSecrets):
         said, labels = column.attribute, column.labels
         if self.distance == "hierarchical":
             counts = np.bincount(column.code, minlength=len(labels)).tolist()
-            return Layout("tree", nodes_above(labels, counts, said)[0])  # type: ignore[arg-type]
+            return ValueLayout("tree", nodes_above(labels, counts, said)[0])  # type: ignore[arg-type]
         if None in labels:
             raise SchemaError(
                 f"{self.promise}: some values are missing, which have no place in an order; fill or drop them, or use the equal distance"
             )
         keys = sort_keys([name for name in labels if name is not None], self.sensitive, said)  # type: ignore[arg-type]
         if self.distance == "numeric":
-            return Layout("scale", np.array(keys, dtype=np.float64))
+            return ValueLayout("scale", np.array(keys, dtype=np.float64))
         ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-        return Layout("order", np.array([ranks[key] for key in keys], dtype=np.int64))
+        return ValueLayout("order", np.array([ranks[key] for key in keys], dtype=np.int64))
 
     def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """The crowd that is farthest from all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.relations import NAME
 from sfumato.engines.databases import is_address
 from sfumato.engines.opening import MEMORY, from_database, require_named
 from sfumato.engines.table import LazyTable
@@ -100,21 +102,35 @@ def several_files(given: Sequence[str]) -> dict[str, Path] | None:
     A folder of Parquet files with the same columns is one table in parts.
     """
     if len(given) > 1:
-        files = {Path(one).stem: Path(one) for one in given}
-        if len(files) < len(given):
-            raise ParameterError("two of the files have the same name but for the folder or the end; rename one")
+        files = {called(Path(one).stem): Path(one) for one in given}
+        if len({name.casefold() for name in files}) < len(given):
+            raise ParameterError(
+                "two of the files have the same name but for the folder, the end or capitals; rename one"
+            )
         return files
     require_named(given[0])
     folder = Path(given[0])
     if is_address(given[0]) or not folder.is_dir():
         return None
     found = [file for several in tables_in(folder).values() for file in several if _surely(file)]
-    files = {file.stem: file for file in found}
-    if len(files) < len(found):
+    files = {called(file.stem): file for file in found}
+    if len({name.casefold() for name in files}) < len(found):
         raise UnreadableInput(
-            f"{folder} holds files of one name that end otherwise; leave one of each, or name the files"
+            f"{folder} holds files of one name that end otherwise, or differ in capitals or signs; leave one of each, or name the files"
         )
     return None if len(files) < 2 or _parts(list(files.values())) else files
+
+
+def called(stem: str) -> str:
+    """What the table of a file is called: as the file is, with ``_`` for signs that no table's name may have.
+
+    >>> called("visits 2024"), called("the people's"), called("2024"), called("drug-list")
+    ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')
+    """
+    if NAME.fullmatch(stem):
+        return stem
+    word = re.sub(r"\W+", "_", stem).strip("_")
+    return word if NAME.fullmatch(word) else f"table_{word}"
 
 
 def _surely(file: Path) -> bool:
