@@ -232,7 +232,7 @@ class WriteForm:
         if self.problem:
             self.page.complain(self.problem)
         if self.asked is not None:
-            with section("All releases together", "together"):
+            with section("All releases together", "written"):
                 _together(self.asked)
                 text("Nothing was written yet, neither here nor in the register.", "p", "soft", "small")
         if self.written is None:
