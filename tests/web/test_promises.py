@@ -224,7 +224,7 @@ class FakeBench:
 
     def __init__(self, answer: Any) -> None:
         self.answer, self.job, self.remembered, self.notes = answer, None, {}, {}
-        self.project = self
+        self.project, self.register = self, dict[str, str]()
 
     version, data = 3, type("Data", (), {"digest": "d"})
 

@@ -57,7 +57,7 @@ class Intake:
             object.__setattr__(self, name, value)
         if not isinstance(self.encoding, str | None):
             raise ParameterError("encoding must be a word, like utf-8 or cp1252")
-        if not isinstance(self.sheet, str | None) or self.sheet == "":
+        if self.sheet == "" or not isinstance(self.sheet, str | None):
             raise ParameterError("sheet must be the name of a sheet; quote one that is a number")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")

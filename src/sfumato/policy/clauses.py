@@ -25,7 +25,7 @@ SAID = ("hasPurpose", "hasRecipient", "durationInDays")
 
 
 @dataclasses.dataclass(frozen=True)
-class Clause:
+class UsageClause:
     """One clause of a use: what it is about, what it says, the names in it, and its counterpart.
 
     ``counterpart`` is ``release`` where the certificate of a release tells, ``said`` where only who holds it against the policy can say, and
@@ -44,7 +44,7 @@ class Clause:
         return {**dataclasses.asdict(self), "names": list(self.names)}
 
 
-def clauses_of(text: str, name: str = "the policy") -> list[Clause]:
+def clauses_of(text: str, name: str = "the policy") -> list[UsageClause]:
     """The clauses of a SPECIAL, DPV or ODRL policy; those without a counterpart come first.
 
     >>> policy = 'ObjectIntersectionOf(ObjectSomeValuesFrom(hasPurpose dpv:Marketing) ObjectSomeValuesFrom(hasLocation eu))'
@@ -56,22 +56,22 @@ def clauses_of(text: str, name: str = "the policy") -> list[Clause]:
     return sorted(found, key=lambda one: (ORDER.index(one.counterpart), one.use))
 
 
-def _of_usages(usages: tuple[Usage, ...]) -> Iterator[Clause]:
+def _of_usages(usages: tuple[Usage, ...]) -> Iterator[UsageClause]:
     for number, usage in enumerate(usages, 1):
         yield from _of_part(number, usage.concept(), permitted=usage.permitted)
         if usage.legal_bases:
             words = ", ".join(usage.legal_bases)
-            yield Clause(number, usage.permitted, "legal basis", words, usage.legal_bases, "none")
+            yield UsageClause(number, usage.permitted, "legal basis", words, usage.legal_bases, "none")
         if usage.until is not None:
-            yield Clause(number, usage.permitted, "until", usage.until.isoformat(), (), "release")
+            yield UsageClause(number, usage.permitted, "until", usage.until.isoformat(), (), "release")
 
 
-def _of_concept(concept: Concept) -> Iterator[Clause]:
+def _of_concept(concept: Concept) -> Iterator[UsageClause]:
     for number, part in enumerate(concept.parts if isinstance(concept, Or) else (concept,), 1):
         yield from _of_part(number, part, permitted=True)
 
 
-def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Clause]:
+def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[UsageClause]:
     """The clauses of one use, a part of an intersection each; where and how long data are stored are two."""
     if isinstance(concept, And):
         for part in concept.parts:
@@ -87,19 +87,19 @@ def _of_part(number: int, concept: Concept, *, permitted: bool) -> Iterator[Clau
         counterpart: Counterpart = "release" if name == "hasProcessing" else "said" if name in SAID else "none"
         subject = "days of storage" if name == "durationInDays" else TITLES.get(name, name or "besides")
         words = in_words(inside).removeprefix(f"{name} ")
-        yield Clause(number, permitted, subject, words, _names(inside), counterpart)
+        yield UsageClause(number, permitted, subject, words, _names(inside), counterpart)
 
 
-def _of_data(number: int, concept: Concept, *, permitted: bool) -> Iterator[Clause]:
+def _of_data(number: int, concept: Concept, *, permitted: bool) -> Iterator[UsageClause]:
     """What is asked of data: how they are protected, which a certificate tells, and of which kind they are, which somebody must say."""
     parts = concept.parts if isinstance(concept, And) else (concept,)
     measured = [part for part in parts if isinstance(part, Between) or _is_measure(part)]
     kinds = [part for part in parts if part not in measured]
     if kinds:
         asked = And(tuple(kinds)) if len(kinds) > 1 else kinds[0]
-        yield Clause(number, permitted, "kind of data", in_words(asked), _names(asked), "said")
+        yield UsageClause(number, permitted, "kind of data", in_words(asked), _names(asked), "said")
     if measured:
-        yield Clause(number, permitted, "protection", in_words(And(tuple(measured))), (), "release")
+        yield UsageClause(number, permitted, "protection", in_words(And(tuple(measured))), (), "release")
 
 
 def _is_measure(concept: Concept) -> bool:

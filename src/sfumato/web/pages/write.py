@@ -36,6 +36,7 @@ MEANINGS = {
 }
 
 
+REPLACE = "Replace an earlier release in that folder"
 REGISTER_FIELDS = (
     ("register file", "Register", "A file that 'sfumato register start' made; empty: none is asked."),
     ("register to", "Who receives the release", "As it shall stand in the register: the university of …"),
@@ -115,7 +116,7 @@ class WriteForm:
                 self.said["sign"],
                 "An Ed25519 private key (PEM), as 'sfumato keygen' makes it; empty: not signed.",
             )
-            self._check("force", "Replace an earlier release in that folder")
+            self._check("force", REPLACE)
             self._check("pictures", "Write the pictures of both reports as files too")
             self._check("defuse", "CSV: disarm cells that a spreadsheet would run as formulas")
             self._register()
@@ -136,7 +137,8 @@ class WriteForm:
             )
             for name, label, meaning in REGISTER_FIELDS:
                 self._field(name, label, said.get(name.removeprefix("register "), ""), meaning, self._registered)
-            button("Ask the register first", self._ask, key="ask register")
+            with element("p", "tools"):
+                button("Ask the register first", self._ask, key="ask register")
 
     def _registered(self, name: str, value: str) -> None:
         project = self.page.workbench.project
@@ -162,7 +164,7 @@ class WriteForm:
         try:
             return await doing
         except SfumatoError as error:
-            self.problem = str(error)
+            self.problem = str(error).replace("replace it with --force", f"tick “{REPLACE}”")
             return None
 
     async def _do(self, task: str, title: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -230,7 +232,7 @@ class WriteForm:
         if self.problem:
             self.page.complain(self.problem)
         if self.asked is not None:
-            with section("All releases together", "together"):
+            with section("All releases together", "written"):
                 _together(self.asked)
                 text("Nothing was written yet, neither here nor in the register.", "p", "soft", "small")
         if self.written is None:

@@ -46,7 +46,7 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
     """A policy from a path (``preset:NAME`` too) or from its text: what is in it, and what was found.
 
     ``name``, ``language``, ``text`` (as read; "" of a preset), ``prescribes`` (a recipe can be compiled of it), ``permits`` (it says what may be done
-    with data; then ``clauses`` as :class:`~sfumato.policy.clauses.Clause`), ``numbers`` (it asks which columns are ages, ZIP codes and dates), ``purposes`` (``name``, ``recipients``), and ``findings`` (``severity``, ``rule``, ``path``, ``line``, ``message``), errors first.
+    with data; then ``clauses`` as :class:`~sfumato.policy.clauses.UsageClause`), ``numbers`` (it asks which columns are ages, ZIP codes and dates), ``purposes`` (``name``, ``recipients``), and ``findings`` (``severity``, ``rule``, ``path``, ``line``, ``message``), errors first.
     """
     columns = bench.data.columns
     today = datetime.datetime.now(datetime.UTC).date()
