@@ -211,3 +211,30 @@ def test_the_recipe_says_persons_and_margins(tmp_path):
     assert json.loads(call(*asked)[1])["by_rule"] == {"threshold": 2}  # of rows, only s0 and s1 are alone
     told = json.loads(call(*asked, "-r", tmp_path / "recipe.yaml")[1])
     assert (told["cells"], told["by_rule"]) == (7, {"threshold": 6})  # all but the total are of one or two persons
+
+
+def test_columns_that_name_people_make_no_table(file, tmp_path):
+    (tmp_path / "recipe.yaml").write_text("columns: {region: direct, diagnosis: quasi, cost: sensitive}\n")
+    code, told = call("table", file, "region: count", "-r", tmp_path / "recipe.yaml")
+    assert (code, "'region' names people" in told) == (2, True), told
+
+
+def test_defaults_are_said_to_the_owner_and_secrets_to_nobody_else(file, tmp_path):
+    what = ("table", file, "region × diagnosis: sum(cost)", "--dominance", "2,90", "--p-percent", 10)
+    assert "(n = 2, k = 90)" in call(*what)[1]
+    assert call(*what, "--threshold", 10, "--protect", "-o", tmp_path / "out")[0] == 0
+    public, owner = ((tmp_path / "out" / room / "report.html").read_text() for room in ("share", "owner"))
+    assert all(words in owner for words in ("n = 2, k = 90", "p = 10, colluders = 1", "t = 10, percent = 10"))
+    assert "threshold (t = 10)" in public
+    assert not any(word in public for word in ("k = 90", "p = 10", "percent = "))
+    assert "region × diagnosis" in public
+    assert "Every row was taken for a person" in public
+
+
+@pytest.mark.parametrize("method", ["rounding", "perturb"])
+def test_the_page_of_a_rounded_table_tells_of_no_suppression(frame, tmp_path, method):
+    made = sf.tabulate(frame, ["region", "diagnosis"]).protect([sf.Threshold(3)], method=method, base=5, seed=7)
+    made.write(tmp_path / "out")
+    page = (tmp_path / "out" / "share" / "report.html").read_text()
+    assert f"rounded to multiples of 5 ({method})" in page
+    assert "suppressed" not in page.split("<h2>Which cells")[0].split("</h1>")[0]

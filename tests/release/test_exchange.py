@@ -274,3 +274,11 @@ def test_what_the_owner_keeps_only_the_owner_reads(tmp_path, umask):
     assert len([file for file in kept if file.suffix == ".png"]) > 3
     for file in kept:
         assert stat.S_IMODE(file.stat().st_mode) == (0o700 if file.is_dir() else 0o600), file.name
+
+
+def test_what_is_never_replaced_names_no_option(tmp_path):
+    write(tmp_path / "out", "old")
+    with pytest.raises(OutputError, match=r"choose another folder, or replace it with --force$"):
+        exchange.refuse_existing(tmp_path / "out", force=False)
+    with pytest.raises(OutputError, match=r"choose another folder$"):
+        exchange.refuse_existing(tmp_path / "out", force=None)

@@ -207,8 +207,13 @@ def _tell_sensitive(judged: Any, *, json: bool) -> None:
         give_json({"cells": len(judged.unsafe), "sensitive": len(judged), "by_rule": judged.count()})
         return
     out().print(f"{len(judged):,} of {len(judged.unsafe):,} cells are sensitive", markup=False)
-    for name, count in judged.count().items():
-        out().print(f"  {name.replace('_', ' ')}: {count:,}", markup=False)
+    from sfumato.outputs.rules import parameters_of
+
+    count = judged.count()
+    for rule in judged.rules:
+        out().print(
+            f"  {rule.name.replace('_', ' ')}: {count[rule.name]:,}  ({parameters_of(rule.said())})", markup=False
+        )
 
 
 def asked(what: str) -> tuple[list[list[str]], str]:

@@ -165,7 +165,9 @@ def parts_of(data: str | Path) -> tuple[Path, ...]:
         found = sorted(Path(name) for name in glob.glob(str(data), recursive=True)) if _is_several(data) else [folder]
     files = [path for path in found if path.is_file()]
     if not files:
-        raise UnreadableInput(f"{data}: there are no Parquet files there; check the path")
+        raise UnreadableInput(
+            f"{data}: there are no Parquet files there; check the path, name one file, or, if the folder holds several tables with keys, give a recipe with a section 'tables'"
+        )
     _refuse_values_in_names(files, folder)
     _require_alike(files)
     return tuple(files)

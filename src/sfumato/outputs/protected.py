@@ -148,7 +148,7 @@ class ProtectedTable:
         head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
         gap = self.suppression.gap
         proof = (
-            "by the heuristic, no bound"
+            "by the heuristic; how near that is to the least is not known"
             if gap is None
             else "proved the least"
             if gap < 1e-6
@@ -161,7 +161,7 @@ class ProtectedTable:
         word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
         parts = [
             f"{count:,} {name}{'s' * (count != 1)}"
-            for count, name in ((seen.components, "component"), (seen.programs, "program"))
+            for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
         ]
         return [f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.parameters import Members, parameters, values_of
+from sfumato.core.parameters import Members, parameters
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -39,10 +41,27 @@ class SensitivityRule(Protocol):
         """How far up (and down) each cell must stay unknown if it is unsafe."""
         ...
 
+    def said(self) -> dict[str, Any]:
+        """The rule with all its parameters, those of defaults too; what is switched off is left out."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {"rule": self.name, **{name: value for name, value in fields.items() if value is not False}}
+
     def told(self) -> dict[str, Any]:
         """The rule as a certificate says it, without what is secret."""
-        said = {key: value for key, value in values_of(self).items() if key not in self.secret}
-        return {"rule": self.name, **said}
+        return {name: value for name, value in self.said().items() if name not in self.secret}
+
+
+def parameters_of(rule: Mapping[str, Any]) -> str:
+    """The parameters of a rule that was said or told, for readers.
+
+    >>> parameters_of(Dominance(1, 70).said()), parameters_of(Dominance(1, 70).told())
+    ('n = 1, k = 70', '')
+    """
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in rule.items()
+        if name != "rule"
+    )
 
 
 def _share_of_largest(cells: TableCells, percent: float) -> NDArray[np.float64]:

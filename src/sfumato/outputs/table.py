@@ -90,6 +90,10 @@ def tabulate(
     person = unit or dataset.schema.person
     columns = list(dict.fromkeys(name for group in groups for name in group))
     dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
+    if named := [name for name in columns if name in dataset.schema.direct]:
+        raise SchemaError(
+            f"{' and '.join(repr(name) for name in named)} names people (role direct), and the labels of a table are published; tabulate by other columns"
+        )
     if len(dataset) == 0:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
     full, rows = dataset, np.arange(len(dataset))
@@ -155,8 +159,8 @@ def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None
     several = len(np.unique(person[1:][moved]))
     if several:
         raise SchemaError(
-            f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows (measure='rows', "
-            "judged by persons), or keep one row a person"
+            f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows ('region: rows' on "
+            "the command line, measure='rows' in Python; judged by persons), or keep one row a person"
         )
 
 

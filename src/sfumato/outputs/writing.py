@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import html
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.parameters import values_of
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
-from sfumato.errors import ParameterError, ReleaseRefused, printable
+from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.outputs.rules import parameters_of
 from sfumato.release.certificates import AGGREGATES, FILE, read_any_certificate, signed
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
 from sfumato.release.exchange import in_place
@@ -137,7 +136,7 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "missing_counts": table.contributions.missing_counts,
         "where": table.where,
         "whole": table.whole,
-        "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
+        "rules": [rule.said() for rule in made.judged.rules],
         "method": made.method,
         "options": options,
         "cells": kept.tolist(),
@@ -180,7 +179,7 @@ def owner_page(made: ProtectedTable, created: str) -> str:
         hidden=len(seen.hidden),
         seconds=seen.seconds,
         exact=seen.exact,
-        rules=[(rule.name.replace("_", " "), count[rule.name], _sentence(values_of(rule))) for rule in judged.rules],
+        rules=[(rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said())) for rule in judged.rules],
         rows=[_row(made, int(at)) for at in order],
         more=len(seen.hidden) > len(order),
     )
@@ -202,36 +201,40 @@ def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
     return label, float(made.problem.value[cell]), float(seen.low[at]), float(seen.high[at]), words
 
 
+MEANINGS = {
+    "threshold": "too few persons are in it",
+    "dominance": "a few contribute most of it",
+    "p_percent": "one who contributes could estimate the largest contribution",
+    "pq": "one who knows the others roughly could estimate the largest contribution",
+    "group_disclosure": "it tells something of a whole group",
+    "all_equal": "all in it contribute the same",
+}
+
+
 def page(said: Mapping[str, Any]) -> str:
-    """A small page about a published table, without a network and without a script."""
-    told = said["summary"]
-    rules = "".join(f"<li>{_safe(_sentence(rule))}</li>" for rule in said["rules"])
-    by_rule = "".join(
-        f"<tr><th scope='row'>{_safe(name.replace('_', ' '))}</th><td>{count:,}</td></tr>"
-        for name, count in said["suppressed_by_rule"].items()
-    )
-    sums = (
-        "Published cells add up to their margins."
-        if said["additive"]
-        else "Cells were rounded one by one: sums need not fit."
-    )
-    files = ", ".join(_safe(one["file"]) for one in said["tables"])
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Published table</title>"
-        "<style>body{font:16px/1.5 sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0}</style></head><body>"
-        f"<h1>{_safe(said['measure'])}</h1><p>{files}, made {_safe(said['created'])}; method: {_safe(said['method'])}. "
-        f"{told['suppressed']:,} of {told['cells']:,} cells are suppressed (<code>x</code>). {sums}</p>"
-        f"<h2>Rules</h2><ul>{rules}</ul><p>What would help to compute suppressed cells is not told.</p>"
-        + (f"<h2>Cells by rule</h2><table>{by_rule}</table>" if by_rule else "")
-        + "<p>Check it: <code>sfumato verify</code> and the name of this folder.</p></body></html>\n"
+    """A page about a published table for those who get it."""
+    from sfumato.report.pages import rendered
+
+    told, count = said["summary"], said["suppressed_by_rule"]
+    return rendered(
+        "table_public.html",
+        measure=said["measure"],
+        created=said["created"],
+        method=said["method"],
+        base=said["base"],
+        cells=told["cells"],
+        suppressed=told["suppressed"],
+        besides=told["suppressed_besides"],
+        changed=said["method"] in ("rounding", "perturb", "cta"),
+        additive=said["additive"],
+        persons=said["counts_persons_by"],
+        tables=[(one["file"], " × ".join(column["column"] for column in one["columns"])) for one in said["tables"]],
+        rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
     )
 
 
-def _sentence(rule: Mapping[str, Any]) -> str:
-    shown = ", ".join(f"{key} {value}" for key, value in rule.items() if key != "rule")
-    name = str(rule.get("rule", "")).replace("_", " ")
-    return f"{name}{f' ({shown})' if shown else ''}".strip() if name else shown
-
-
-def _safe(text: str) -> str:
-    return html.escape(printable(text))
+def _rule(rule: Mapping[str, Any], count: int | None) -> tuple[str, str, int | None]:
+    """A rule in words: its name with what may be told of it, what it is about, and how many cells it hit."""
+    shown = parameters_of(rule)
+    name = str(rule["rule"]).replace("_", " ")
+    return f"{name} ({shown})" if shown else name, MEANINGS.get(str(rule["rule"]), ""), count

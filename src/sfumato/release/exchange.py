@@ -47,8 +47,8 @@ def target_of(folder: Path) -> Path:
     return target
 
 
-def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse to overwrite, unless told to; and never to replace something that is not a release."""
+def refuse_existing(folder: Path, *, force: bool | None) -> None:
+    """Refuse to overwrite, unless told to; and never to replace something that is not a release. ``None``: nothing is ever replaced, and no option is named."""
     target = target_of(folder)
     if not target.exists() and target.parent.is_dir():
         sweep(target.parent, target.name)  # a killed run may have put an earlier release aside
@@ -58,13 +58,14 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder} exists and is not a folder; choose another output")
     if any(target.iterdir()):
         if not force:
-            raise OutputError(f"{folder} already exists; choose another folder, or replace it with --force")
+            hint = "" if force is None else ", or replace it with --force"
+            raise OutputError(f"{folder} already exists; choose another folder{hint}")
         if not (target / "share" / "certificate.json").is_file():
             raise OutputError(f"{folder} is not empty and holds no earlier release; --force will not replace it")
 
 
 @contextlib.contextmanager
-def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
+def in_place(folder: Path, *, force: bool | None) -> Iterator[Path]:
     """A temporary folder beside the target that takes its place only when all went well.
 
     An interrupted or failed block leaves the target as it was and nothing beside it.
@@ -80,7 +81,7 @@ def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
         try:
             yield made
             raise_if_pressed()
-            _put(made, target, force=force)
+            _put(made, target, force=bool(force))
         finally:  # a new folder that did not get there, or the old one that was exchanged for it
             with undisturbed():
                 shutil.rmtree(made, ignore_errors=True)

@@ -102,7 +102,7 @@ def release_outputs(
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
-    with in_place(folder, force=False) as made:
+    with in_place(folder, force=None) as made:
         entries = [_copied(log, one, word, made) for one, word in leaving]
         said = _manifest(log, entries)
         public = {**said, "digest": digest_of(said)}
