@@ -158,7 +158,8 @@ class MadeOf:
         """Columns with values that return, as codes; of numbers only those that a column may follow from."""
         yield from self._labels
         for base in self._numbers:
-            if _follows(column[:SOME], _coded(base[:SOME])):
+            some = _some(column)
+            if _follows(column[some], _coded(base[some])):
                 codes = _coded(base)
                 if 2 * (int(codes.max(initial=0)) + 1) <= len(codes):
                     yield codes
@@ -217,12 +218,19 @@ class MadeOf:
         return False
 
 
+def _some(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A few rows, of which many differ from the first: of a rare level all rows look alike but few."""
+    other = np.flatnonzero(column != column[0])[: SOME // 2]
+    spread = np.arange(0, len(column), max(1, 2 * len(column) // SOME))
+    return np.concatenate([other, spread])[:SOME].astype(np.int64)
+
+
 def _coded(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
-    if len(codes) > 2 * SOME and not _follows(column[:SOME], codes[:SOME]):  # most are none, and some rows show it
+    if len(codes) > 2 * SOME and not _follows(column[some := _some(column)], codes[some]):  # a few rows show it
         return False
     first = np.zeros(int(codes.max(initial=0)) + 1)
     first[codes] = column
@@ -230,7 +238,7 @@ def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
 
 
 def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[:SOME], base[:SOME])):
+    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[some := _some(column)], base[some])):
         return False
     order = np.argsort(base, kind="stable")
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0
