@@ -261,6 +261,17 @@ def nobody_in_a_cell(p):
     return some.group_by("ward", "sex").len("n").filter(pl.col("ward") != "x"), {"data": some}
 
 
+@unsafe
+def value_in_the_name_of_a_column(p):
+    name = f"up to {p['cost'].max()}"
+    return by_region(p, pl.len(), name), {"tells": {name: "count"}}
+
+
+@unsafe
+def is_anybody_ill(p):
+    return by_region(p, (pl.col("ill") == 1).any()), {}
+
+
 # Values of one person
 
 
@@ -712,6 +723,52 @@ def correlation_with_a_dummy_of_few(p):
 def covariances_of_a_dominated_column(p):
     x = p.select("age", "wealth")
     return pl.DataFrame(np.cov(x.to_numpy().T), schema=["age", "wealth"]), {}
+
+
+@unsafe
+def values_as_correlations(p):
+    return pl.DataFrame({"age": [p["age"].max() / 1000], "cost": [p["cost"].max() / 1000]}), {"kind": "correlation"}
+
+
+@unsafe
+def correlation_with_one_persons_wealth(p):
+    return p.select("age", "wealth").corr(), {}
+
+
+@unsafe
+def regression_of_one_persons_wealth(p):
+    return fitted(plain_design(p), p["wealth"]), {}
+
+
+@unsafe
+def weights_of_one_person_in_a_model(p):
+    held = fitted(np.ones((p.height, 1)), p["cost"], params=np.array([p["cost"][5]]))
+    held.model.weights = np.where(np.arange(p.height) == 5, 1.0, 1e-9)
+    return held, {}
+
+
+class TwoFaced:
+    """A model whose coefficients are other ones after the first looks."""
+
+    def __init__(self, p, looks):
+        true = fitted(plain_design(p), p["cost"])
+        self.model, self.nobs, self.df_resid = true.model, true.nobs, true.df_resid
+        self._true, self._false, self._looks = true.params, np.array([p["cost"].max(), 1.0, 2.0]), looks
+
+    @property
+    def params(self):
+        self._looks -= 1
+        return self._false if self._looks >= 0 else self._true
+
+
+@unsafe
+def model_with_two_faces(p):
+    return TwoFaced(p, 2), {}
+
+
+@unsafe
+def model_with_two_faces_later(p):
+    return TwoFaced(p, 3), {}
 
 
 # Tests

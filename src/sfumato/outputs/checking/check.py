@@ -67,6 +67,7 @@ def check_output(
     if behind is None and any(one is not None for one in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
     found = kind or kind_of(output, tells)
+    _require_fitting(found, across=across, column=column, features=features)
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
@@ -78,6 +79,17 @@ def check_output(
     if found == "scatter":
         return marks.judge_scatter(output, asked)
     return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
+
+
+def _require_fitting(kind: str, *, across: str | None, column: str | None, features: Sequence[str] | None) -> None:
+    """Refuse words that would not be listened to."""
+    table = kind in ("table", "correlation")
+    if table and (column is not None or features is not None):
+        raise ParameterError(
+            "column and features are about models, tests and curves; of a table say by=... and tells=..."
+        )
+    if not table and across is not None:
+        raise ParameterError("across is about cross tables")
 
 
 def _fitted(
@@ -259,6 +271,28 @@ def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list
     return [broken("contributions", words, "protect it with the rules of the session about contributions, too")]
 
 
+AUDITED_AGAIN = 3_000
+"""Cells up to which a table that says it was audited is audited again."""
+
+
+def _still_protected(output: ProtectedTable) -> list[OutputReason]:
+    """Whether what would leave is what was audited: no sensitive cell with its true value, and an audit that holds."""
+    told = ~output.hidden & (np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack)
+    suppressed = output.suppression is not None or bool(output.hidden.any())
+    again = None if len(output.published) > AUDITED_AGAIN else _audited_again(output)
+    if (suppressed and (told & output.problem.primary).any()) or not output.audited.holds or again is False:
+        words = "the table is not the one that was audited: cells that must be hidden can be read or computed"
+        return [broken("audit", words, "protect it anew")]
+    return []
+
+
+def _audited_again(output: ProtectedTable) -> bool:
+    try:
+        return output.audit().holds
+    except Exception:  # noqa: BLE001 - parts of it do not belong together
+        return False
+
+
 def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
     """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
     if isinstance(output, ProtectedTable):
@@ -272,12 +306,13 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
                     "protect it with sf.Threshold(...) of that number",
                 )
             ]
-        reasons += _contributions_protected(output, rules)
+        reasons += _contributions_protected(output, rules) + _still_protected(output)
         table = output.judged.table
         shown = output.to_polars()
         by = tuple(one.column for one in table.dimensions)
         persons = len(np.unique(table.contributions.respondent))
-        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, (str(table.measure),))
+        told = (str(table.measure),)
+        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True)
     table = output.table if isinstance(output, SensitiveTable) else output
     judged = table.sensitive(*rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ()))
     reasons = [
@@ -295,4 +330,5 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         None,
         by,
         (str(table.measure),),
+        made_of_records=True,
     )
