@@ -747,6 +747,40 @@ def weights_of_one_person_in_a_model(p):
     return held, {}
 
 
+@unsafe
+def weights_that_are_nothing(p):
+    held = fitted(plain_design(p), p["cost"], params=np.array([p["cost"].max(), 1.0, 2.0]))
+    held.model.weights = np.zeros(p.height)
+    return held, {}
+
+
+@unsafe
+def weights_that_are_nearly_nothing(p):
+    held = fitted(plain_design(p), p["cost"], params=np.array([p["cost"].max(), 1.0, 2.0]))
+    held.model.weights = np.full(p.height, 1e-15)
+    return held, {}
+
+
+@unsafe
+def weights_of_nowhere(p):
+    x, y = plain_design(p), p["cost"].to_numpy()
+    weights = np.random.default_rng(1).uniform(1, 9, p.height)
+    root = np.sqrt(weights)[:, None]
+    held = fitted(x, y, params=np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)[0])
+    held.model.weights = weights
+    return held, {}
+
+
+@unsafe
+def penalty_below_nothing(p):
+    x, y = p["age"].to_numpy().astype(float), p["cost"].to_numpy()
+    beta = float(y.max())
+    line = SimpleNamespace(
+        coef_=np.array([beta]), intercept_=0.0, feature_names_in_=["age"], alpha=float(x @ (y - beta * x)) / beta
+    )
+    return line, {"column": "cost"}
+
+
 class TwoFaced:
     """A model whose coefficients are other ones after the first looks."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, how_many
-from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, weights_of
+from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, used_weights
 from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, largest_shares, rare_columns
 from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, read_once, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
@@ -71,7 +71,7 @@ def judge_model(
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
-        weights = weights_of(output, len(design))
+        weights = used_weights(output, design, answer)
         reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]), weights)
     elif question is None:
         reasons.append(
@@ -144,8 +144,11 @@ def _confirmed(
     if behind is not None and len(design) == len(behind) and peek(output, "model.exog") is not None:
         made = MadeOf(behind)
         strange = made.unexplained(design) + (not made.is_answer(answer))
+        strange += not made.explains(used_weights(output, design, answer))
         if strange:
-            words = f"{strange:,} of {design.shape[1] + 1:,} columns that the model was fitted to are not made of columns of the data"
+            words = (
+                f"{strange:,} columns that the model was fitted to, or weighted by, are not made of columns of the data"
+            )
             reasons.append(open_question("records", words, "give the data with the columns as the model saw them"))
     return sure, reasons
 
