@@ -1,4 +1,4 @@
-"""A hostile researcher, and an honest one: of all disguises of ``disguises.py`` none passes, and nothing harmless fails."""
+"""A hostile researcher, and an honest one: of all disguises (``disguises.py``, ``disguised_models.py``) none passes, and nothing harmless (``harmless.py``) fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from tests.outputs.disguises import HARMLESS, UNSAFE, fitted, made_up, plain_design
+from tests.outputs.disguised_models import fitted, plain_design
+from tests.outputs.disguises import UNSAFE, made_up
+from tests.outputs.harmless import HARMLESS
 
 pytest.importorskip("pandas", reason="pandas is not installed")
 
