@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.confirming import MadeOf, solves
-from sfumato.outputs.checking.fitted import cells_of_design, deciding, rare_bases, rare_columns
+from sfumato.outputs.checking.designs import cells_of_design, deciding, rare_bases, rare_columns
 from sfumato.outputs.checking.least_squares import fit_line
 
 

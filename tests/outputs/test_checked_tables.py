@@ -433,6 +433,73 @@ def test_names_of_statistics_without_a_column():
     ).tells == ("percent",)
 
 
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z", None])), min_size=1, max_size=30))
+def test_values_of_text_like_counting_by_hand(rows):
+    people = pl.DataFrame(rows, schema={"g": pl.String, "t": pl.String}, orient="row")
+    behind = Behind.of(people)
+    table = people.select("g").unique(maintain_order=True)
+    belongs = membership(table, ["g"], behind)
+    found = {
+        kind: computed(CellStatistic(kind, ("t",)), belongs, behind, ["g"]) for kind in ("unique", "freq", "min", "max")
+    }
+    for place, group in enumerate(table["g"]):
+        known = [text for one, text in rows if one == group and text is not None]
+        assert found["unique"][place] == len(set(known))
+        assert found["freq"][place] == max((known.count(one) for one in known), default=0)
+        if known:  # the first and the last of all labels, by their places
+            labels = sorted({text for _, text in rows if text is not None})
+            assert labels[int(found["min"][place])] == min(known)
+            assert labels[int(found["max"][place])] == max(known)
+
+
+@pytest.mark.parametrize(
+    ("common", "rest", "broken"),
+    [
+        (30, 10, set()),
+        (10, 9 * 5, set()),
+        (9, 8 * 5, {"extreme", "share"}),
+        (31, 9, {"share"}),
+        (40, 0, {"share", "all_equal"}),
+    ],
+)
+def test_descriptions_of_text(common, rest, broken):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    others = [f"v{place % (5 if rest > 10 else 1)}" for place in range(rest)]
+    frame = pd.DataFrame({"t": ["top"] * common + others, "x": np.arange(common + rest) % 7 + 1.0})
+    for told in (frame[["t"]].describe(), frame["t"].describe(), frame.describe(include="all")[["t"]]):
+        verdict = sf.check_output(told, frame)
+        assert rules_of(verdict) == broken
+        assert verdict.passes == (not broken)
+        assert sf.check_output(told).status == ("fail" if common < 10 else "review")
+    grouped = frame.assign(g="a").groupby("g")["t"].describe()
+    assert rules_of(sf.check_output(grouped, frame.assign(g="a"))) == broken
+    wrong = frame[["t"]].describe()
+    wrong.loc["freq", "t"] = common + 3
+    assert "recomputed" in rules_of(sf.check_output(wrong, frame), "review")
+    everything = frame.describe(include="all")
+    assert sf.check_output(everything, frame).status == "fail"  # the lowest and highest number of few
+
+
+def test_descriptions_by_polars():
+    people = pl.DataFrame({"t": ["a"] * 20 + ["b"] * 20, "name": [f"p{place:02d}" for place in range(40)]})
+    verdict = sf.check_output(people.select("t").describe(), people)
+    assert not rules_of(verdict)
+    assert rules_of(verdict, "review") == {"columns"}  # how many are missing is told of nobody by name
+    assert rules_of(sf.check_output(people.describe(), people)) == {"extreme"}
+    assert sf.check_output(people["name"].describe(), people).status == "review"  # of which column, it does not say
+
+
+def test_counts_beside_records_must_be_theirs():
+    people = pl.DataFrame({"g": ["a"] * 30 + ["b"] * 4, "x": [float(place % 5 + 1) for place in range(34)]})
+    table = people.group_by("g").agg(pl.col("x").mean()).sort("g").head(1)
+    assert sf.check_output(table, people, tells="mean", counts=[30]).passes
+    assert sf.check_output(table, people, tells="mean", counts=34).passes  # all of them
+    assert rules_of(sf.check_output(table, people, tells="mean", counts=[31])) == {"counts"}
+    with_n = table.with_columns(n=pl.lit(300))
+    assert rules_of(sf.check_output(with_n, people, tells={"x": "mean(x)"}, counts="n")) == {"counts"}
+
+
 def test_one_number_can_be_judged_when_it_is_said():
     people = pl.DataFrame({"x": [float(i) for i in range(30)]})
     assert sf.check_output(people["x"].mean(), people, tells="mean(x)").passes

@@ -46,8 +46,10 @@ def check_output(
     ``data`` are the records behind it (any frame); ``unit`` the column that tells persons apart (else the one with that role; else every row is a person), ``where`` which of them
     were used, ``weight`` what they were weighted by. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
     (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
-    table are values of. Without records ``counts`` are the persons behind every row: too few fails, and what counts cannot show is for review. ``kind`` says what it is where it cannot be
-    seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram`` (of the ``column``), ``scatter``, ``residuals``. ``features`` are the columns of a model.
+    table are values of. ``counts`` are the persons behind every row (of a test, in every group): beside records they must be theirs; without records too few fails, and nothing of a table passes.
+    ``kind`` says what it is where it cannot be seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
+    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve, or the
+    score of a ROC curve. With them it is computed again.
 
     What is not known is never a pass. Nothing in a verdict's text is a data value.
 
@@ -65,6 +67,7 @@ def check_output(
     if behind is None and any(one is not None for one in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
     found = kind or kind_of(output, tells)
+    _require_fitting(found, across=across, column=column, features=features)
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
@@ -76,6 +79,17 @@ def check_output(
     if found == "scatter":
         return marks.judge_scatter(output, asked)
     return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
+
+
+def _require_fitting(kind: str, *, across: str | None, column: str | None, features: Sequence[str] | None) -> None:
+    """Refuse words that would not be listened to."""
+    table = kind in ("table", "correlation")
+    if table and (column is not None or features is not None):
+        raise ParameterError(
+            "column and features are about models, tests and curves; of a table say by=... and tells=..."
+        )
+    if not table and across is not None:
+        raise ParameterError("across is about cross tables")
 
 
 def _fitted(
@@ -257,6 +271,28 @@ def _contributions_protected(output: ProtectedTable, rules: OutputRules) -> list
     return [broken("contributions", words, "protect it with the rules of the session about contributions, too")]
 
 
+AUDITED_AGAIN = 3_000
+"""Cells up to which a table that says it was audited is audited again."""
+
+
+def _still_protected(output: ProtectedTable) -> list[OutputReason]:
+    """Whether what would leave is what was audited: no sensitive cell with its true value, and an audit that holds."""
+    told = ~output.hidden & (np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack)
+    suppressed = output.suppression is not None or bool(output.hidden.any())
+    again = None if len(output.published) > AUDITED_AGAIN else _audited_again(output)
+    if (suppressed and (told & output.problem.primary).any()) or not output.audited.holds or again is False:
+        words = "the table is not the one that was audited: cells that must be hidden can be read or computed"
+        return [broken("audit", words, "protect it anew")]
+    return []
+
+
+def _audited_again(output: ProtectedTable) -> bool:
+    try:
+        return output.audit().holds
+    except Exception:  # noqa: BLE001 - parts of it do not belong together
+        return False
+
+
 def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
     """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
     if isinstance(output, ProtectedTable):
@@ -270,12 +306,13 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
                     "protect it with sf.Threshold(...) of that number",
                 )
             ]
-        reasons += _contributions_protected(output, rules)
+        reasons += _contributions_protected(output, rules) + _still_protected(output)
         table = output.judged.table
         shown = output.to_polars()
         by = tuple(one.column for one in table.dimensions)
         persons = len(np.unique(table.contributions.respondent))
-        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, (str(table.measure),))
+        told = (str(table.measure),)
+        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True)
     table = output.table if isinstance(output, SensitiveTable) else output
     judged = table.sensitive(*rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ()))
     reasons = [
@@ -293,4 +330,5 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         None,
         by,
         (str(table.measure),),
+        made_of_records=True,
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
 ROW, COPY = "\x00row", "\x00copy"
 """Names that no column of a table has."""
+NOTHING = -1e300
+"""What stands for a missing value."""
 SAME_RECORDS = "use the same records for both, or records that differ by more persons"
 
 
@@ -156,16 +158,15 @@ def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
     return None
 
 
-def _made(name: str, ours: pl.DataFrame, theirs: pl.DataFrame, universe: Universe) -> bool:
+def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
     """Whether a column is one of the session as it was, or follows from one of them."""
     if name in ours.columns and ours[name].equals(theirs[name], null_equal=True):
         return True
-    column = theirs[name]
+    column, made = theirs[name], MadeOf(Behind(Dataset(ours), universe.behind.unit))
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        values = column.cast(pl.Float64).fill_null(float("inf")).fill_nan(float("inf")).to_numpy()
-        return MadeOf(Behind(Dataset(ours), universe.behind.unit)).explains(np.where(np.isinf(values), -1e300, values))
+        values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return made.explains(np.where(np.isfinite(values), values, NOTHING))
     codes = Dataset(theirs.select(name)).encoded(name).codes.astype(np.float64)
-    made = MadeOf(Behind(Dataset(ours), universe.behind.unit))
     return made.explains(codes) or made.cuts(codes)
 
 

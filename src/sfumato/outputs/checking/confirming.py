@@ -33,23 +33,38 @@ def solves(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64]
     >>> solves(SimpleNamespace(params=[0.7, 2.2]), x, y), solves(SimpleNamespace(params=[0.7, 8.0]), x, y)
     (True, False)
     """
+    ways = (np.ones(len(design)), weights_of(output, len(design)))
+    return any(_solves(output, design, answer, one) for one in ways)
+
+
+def used_weights(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The weights that a model was fitted with: none, where its coefficients solve the equations without; else those that it says."""
+    even = np.ones(len(design))
+    if answer is not None and _solves(output, design, answer, even):
+        return even
+    return weights_of(output, len(design))
+
+
+def _solves(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], weight: NDArray[np.float64]) -> bool:
     found = _coefficients(output, design.shape[1])
     if found is None:
         return False
     beta, columns = found
     x = design[:, columns]
-    weight = weights_of(output, len(x))
     penalty = _penalty(output) * beta
     penalty[np.ptp(x, axis=0) == 0] = 0.0
     with np.errstate(all="ignore"):
-        return any(_solved(x, weight * (answer - mean), penalty) for mean in _means(x @ beta, answer))
+        near = 1e-9 * float(np.abs(answer).max(initial=0.0)) * np.abs(x).sum(axis=0)
+        return any(_solved(x, weight * (answer - mean), penalty, near) for mean in _means(x @ beta, answer))
 
 
 def weights_of(output: Any, rows: int) -> NDArray[np.float64]:
-    """What a model says that its rows were weighted by; ones where it says nothing."""
+    """What a model says that its rows were weighted by, one on average; ones where it says nothing, or nothing that could be."""
     found = vector_of(peek(output, "model.weights"))
-    fine = found is not None and len(found) == rows and bool((np.nan_to_num(found, nan=-1.0) >= 0).all())
-    return found.astype(float) if found is not None and fine else np.ones(rows)
+    if found is None or len(found) != rows or not np.isfinite(found).all() or (found < 0).any() or found.sum() <= 0:
+        return np.ones(rows)
+    weights: NDArray[np.float64] = found.astype(np.float64) / found.mean()
+    return weights
 
 
 def _means(line: NDArray[np.float64], answer: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
@@ -60,18 +75,20 @@ def _means(line: NDArray[np.float64], answer: NDArray[np.float64]) -> Iterator[N
         yield np.exp(line)
 
 
-def _solved(x: NDArray[np.float64], rest: NDArray[np.float64], penalty: NDArray[np.float64]) -> bool:
+def _solved(
+    x: NDArray[np.float64], rest: NDArray[np.float64], penalty: NDArray[np.float64], near: NDArray[np.float64]
+) -> bool:
     """Whether what is left is at right angles to every column, but for the penalty."""
     size = np.sqrt((x**2).sum(axis=0) * (rest @ rest))
     if not np.isfinite(size).all():
         return False
     slack = min(1e-3, SLACK / np.sqrt(len(x)))
-    return bool((np.abs(rest @ x - penalty) <= slack * size + 1e-9 * np.abs(x).sum(axis=0)).all())
+    return bool((np.abs(rest @ x - penalty) <= slack * size + near).all())
 
 
 def _penalty(output: Any) -> float:
     c, alpha = number_of(peek(output, "C")), number_of(peek(output, "alpha"))
-    return 1 / c if c else alpha or 0.0
+    return max(0.0, 1 / c if c else alpha or 0.0)
 
 
 def _coefficients(output: Any, columns: int) -> tuple[NDArray[np.float64], slice] | None:
@@ -158,7 +175,8 @@ class MadeOf:
         """Columns with values that return, as codes; of numbers only those that a column may follow from."""
         yield from self._labels
         for base in self._numbers:
-            if _follows(column[:SOME], _coded(base[:SOME])):
+            some = _some(column)
+            if _follows(column[some], _coded(base[some])):
                 codes = _coded(base)
                 if 2 * (int(codes.max(initial=0)) + 1) <= len(codes):
                     yield codes
@@ -217,12 +235,19 @@ class MadeOf:
         return False
 
 
+def _some(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A few rows, of which many differ from the first: of a rare level all rows look alike but few."""
+    other = np.flatnonzero(column != column[0])[: SOME // 2]
+    spread = np.arange(0, len(column), max(1, 2 * len(column) // SOME))
+    return np.concatenate([other, spread])[:SOME].astype(np.int64)
+
+
 def _coded(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
-    if len(codes) > 2 * SOME and not _follows(column[:SOME], codes[:SOME]):  # most are none, and some rows show it
+    if len(codes) > 2 * SOME and not _follows(column[some := _some(column)], codes[some]):  # a few rows show it
         return False
     first = np.zeros(int(codes.max(initial=0)) + 1)
     first[codes] = column
@@ -230,7 +255,7 @@ def _follows(column: NDArray[np.float64], codes: NDArray[np.int64]) -> bool:
 
 
 def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[:SOME], base[:SOME])):
+    if np.isnan(base).any() or (len(base) > 2 * SOME and not _rises(column[some := _some(column)], base[some])):
         return False
     order = np.argsort(base, kind="stable")
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0

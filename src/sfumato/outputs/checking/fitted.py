@@ -1,17 +1,16 @@
-"""Fitted models: what they leave free, whom their terms single out, and when one is a table of means in disguise."""
+"""Fitted models and correlations: what they leave free, and whether they are what they say."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from sfumato.outputs.checking.behind import Behind, CellRows, how_many
-from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, weights_of
-from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
+from sfumato.outputs.checking.behind import Behind, how_many
+from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, used_weights
+from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, largest_shares, rare_columns
+from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, read_once, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -29,12 +28,12 @@ HOLDS_RECORDS = (
     "medoid_indices_",
 )
 HOLDS_EXTREMES = ("data_min_", "data_max_", "max_abs_", "X_min_", "X_max_")
-ENSEMBLE = ("estimators_",)
-TOO_MUCH_WORK = 4e10
-"""Multiplications beyond which leverages are not computed."""
-SURE = 1 - 1e-7
-MOST_OF_FEW, MANY = 0.9, 5
-"""The share of the weight in a coefficient beyond which those who have it decide it; looked at where there are several times as many persons as are few."""
+
+MODEL = (
+    "params", "params.index", "coef_", "intercept_", "fit_intercept", "feature_names_in_", "bse", "tvalues", "pvalues", "nobs", "df_resid", "rsquared", "C", "alpha",
+    "model.exog", "model.endog", "model.exog_names", "model.weights", "model.freq_weights",
+)  # fmt: skip
+"""What is read of a model."""
 
 
 def judge_model(
@@ -47,6 +46,7 @@ def judge_model(
     column: str | None = None,
 ) -> OutputVerdict:
     """A regression, as statsmodels and scikit-learn leave it: judged by its design, by the persons behind it, and by whether it is what it says."""
+    output = read_once(output, MODEL)
     shown = coefficients(output)
     design, answer, question = _design(output, behind, features, column)
     count = _parameters(output, design)
@@ -71,7 +71,7 @@ def judge_model(
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
-        weights = weights_of(output, len(design))
+        weights = used_weights(output, design, answer)
         reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]), weights)
     elif question is None:
         reasons.append(
@@ -144,8 +144,11 @@ def _confirmed(
     if behind is not None and len(design) == len(behind) and peek(output, "model.exog") is not None:
         made = MadeOf(behind)
         strange = made.unexplained(design) + (not made.is_answer(answer))
+        strange += not made.explains(used_weights(output, design, answer))
         if strange:
-            words = f"{strange:,} of {design.shape[1] + 1:,} columns that the model was fitted to are not made of columns of the data"
+            words = (
+                f"{strange:,} columns that the model was fitted to, or weighted by, are not made of columns of the data"
+            )
             reasons.append(open_question("records", words, "give the data with the columns as the model saw them"))
     return sure, reasons
 
@@ -281,211 +284,6 @@ def _freedom(known: float | None, count: int | None, said: float | None, rules: 
     return [passed("residual_df", f"the model leaves at least {rules.residual_df} degrees of freedom")]
 
 
-def judge_design(
-    design: NDArray[np.float64],
-    answer: NDArray[np.float64] | None,
-    who: NDArray[np.int64],
-    rules: OutputRules,
-    names: Sequence[str] = (),
-    weights: NDArray[np.float64] | None = None,
-) -> list[OutputReason]:
-    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone or have all of the weight."""
-    rare = rare_columns(design, who, rules.threshold)
-    reasons: list[OutputReason] = []
-    bases = rare_bases(design, who, rules.threshold, names)
-    if bases:
-        reasons.append(
-            broken(
-                "levels",
-                f"the level that others are compared with is that of fewer than {rules.threshold} persons (columns: {bases:,})",
-                "compare with a common level",
-            )
-        )
-    if rare:
-        reasons.append(
-            broken(
-                "levels",
-                f"{len(rare):,} of {design.shape[1]:,} terms of the model single out fewer than {rules.threshold} persons",
-                "join rare levels before fitting",
-            )
-        )
-    if (cell := cells_of_design(design, design.shape[1])) is not None:
-        cells = int(cell.max(initial=-1)) + 1
-        if cells == np.linalg.matrix_rank(design):
-            reasons += _saturated(cell, cells, answer, who, rules)
-    if (
-        weights is not None
-        and np.ptp(weights) > 0
-        and weights.sum() ** 2 < (rules.threshold - 1e-9) * _squares(weights, who)
-    ):
-        words = f"fewer than {rules.threshold} persons have nearly all of the weight in the model"
-        reasons.append(broken("dominance", words, "fit it with more even weights"))
-    design = design if weights is None else design * np.sqrt(weights)[:, None]
-    alone = deciding(design)
-    if alone is None:
-        reasons.append(
-            open_question(
-                "leverage",
-                "the model is too large to see whether somebody decides a coefficient alone",
-                "fit fewer terms",
-            )
-        )
-    elif alone and not rare:
-        reasons.append(
-            broken(
-                "leverage",
-                f"some records ({alone:,}) decide a coefficient alone",
-                "join rare levels, or leave terms out",
-            )
-        )
-    elif not rare and not bases:
-        reasons += _decided_by_few(design, who, rules)
-    if not reasons:
-        reasons.append(
-            passed(
-                "levels",
-                f"every term is about at least {rules.threshold} persons, and nobody decides a coefficient alone",
-            )
-        )
-    return reasons
-
-
-def _squares(weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
-    """The squares of what persons weigh, summed."""
-    return float((np.bincount(who, weights=weights) ** 2).sum())
-
-
-def _decided_by_few(design: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> list[OutputReason]:
-    """Terms that are about few persons, however they are coded: those few have nearly all of the weight in a coefficient."""
-    largest = weights_in_coefficients(design, who, rules.threshold - 1)
-    two = int((largest[: rules.dominant].sum(axis=0) > rules.share / 100).sum())
-    few = int((largest.sum(axis=0) > MOST_OF_FEW).sum())
-    if two:
-        words = f"{two:,} of {design.shape[1]:,} coefficients are decided by {rules.dominant} persons or fewer"
-        return [broken("leverage", words, "join rare levels, or leave terms out")]
-    if few and how_many(who) >= MANY * rules.threshold:
-        words = f"{few:,} of {design.shape[1]:,} coefficients are decided nearly alone by fewer than {rules.threshold} persons"
-        return [open_question("leverage", words, "join rare levels, cut off extreme values, or leave terms out")]
-    return []
-
-
-def weights_in_coefficients(design: NDArray[np.float64], who: NDArray[np.int64], most: int) -> NDArray[np.float64]:
-    r"""Per coefficient the shares of the persons who weigh most in it, falling.
-
-    A coefficient is :math:`\hat\beta_j = \sum_i m_{ij} y_i` with :math:`M = X (X^\top X)^{+}`; a person has the share :math:`\sum_{i} m_{ij}^2` of its records in that of all.
-
-    >>> dummy = np.r_[1.0, 1.0, np.zeros(98)]
-    >>> weights_in_coefficients(np.column_stack([np.ones(100), dummy]), np.arange(100), 2).sum(axis=0).round(2).tolist()
-    [0.02, 0.98]
-    """
-    scale = np.sqrt((design**2).mean(axis=0))
-    scaled = design / np.where(scale > 0, scale, 1.0)
-    squares = (scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) ** 2
-    persons = np.zeros((int(who.max(initial=0)) + 1, design.shape[1]))
-    np.add.at(persons, who, squares)
-    total = persons.sum(axis=0)
-    shares: NDArray[np.float64] = -np.sort(-persons, axis=0)[:most] / np.where(total > 0, total, 1.0)
-    return shares
-
-
-def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int) -> list[int]:
-    """Columns that differ from their commonest value for somebody, but for fewer than ``least`` persons; a constant differs for nobody.
-
-    >>> dummy = np.r_[np.ones(3), np.zeros(20)]
-    >>> rare_columns(np.column_stack([np.ones(23), dummy, np.arange(23.0)]), np.arange(23), 10)
-    [1]
-    """
-    rare = []
-    for place, column in enumerate(design.T):
-        values, counts = np.unique(column, return_counts=True)
-        if len(values) == 1:
-            continue
-        others = column != values[np.argmax(counts)]
-        sides = [others] if len(values) > 2 else [others, ~others]
-        if any(how_many(who[side]) < least for side in sides):
-            rare.append(place)
-    return rare
-
-
-LEVEL = re.compile(r"(?P<column>.+?)(?:\[(?:T\.)?[^\]]*\]|_[^_]+)")
-
-
-def rare_bases(design: NDArray[np.float64], who: NDArray[np.int64], least: int, names: Sequence[str]) -> int:
-    """Columns whose base level, where all their dummies are zero, is that of somebody, but of fewer than ``least`` persons.
-
-    Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no record has two of them.
-    """
-    groups: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        if ":" not in name and (found := LEVEL.fullmatch(name)) and np.isin(design[:, place], (0.0, 1.0)).all():
-            groups.setdefault(found["column"], []).append(place)
-    sums = [design[:, places].sum(axis=1) for places in groups.values()]
-    bases = [how_many(who[one == 0]) for one in sums if one.max(initial=0) <= 1]
-    return sum(0 < one < least for one in bases)
-
-
-def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
-    """Per row the number of its combination of values; None where there are more than ``most`` combinations.
-
-    >>> cells_of_design(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 0.0]]), 2)
-    array([0, 1, 0])
-    """
-    cell = np.zeros(len(design), dtype=np.int64)
-    for column in design.T:
-        values, place = np.unique(column, return_inverse=True)
-        if len(values) > most:
-            return None
-        _, cell = np.unique(cell * len(values) + place.reshape(-1), return_inverse=True)
-        if int(cell.max(initial=-1)) >= most:
-            return None
-    return cell.astype(np.int64)
-
-
-def _saturated(
-    cell: NDArray[np.int64], cells: int, answer: NDArray[np.float64] | None, who: NDArray[np.int64], rules: OutputRules
-) -> list[OutputReason]:
-    """A model with a coefficient for every combination of its values is a table of means, and judged as one."""
-    belongs = CellRows(np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool))
-    behind = _Rows(who)
-    values = np.ones(len(cell)) if answer is None else answer
-    table = belongs.contributions(behind, values, max(2, rules.dominant))  # type: ignore[arg-type]
-    judged = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
-    unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in judged])
-    if answer is not None and np.isin(answer, (0.0, 1.0)).all():  # of yes and no, both sides count
-        sides = [belongs.persons(behind, answer == side) for side in (0.0, 1.0)]  # type: ignore[arg-type]
-        unsafe |= np.minimum(*sides) < rules.threshold
-    if unsafe.any():
-        return [
-            broken(
-                "saturated",
-                f"the model has a coefficient for every combination: it is a table of means, and {int(unsafe.sum()):,} of its {cells:,} cells are unsafe",
-                "leave out interactions, or join rare levels",
-            )
-        ]
-    return [passed("saturated", f"the model is a table of means, and all of its {cells:,} cells are safe")]
-
-
-class _Rows:
-    """Persons of rows, where there is no table beside them."""
-
-    unit = "person"
-
-    def __init__(self, who: NDArray[np.int64]) -> None:
-        self.who = who
-        self.people = int(who.max(initial=0)) + 1
-
-
-def deciding(design: NDArray[np.float64]) -> int | None:
-    r"""Records whose fitted value is their own: leverage :math:`h_{ii} = x_i^\top (X^\top X)^{+} x_i` of one; None for very large models."""
-    rows, columns = design.shape
-    if rows * columns**2 > TOO_MUCH_WORK:
-        return None
-    scale = np.sqrt((design**2).mean(axis=0))
-    scaled = design / np.where(scale > 0, scale, 1.0)
-    leverage = np.einsum("ij,ij->i", scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True), scaled)
-    return int((leverage >= SURE).sum())
-
-
 # What is no regression
 
 
@@ -533,6 +331,15 @@ def _correlations_of(columns: NDArray[np.float64], complete: NDArray[np.bool_], 
     return False
 
 
+def _few_vary(columns: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> int:
+    """Columns in which few persons have nearly all of the squared distance from the mean: such a column stands for them, like a dummy."""
+    if not len(columns):
+        return 0
+    squares = (columns - columns.mean(axis=0)) ** 2
+    largest = largest_shares(squares, who, rules.dominant)
+    return int((largest.sum(axis=0) > rules.share / 100).sum())
+
+
 def judge_correlation(
     frame: pl.DataFrame, behind: Behind | None, rules: OutputRules, persons: float | None
 ) -> OutputVerdict:
@@ -541,6 +348,10 @@ def judge_correlation(
     values = frame.select(names).cast(pl.Float64).fill_null(float("nan")).to_numpy()
     reasons: list[OutputReason] = []
     square = values.shape[0] == values.shape[1]
+    beyond = bool((np.abs(values[~np.isnan(values)]) > 1 + 1e-9).any())
+    if not square or beyond or not np.allclose(values, values.T, equal_nan=True):
+        words = "this is no matrix of correlations: as many rows as columns, the same on both sides, between −1 and 1"
+        reasons.append(open_question("kind", words, "give it out as the table it is (kind='table')"))
     apart = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
     if (np.abs(apart[~np.isnan(apart)]) >= SURE).any():
         reasons.append(
@@ -569,6 +380,9 @@ def judge_correlation(
             reasons.append(
                 broken("levels", f"some columns are about fewer than {rules.threshold} persons", "join rare levels")
             )
+        elif few := _few_vary(columns[complete], behind.who[complete], rules):
+            words = f"{few:,} columns differ from their means for few persons nearly alone: their correlations tell of these"
+            reasons.append(broken("dominance", words, "cut off extreme values, or leave these columns out"))
     elif persons is not None:
         reasons.append(open_question("records", "rare levels of the columns cannot be seen", "give data=..."))
     reasons += _freedom(persons, 2, None, rules)

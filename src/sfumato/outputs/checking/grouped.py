@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from sfumato.outputs.checking.layout import (
     with_places,
 )
 from sfumato.outputs.checking.offences import all_offences, nearly_the_same, offence
-from sfumato.outputs.checking.telling import CellStatistic, fits, found_by_computing
+from sfumato.outputs.checking.telling import CellStatistic, bare, fits, found_by_computing, named
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def judge_with_records(
     if table.labelled is not None:
         tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
     belongs = membership(table.frame, table.by, behind)
-    reasons = _unknown_cells(table, belongs) + _combinations(table, belongs, behind, rules)
+    reasons = (
+        _unknown_cells(table, belongs) + _numbers_in_names(table, behind) + _combinations(table, belongs, behind, rules)
+    )
     found, more = _statistics(table, belongs, behind, tells)
     reasons += more
     told = np.zeros(belongs.size, dtype=bool)
@@ -93,6 +96,23 @@ def _combinations(table: OutputTable, belongs: CellRows, behind: Behind, rules: 
         return []
     words = f"{few:,} of {belongs.size:,} rows are combinations that fewer than {rules.threshold} persons have"
     return [broken("per record", f"{words}: they look like records", "give out tables, not records")]
+
+
+NUMBER_IN_NAME = re.compile(r"\d+[.,]\d+|\d{5,}")
+
+
+def _numbers_in_names(table: OutputTable, behind: Behind) -> list[OutputReason]:
+    """Columns whose names hold a number such as a value: nobody computes names again."""
+    own = behind.dataset.columns
+    strange = [
+        name
+        for name in table.told
+        if NUMBER_IN_NAME.search(name) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
+    ]  # fmt: skip
+    if not strange:
+        return []
+    words = f"the names of {len(strange):,} columns hold numbers that may be values"
+    return [open_question("columns", words, "call them by what they tell")]
 
 
 def _unknown_cells(table: OutputTable, belongs: CellRows) -> list[OutputReason]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -21,6 +22,8 @@ def peek(thing: Any, path: str) -> Any:
     >>> peek(3 + 4j, "real"), peek(3, "model.exog")
     (3.0, None)
     """
+    if isinstance(thing, ReadOnce):
+        return thing.held.get(path)
     for name in path.split("."):
         try:
             thing = getattr(thing, name)
@@ -29,6 +32,26 @@ def peek(thing: Any, path: str) -> Any:
         if thing is None:
             return None
     return thing
+
+
+class ReadOnce:
+    """What was read of an object, once: one that says something else the next time is asked no more."""
+
+    def __init__(self, held: dict[str, Any]) -> None:
+        self.held = held
+
+
+def read_once(thing: Any, paths: Sequence[str]) -> ReadOnce:
+    """Some attributes of an object, each read a single time and copied."""
+    held: dict[str, Any] = {}
+    for path in paths:
+        found = peek(thing, path)
+        if path.endswith((".index", "_names")) or path == "feature_names_in_":
+            held[path] = names_of(found)
+        else:
+            array = None if found is None else array_of(found)
+            held[path] = found if array is None else array.copy()
+    return ReadOnce(held)
 
 
 def array_of(thing: Any) -> np.ndarray[Any, Any] | None:

@@ -190,6 +190,9 @@ class OutputSession:
         self.log.refresh()
         others = list(self._others())
         found = beside_others(verdict, sample, others, self.universe, self.rules)
+        if verdict.made_of_records and (self.universe is None or verdict.persons != len(np.unique(self.behind.who))):
+            words = "the table is of other records than those of the session"
+            found.append(open_question("records", words, "tabulate the records of the session"))
         if data is not None:
             found += self._given(verdict, data, where, sample, said)
         return JudgedOutput(verdict.with_reasons(found), sample, len(self.log.outputs))

@@ -110,7 +110,7 @@ def _counted(
         return [float(how_many(who)) for _, who in groups], _of_groups([x for x, _ in groups]), len(behind)
     if features is not None and len(features) == 2 and column is None:
         pair = np.column_stack([behind.numbers(name) for name in features])
-        whole: NDArray[np.bool_] = ~np.isnan(pair).any(axis=1)
+        whole: NDArray[np.bool_] = np.logical_not(np.isnan(pair).any(axis=1))
         return [float(how_many(behind.who[whole]))], _of_pairs(pair[whole]), int(whole.sum())
     if by is not None or features is not None:
         raise ParameterError(f"it is not clear what is compared: {GIVE_GROUPS}")

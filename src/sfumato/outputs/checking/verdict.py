@@ -128,6 +128,8 @@ class OutputVerdict:
     tells: tuple[str, ...] = ()
     hidden: int = 0
     """How many cells of a table are left out."""
+    made_of_records: bool = False
+    """Whether it is a table of ours, which brings records of its own."""
 
     @property
     def status(self) -> Status:
