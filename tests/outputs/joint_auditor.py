@@ -176,6 +176,7 @@ def need_of(given, rules, measure, usual=0.0):
 class Line:
     """A cell of a published table as a sum of unknowns."""
 
+    cell: dict
     line: np.ndarray
     text: str
     given: dict
@@ -198,12 +199,30 @@ def lines_of(world, asked, measure, unit, weight, missing_counts):
     found = []
     for cell, text in cells_of(asked.share):
         line = world.line(both(cell, asked.where))
-        found.append(Line(line, text, contributions(world, line, measure, unit, weight, missing_counts), None))
+        found.append(Line(cell, line, text, contributions(world, line, measure, unit, weight, missing_counts), None))
     most = max((len(one.given) for one in found), default=1)
     usual = max((one.size for one in found), default=0.0) / max(1, most)
     for one in found:
         one.need = need_of(one.given, asked.rules, measure, usual)
+    for name, values in asked.rules:
+        if name == "group_disclosure":
+            _mark_groups(world, found, values, asked.where, measure, unit, usual)
     return found
+
+
+def _mark_groups(world, lines, values, where, measure, unit, usual):
+    """Cells that hold all of a group but for one: the group is a combination of other columns, and not everybody."""
+    column = values["column"]
+    for one in lines:
+        others = {c: v for c, v in one.cell.items() if c != column}
+        group = world.line(both(others, where))
+        if column not in one.cell or not others or (group == one.line).all() or not len(one.given):
+            continue
+        persons = len(contributions(world, group, measure, unit, None))
+        if persons - len(one.given) <= values.get("insider", True):
+            largest = max((abs(x) for x in one.given.values() if x is not None), default=0.0) or usual
+            one.need = max(one.need or 0.0, 1 if measure == "count" else 0.1 * largest)
+            one.need = max(1, math.ceil(one.need - 1e-9)) if not measure.startswith("sum") else one.need
 
 
 def space_of(tables, *, whole, low, high, known=(), prior=None):
@@ -238,6 +257,30 @@ def space_of(tables, *, whole, low, high, known=(), prior=None):
     return Space(rows, lower, upper, np.full(count, float(low)), np.full(count, float(high)), whole=whole)
 
 
+def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
+    """All that is wrong with one folder of rounded counts: what everybody knows who knows the base."""
+    world = World.of(records, columns)
+    measure = measure_of(asked.share)
+    lines = lines_of(world, asked, measure, unit, None, False)
+    far = base * reach - 1
+    rows = [one.line for one in lines if one.line.any()]
+    low = [max(0.0, float(one.text) - far) for one in lines if one.line.any()]
+    high = [float(one.text) + far for one in lines if one.line.any()]
+    grand = max(one.value for one in lines)
+    count = len(rows[0])
+    space = Space(rows, low, high, np.zeros(count), np.full(count, grand), whole=True)
+    small = max((values["t"] for name, values in asked.rules if name == "threshold"), default=0)
+    wrong = [f"{one.text} is no multiple near {one.value}" for one in lines if abs(float(one.text) - one.value) > far or float(one.text) % base]
+    for one in lines:
+        if one.need is None:
+            continue
+        least, most = space.interval(one.line)
+        told = least > 0 and most < small if one.value < small else most - least < one.need + min(1, one.value)
+        if told:
+            wrong.append(f"a sensitive count of {one.value:g} is told to be in {least:g} {most:g}")
+    return wrong
+
+
 def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0):
     """All that is wrong with folders published together, in words. ``small``: sets of fewer persons that only several folders together tell exactly are wrong too."""
     world = World.of(records, columns)
@@ -249,8 +292,8 @@ def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=
     tables = [lines_of(world, one, measure, unit, weight, missing_counts) for one in asked]
     lines = list(itertools.chain.from_iterable(tables))
     grand = max((one.size for one in lines), default=0.0)
-    largest = max(lines, key=lambda one: one.size)
-    high = grand * (BEYOND if largest.text == "x" else 1.0)
+    totals = [max(table, key=lambda one: one.size) for table in tables]
+    high = max(one.size * (BEYOND if one.text == "x" else 1.0) for one in totals)
     low = -high if negatives else 0.0
     near = (1e-6 if whole else 2e-6) * max(1.0, grand)
     wrong = [
