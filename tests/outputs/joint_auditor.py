@@ -33,7 +33,9 @@ class Space:
         dense = np.asarray(rows, float).reshape(len(rows), self.count)
         at, columns = np.nonzero(dense)
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(np.int32)
+        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(
+            np.int32
+        )
         program.a_matrix_.index_, program.a_matrix_.value_ = columns.astype(np.int32), dense[at, columns]
         self.highs.passModel(program)
         self.every = np.arange(self.count, dtype=np.int32)
@@ -162,10 +164,19 @@ def need_of(given, rules, measure, usual=0.0):
         if name == "dominance" and n and (total == 0 or sum(sizes[: values["n"]]) > values["k"] / 100 * total + tiny):
             needs.append(share if total == 0 else 100 / values["k"] * sum(sizes[: values["n"]]) - total)
         if name in ("p_percent", "pq") and n:
-            lacking = values["p"] / values.get("q", 100) * first - (total - sum(sizes[: 1 + values.get("colluders", 1)]))
+            lacking = values["p"] / values.get("q", 100) * first - (
+                total - sum(sizes[: 1 + values.get("colluders", 1)])
+            )
             if total == 0 or lacking > tiny:
                 needs.append(share if total == 0 else lacking)
-        if name == "all_equal" and measure.startswith("sum") and n > 1 and sizes and len(sizes) == n and sizes[0] - sizes[-1] <= tiny:
+        if (
+            name == "all_equal"
+            and measure.startswith("sum")
+            and n > 1
+            and sizes
+            and len(sizes) == n
+            and sizes[0] - sizes[-1] <= tiny
+        ):
             needs.append(share)
     if not needs:
         return None
@@ -270,7 +281,11 @@ def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
     count = len(rows[0])
     space = Space(rows, low, high, np.zeros(count), np.full(count, grand), whole=True)
     small = max((values["t"] for name, values in asked.rules if name == "threshold"), default=0)
-    wrong = [f"{one.text} is no multiple near {one.value}" for one in lines if abs(float(one.text) - one.value) > far or float(one.text) % base]
+    wrong = [
+        f"{one.text} is no multiple near {one.value}"
+        for one in lines
+        if abs(float(one.text) - one.value) > far or float(one.text) % base
+    ]
     for one in lines:
         if one.need is None:
             continue
@@ -281,7 +296,9 @@ def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
     return wrong
 
 
-def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0):
+def wrong_of(
+    records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0
+):
     """All that is wrong with folders published together, in words. ``small``: sets of fewer persons that only several folders together tell exactly are wrong too."""
     world = World.of(records, columns)
     measures = {measure_of(one.share) for one in asked}
@@ -334,14 +351,26 @@ def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=
                     )
                     break
     if small and len(asked) > 1:
-        wrong += told_together(world, tables, space_of(tables, whole=whole, low=low, high=high), measure, unit, weight, small, near, low, high)
+        wrong += told_together(
+            world,
+            tables,
+            space_of(tables, whole=whole, low=low, high=high),
+            measure,
+            unit,
+            weight,
+            small,
+            near,
+            low,
+            high,
+        )
     return wrong
 
 
 def nodes_of(tables, world):
     """Per column the sets of values that some table or condition speaks of, each value, and all."""
     return [
-        [None, *({value} for value in sorted({point[at] for point in world.points}))] for at in range(len(world.columns))
+        [None, *({value} for value in sorted({point[at] for point in world.points}))]
+        for at in range(len(world.columns))
     ]
 
 

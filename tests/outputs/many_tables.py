@@ -48,13 +48,17 @@ def rules_of(draw, measure, names):
 
 def records_of(draw, names, measure):
     """A few records, some of them without a value; one person may have several."""
-    count = int(draw.integers(3, 15))
-    columns = {name: draw.choice(VALUES[name], count, p=draw.dirichlet(np.ones(len(VALUES[name])))).tolist() for name in names}
+    count = int(draw.integers(3, 12))
+    columns = {
+        name: draw.choice(VALUES[name], count, p=draw.dirichlet(np.ones(len(VALUES[name])))).tolist() for name in names
+    }
     amount = draw.choice([draw.integers(0, 6, count).astype(float), draw.lognormal(2, 1.2, count).round(1)])
     negatives = measure == "sum(x)" and draw.random() < 0.12
     amount = amount * np.where(negatives & (draw.random(count) < 0.3), -1.0, 1.0)
     gone = draw.random(count) < draw.choice([0.0, 0.0, 0.0, 0.15])
-    columns["x"] = [None if lost and measure == "sum(x)" else one for one, lost in zip(amount.tolist(), gone, strict=True)]
+    columns["x"] = [
+        None if lost and measure == "sum(x)" else one for one, lost in zip(amount.tolist(), gone, strict=True)
+    ]
     columns["who"] = draw.integers(0, max(2, count // 2), count).tolist()
     columns["w"] = draw.choice([1.0, 2.5], count).tolist()
     return pl.DataFrame(columns, schema_overrides={**dict.fromkeys(names, pl.String), "x": pl.Float64}), bool(negatives)
@@ -71,8 +75,8 @@ def published(number, folder):
     weight = "w" if measure == "sum(x)" and draw.random() < 0.15 else None
     missing = bool(measure == "sum(x)" and draw.random() < 0.2)
     trees = {"r": sf.mask_right(2)} if draw.random() < 0.6 else {}
-    methods = ["auto", "heuristic", "exact"] + (["rounding", "perturb"] if measure == "count" else [])
-    method = str(draw.choice(methods))
+    methods = ["auto", "heuristic", "heuristic", "heuristic", "heuristic", "exact"]
+    method = str(draw.choice(methods + (["rounding", "perturb"] if measure == "count" else [])))
     suppressed = method in ("auto", "heuristic", "exact")
     asked = {"zeros": str(draw.choice(["known", "known", "free"]))}
     if suppressed and draw.random() < 0.25:
