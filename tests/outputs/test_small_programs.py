@@ -114,7 +114,7 @@ def test_rounding_to_ones_tells_groups():
 @pytest.mark.parametrize("options", [{"base": 0}, {"base": -5}, {"reach": 0}, {"slide": float("inf")}, {"prior": -1.0}])
 def test_numbers_that_mean_nothing_are_refused(options):
     judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3))
-    with pytest.raises(ParameterError, match="from [01] on"):
+    with pytest.raises(ParameterError, match=r"from [01] on"):
         judged.protect("auto", **options)
 
 

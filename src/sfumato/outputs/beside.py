@@ -500,7 +500,7 @@ def _differences(
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
     down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
     kept = np.flatnonzero(unsafe)
-    sets = [found[at] for at in kept]
+    sets = [found[at] for at in kept.tolist()]
     return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
 
 
