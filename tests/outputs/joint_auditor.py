@@ -33,7 +33,9 @@ class Space:
         dense = np.asarray(rows, float).reshape(len(rows), self.count)
         at, columns = np.nonzero(dense)
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(np.int32)
+        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(
+            np.int32
+        )
         program.a_matrix_.index_, program.a_matrix_.value_ = columns.astype(np.int32), dense[at, columns]
         self.highs.passModel(program)
         self.every = np.arange(self.count, dtype=np.int32)
@@ -162,10 +164,19 @@ def need_of(given, rules, measure, usual=0.0):
         if name == "dominance" and n and (total == 0 or sum(sizes[: values["n"]]) > values["k"] / 100 * total + tiny):
             needs.append(share if total == 0 else 100 / values["k"] * sum(sizes[: values["n"]]) - total)
         if name in ("p_percent", "pq") and n:
-            lacking = values["p"] / values.get("q", 100) * first - (total - sum(sizes[: 1 + values.get("colluders", 1)]))
+            lacking = values["p"] / values.get("q", 100) * first - (
+                total - sum(sizes[: 1 + values.get("colluders", 1)])
+            )
             if total == 0 or lacking > tiny:
                 needs.append(share if total == 0 else lacking)
-        if name == "all_equal" and measure.startswith("sum") and n > 1 and sizes and len(sizes) == n and sizes[0] - sizes[-1] <= tiny:
+        if (
+            name == "all_equal"
+            and measure.startswith("sum")
+            and n > 1
+            and sizes
+            and len(sizes) == n
+            and sizes[0] - sizes[-1] <= tiny
+        ):
             needs.append(share)
     if not needs:
         return None
@@ -176,6 +187,7 @@ def need_of(given, rules, measure, usual=0.0):
 class Line:
     """A cell of a published table as a sum of unknowns."""
 
+    cell: dict
     line: np.ndarray
     text: str
     given: dict
@@ -198,12 +210,30 @@ def lines_of(world, asked, measure, unit, weight, missing_counts):
     found = []
     for cell, text in cells_of(asked.share):
         line = world.line(both(cell, asked.where))
-        found.append(Line(line, text, contributions(world, line, measure, unit, weight, missing_counts), None))
+        found.append(Line(cell, line, text, contributions(world, line, measure, unit, weight, missing_counts), None))
     most = max((len(one.given) for one in found), default=1)
     usual = max((one.size for one in found), default=0.0) / max(1, most)
     for one in found:
         one.need = need_of(one.given, asked.rules, measure, usual)
+    for name, values in asked.rules:
+        if name == "group_disclosure":
+            _mark_groups(world, found, values, asked.where, measure, unit, usual)
     return found
+
+
+def _mark_groups(world, lines, values, where, measure, unit, usual):
+    """Cells that hold all of a group but for one: the group is a combination of other columns, and not everybody."""
+    column = values["column"]
+    for one in lines:
+        others = {c: v for c, v in one.cell.items() if c != column}
+        group = world.line(both(others, where))
+        if column not in one.cell or not others or (group == one.line).all() or not len(one.given):
+            continue
+        persons = len(contributions(world, group, measure, unit, None))
+        if persons - len(one.given) <= values.get("insider", True):
+            largest = max((abs(x) for x in one.given.values() if x is not None), default=0.0) or usual
+            one.need = max(one.need or 0.0, 1 if measure == "count" else 0.1 * largest)
+            one.need = max(1, math.ceil(one.need - 1e-9)) if not measure.startswith("sum") else one.need
 
 
 def space_of(tables, *, whole, low, high, known=(), prior=None):
@@ -238,7 +268,37 @@ def space_of(tables, *, whole, low, high, known=(), prior=None):
     return Space(rows, lower, upper, np.full(count, float(low)), np.full(count, float(high)), whole=whole)
 
 
-def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0):
+def wrong_of_rounded(records, asked, columns, *, base, reach=1, unit=None):
+    """All that is wrong with one folder of rounded counts: what everybody knows who knows the base."""
+    world = World.of(records, columns)
+    measure = measure_of(asked.share)
+    lines = lines_of(world, asked, measure, unit, None, False)
+    far = base * reach - 1
+    rows = [one.line for one in lines if one.line.any()]
+    low = [max(0.0, float(one.text) - far) for one in lines if one.line.any()]
+    high = [float(one.text) + far for one in lines if one.line.any()]
+    grand = max(one.value for one in lines)
+    count = len(rows[0])
+    space = Space(rows, low, high, np.zeros(count), np.full(count, grand), whole=True)
+    small = max((values["t"] for name, values in asked.rules if name == "threshold"), default=0)
+    wrong = [
+        f"{one.text} is no multiple near {one.value}"
+        for one in lines
+        if abs(float(one.text) - one.value) > far or float(one.text) % base
+    ]
+    for one in lines:
+        if one.need is None:
+            continue
+        least, most = space.interval(one.line)
+        told = least > 0 and most < small if one.value < small else most - least < one.need + min(1, one.value)
+        if told:
+            wrong.append(f"a sensitive count of {one.value:g} is told to be in {least:g} {most:g}")
+    return wrong
+
+
+def wrong_of(
+    records, asked, columns, *, unit=None, weight=None, missing_counts=False, negatives=False, singles=None, small=0
+):
     """All that is wrong with folders published together, in words. ``small``: sets of fewer persons that only several folders together tell exactly are wrong too."""
     world = World.of(records, columns)
     measures = {measure_of(one.share) for one in asked}
@@ -249,8 +309,8 @@ def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=
     tables = [lines_of(world, one, measure, unit, weight, missing_counts) for one in asked]
     lines = list(itertools.chain.from_iterable(tables))
     grand = max((one.size for one in lines), default=0.0)
-    largest = max(lines, key=lambda one: one.size)
-    high = grand * (BEYOND if largest.text == "x" else 1.0)
+    totals = [max(table, key=lambda one: one.size) for table in tables]
+    high = max(one.size * (BEYOND if one.text == "x" else 1.0) for one in totals)
     low = -high if negatives else 0.0
     near = (1e-6 if whole else 2e-6) * max(1.0, grand)
     wrong = [
@@ -291,14 +351,26 @@ def wrong_of(records, asked, columns, *, unit=None, weight=None, missing_counts=
                     )
                     break
     if small and len(asked) > 1:
-        wrong += told_together(world, tables, space_of(tables, whole=whole, low=low, high=high), measure, unit, weight, small, near, low, high)
+        wrong += told_together(
+            world,
+            tables,
+            space_of(tables, whole=whole, low=low, high=high),
+            measure,
+            unit,
+            weight,
+            small,
+            near,
+            low,
+            high,
+        )
     return wrong
 
 
 def nodes_of(tables, world):
     """Per column the sets of values that some table or condition speaks of, each value, and all."""
     return [
-        [None, *({value} for value in sorted({point[at] for point in world.points}))] for at in range(len(world.columns))
+        [None, *({value} for value in sorted({point[at] for point in world.points}))]
+        for at in range(len(world.columns))
     ]
 
 

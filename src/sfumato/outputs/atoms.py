@@ -31,7 +31,9 @@ def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64],
     return found
 
 
-def _chosen(tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]) -> NDArray[np.int64]:
+def _chosen(
+    tables: Sequence[MagnitudeTable], combined: NDArray[np.int64], chosen_by: Collection[str]
+) -> NDArray[np.int64]:
     """What combinations of cells say of the columns that records were chosen by: per table the codes of these, −1 where they are not in it."""
     told = []
     for table, kind in zip(tables, combined.T, strict=False):
@@ -65,7 +67,9 @@ def with_empty(
     values = [
         [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
     ]
-    nowhere = np.full((1, len(tables)), -1, dtype=np.int64)  # records that are in some tables only, and in none of the first
+    nowhere = np.full(
+        (1, len(tables)), -1, dtype=np.int64
+    )  # records that are in some tables only, and in none of the first
     for number, table in enumerate(tables):
         own = np.unique(np.append(distinct[:, number], -1))  # −1: not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:

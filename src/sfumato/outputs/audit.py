@@ -85,12 +85,13 @@ def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[n
     from scipy import sparse
 
     cells = np.flatnonzero(hidden)
-    part = problem.by_cell[:, cells]
-    part = part[np.unique(part.indices)] if part.nnz else part[:0]
-    graph = sparse.bmat([[None, part.T], [part, None]], format="csr") if part.shape[0] else None
-    if graph is None:
+    part = problem.by_cell[:, cells].tocoo()
+    lines, row = np.unique(part.row, return_inverse=True)
+    if not len(lines):
         return [np.array([cell]) for cell in cells]
-    _, label = sparse.csgraph.connected_components(graph, directed=False)
+    count = len(cells) + len(lines)
+    edges = (np.ones(part.nnz), (part.col, len(cells) + row.reshape(-1)))
+    _, label = sparse.csgraph.connected_components(sparse.csr_matrix(edges, shape=(count, count)), directed=False)
     label = label[: len(cells)]
     order = np.argsort(label, kind="stable")
     return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []

@@ -327,7 +327,9 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
 
     low = float(min(one.lower.min(initial=0.0) for one in problems))
     high = float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    own = first.upper if low < 0 else loosely_bounded(first).upper  # the total of the new table may have to be suppressed
+    own = (
+        first.upper if low < 0 else loosely_bounded(first).upper
+    )  # the total of the new table may have to be suppressed
     high = max(high, float(own.max(initial=0.0)))
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
@@ -498,7 +500,7 @@ def _differences(
     owner = np.where(cells.n == 1, cells.owner, NOBODY)
     down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
     kept = np.flatnonzero(unsafe)
-    sets = [found[at] for at in kept]
+    sets = [found[at] for at in kept.tolist()]
     return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
 
 

@@ -70,9 +70,7 @@ class Boxes:
                 return move
         return None
 
-    def again(
-        self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]
-    ) -> Move | None:
+    def again(self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]) -> Move | None:
         """A box among what is suppressed anyway."""
         return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 

@@ -257,7 +257,11 @@ def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives
         factors = _numbers(dataset, weight)
         if np.isnan(factors).any() or (factors < 0).any():
             raise SchemaError(f"the weight {weight!r} is missing or negative in some rows; fill it in first")
-        amount = amount * factors
+        with np.errstate(over="ignore"):
+            amount = amount * factors
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.nansum(np.abs(amount))):
+            raise SchemaError(f"the contributions to {asked} are too large to be summed; divide them first")
     below = int((amount < 0).sum())
     if below and negatives == "refuse":
         raise SchemaError(

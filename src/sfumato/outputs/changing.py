@@ -149,7 +149,8 @@ def audit_rounded(
 ) -> TableAudit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
-    A sensitive count must not be told to be small: 0, or ``threshold``, must remain possible. A sensitive sum must stay unknown as far as the rules ask, both sides together.
+    A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain possible. What is sensitive for another reason must stay unknown as far as the rules ask,
+    both sides together.
     """
     import dataclasses
     import time
@@ -160,7 +161,7 @@ def audit_rounded(
     exposed = []
     for cell in problem.primaries.tolist():
         least, most = intruder.extreme(cell, -1), intruder.extreme(cell, 1)
-        if threshold is None:
+        if threshold is None or problem.value[cell] >= threshold:
             safe = most - least >= problem.up[cell] + problem.down[cell] - problem.slack
         else:
             safe = least <= problem.slack or most >= threshold - problem.slack

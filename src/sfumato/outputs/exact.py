@@ -167,9 +167,7 @@ def without_needless(problem: Problem, found: Suppression) -> Suppression:
 # The intruder's own program, and the cut it gives.
 
 
-def push(
-    problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack
-) -> tuple[float, NDArray[np.float64] | None]:
+def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, NDArray[np.float64] | None]:
     """How far a cell can be pushed when these are suppressed, and what a unit of room of every cell adds (None: it cannot be pushed at all).
 
     Above 0 where it is room upwards that adds, below where it is room downwards.

@@ -120,12 +120,20 @@ class BoxSearch:
         asked = [(sign, far) for sign, far in ((1, need.up), (-1, need.down)) if far > problem.slack]
         near = () if boxes is None else (boxes.near(cell, max(need), self.hidden, usable, most) for most in (4, 8))
         for among in (*near, usable):
+            if problem.small is not None and not self._possible(cell, asked, among):
+                continue
             changes = [cheapest_change(problem, cell, sign, self.hidden, among, far) for sign, far in asked]
             taken = [move for move in changes if move is not None]
             if len(taken) == len(asked):
                 self._take(cell, taken)
                 return True
         return False
+
+    def _possible(self, cell: int, asked: list[tuple[int, float]], among: NDArray[np.bool_]) -> bool:
+        """Whether a cell can go as far as it must when all these cells are suppressed."""
+        within = among | (np.arange(self.problem.size) == cell)
+        far = (push(self.problem, within, TableAttack(cell, sign))[0] - need for sign, need in asked)
+        return all(one >= -self.problem.slack for one in far)
 
     def _needs(self, cell: int, owner: int) -> Iterator[Need]:
         """How far a cell must go; where its interval must be wide first more upwards, then more downwards, then as far up as it can and the rest downwards."""
@@ -194,7 +202,9 @@ class BoxSearch:
                 return
             self.hidden[cell] = False
             instead = {
-                one: found for one in resting if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one))) is not None
+                one: found
+                for one in resting
+                if (found := boxes.again(one, self._upwards(one), self.hidden, self._blind(one))) is not None
             }
             if len(instead) < len(resting):
                 self.hidden[cell] = True

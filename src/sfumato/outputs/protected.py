@@ -201,6 +201,7 @@ def protect(
     """
     options: dict[str, Any] = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
     options |= {"slide": slide, "prior": prior}
+    _require_sense(options)
     try:
         return _protected(judged, method, options, rounds, seed, progress)
     except Unsatisfiable as error:
@@ -212,6 +213,15 @@ def protect(
             f"{error}; the nearest that can be published: {words} ({found['published']:,} of {found['cells']:,} cells)",
             closest={**(error.closest or {}), "nearest": found},
         ) from None
+
+
+def _require_sense(options: dict[str, Any]) -> None:
+    """Numbers that mean something."""
+    if (options["base"] is not None and options["base"] < 1) or options["reach"] < 1:
+        raise ParameterError("base and reach of a rounding are whole numbers from 1 on")
+    for name in ("slide", "prior"):
+        if options[name] is not None and not 0 <= options[name] < float("inf"):
+            raise ParameterError(f"{name} is a number from 0 on")
 
 
 def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:

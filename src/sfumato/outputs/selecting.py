@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -52,9 +53,12 @@ class RecordCondition:
 
     def _number(self, text: str) -> float:
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
-            raise ParameterError(f"column {self.column!r} holds numbers; compare it with a number") from None
+            number = math.nan
+        if math.isnan(number):
+            raise ParameterError(f"column {self.column!r} holds numbers; compare it with a number")
+        return number
 
 
 def conditions(text: str) -> tuple[RecordCondition, ...]:

@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,7 +265,13 @@ def classes_of(release: Release) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of what computed the release."""
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in LIBRARIES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
+
+
+@cache
+def _version(name: str) -> str:
+    """The version of an installed package, read once: it takes some milliseconds."""
+    return importlib.metadata.version(name)
 
 
 def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""Our own simplex says what a general solver says; an interval that must be wide is looked for wherever it can lie."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+
+import sfumato as sf
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.outputs.audit import audit
+from sfumato.outputs.exact import suppress_exactly
+from sfumato.outputs.heuristic import suppress_by_boxes
+from sfumato.outputs.problem import problem_of
+from sfumato.outputs.small import SmallProgram
+
+
+def table_of(draw, whole):
+    """A random table of one to three columns with its margins: equations and values."""
+    shape = tuple(draw.integers(2, 4, size=int(draw.integers(1, 4))))
+    inner = draw.integers(0, 6, size=shape).astype(float) if whole else draw.lognormal(2, 2, size=shape).round(2)
+    for axis in range(len(shape)):
+        inner = np.concatenate([inner.sum(axis=axis, keepdims=True), inner], axis=axis)
+    number = np.arange(inner.size).reshape(inner.shape)
+    rows = []
+    for axis in range(len(shape)):
+        for line in np.moveaxis(number, axis, 0).reshape(inner.shape[axis], -1).T:
+            row = np.zeros(inner.size)
+            row[line] = 1.0
+            row[line[0]] = -1.0
+            rows.append(row)
+    return np.array(rows), inner.reshape(-1)
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_the_small_program_is_as_good_as_the_solver(number, whole):
+    draw = np.random.default_rng(number)
+    matrix, value = table_of(draw, whole)
+    hidden = draw.random(len(value)) < draw.choice([0.4, 0.8])
+    top = max(1.0, value.max())
+    low, high = np.where(hidden, 0.0, value), np.where(hidden, top, value)
+    small = SmallProgram.of(sparse.csr_matrix(matrix), 1e-6 * top)
+    for at in draw.permutation(np.flatnonzero(hidden))[:4].tolist():
+        for sign in (1, -1):
+            met = small.pushed(value, low, high, at, sign)
+            aim = np.zeros(len(value))
+            aim[at] = -sign
+            best = linprog(aim, A_eq=matrix, b_eq=np.zeros(len(matrix)), bounds=np.column_stack([low, high]))
+            assert met is not None
+            assert np.abs(matrix @ met).max() <= 1e-6 * top
+            assert (met >= low - 1e-6 * top).all()
+            assert (met <= high + 1e-6 * top).all()
+            assert met[at] == pytest.approx(best.x[at], abs=1e-6 * top)
+
+
+def widest(problem, cell):
+    """The interval of a cell when all that may be is suppressed."""
+    everything = problem.free | problem.primary
+    return audit(problem, everything).interval(cell)
+
+
+@given(st.integers(0, 2**32))
+def test_an_interval_that_can_be_wide_is_made_so(number):
+    """By brute force: where everything suppressed makes intervals wide enough, both searches find a suppression, and its audit holds."""
+    draw = np.random.default_rng(number)
+    matrix, value = table_of(draw, whole=False)
+    cells = draw.permutation(np.flatnonzero(value > 0))[: int(draw.integers(1, 3))].tolist()
+    needs = {int(cell): (0.1 * value[cell], 0.1 * value[cell]) for cell in cells}
+    problem = problem_of(matrix, value, needs, upper=float(value.max()))
+    slide = np.zeros(len(value))
+    slide[cells] = draw.choice([1.5, 5.0, 9.0, 12.0]) * 0.2 * value[cells]
+    problem = dataclasses.replace(problem, slide=slide)
+    can = audit(problem, problem.free | problem.primary).holds
+    for search in (suppress_exactly, lambda one: suppress_by_boxes(one, None)[0]):
+        try:
+            found = search(problem)
+        except Unsatisfiable:
+            assert not can
+            continue
+        assert can
+        assert found is not None
+        assert audit(problem, found.hidden).holds
+
+
+def test_a_cell_that_can_only_go_down_slides():
+    """A total of 10 with parts 9 and 1: the 9 can be 10 at most, and 0 at least; an interval of 8 lies below."""
+    problem = problem_of(np.array([[-1.0, 1.0, 1.0]]), [10.0, 9.0, 1.0], {1: (1.0, 1.0)}, upper=10.0)
+    problem = dataclasses.replace(problem, slide=np.array([0.0, 8.0, 0.0]))
+    for hidden in (suppress_exactly(problem).hidden, suppress_by_boxes(problem, None)[0].hidden):
+        assert hidden.tolist() == [False, True, True]
+
+
+COUNTED = {"r": ["a"] * 100 + ["b"] * 100, "s": ["y"] * 100 + ["y", "z"] * 50}
+
+
+def table(**columns):
+    import polars as pl
+
+    return pl.DataFrame(columns)
+
+
+def test_rounding_to_ones_tells_groups():
+    judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3), sf.GroupDisclosure("s"))
+    with pytest.raises(ReleaseRefused, match="too narrowly"):
+        judged.protect("rounding", base=1)
+    assert judged.protect("rounding", base=5).audit().holds
+
+
+@pytest.mark.parametrize("options", [{"base": 0}, {"base": -5}, {"reach": 0}, {"slide": float("inf")}, {"prior": -1.0}])
+def test_numbers_that_mean_nothing_are_refused(options):
+    judged = sf.tabulate(table(**COUNTED), ["r", "s"]).sensitive(sf.Threshold(3))
+    with pytest.raises(ParameterError, match=r"from [01] on"):
+        judged.protect("auto", **options)
+
+
+def test_sums_beyond_numbers_are_refused():
+    with pytest.raises(SchemaError, match="too large"):
+        sf.tabulate(table(r=["a", "b"] * 20, x=[1e307] * 40), ["r"], "sum(x)")
+
+
+def test_nothing_is_compared_with_no_number():
+    with pytest.raises(ParameterError, match="compare it with a number"):
+        sf.tabulate(table(r=["a", "b"], x=[1.0, 2.0]), ["r"], where="x < nan")
