@@ -48,6 +48,8 @@ def draw(page: Page) -> None:
 
 def _pinned(page: Page) -> None:
     project = page.workbench.project
+    if not project.pins:
+        return
     with element("ol", "pins"):
         for place, one in enumerate(project.pins):
             with element("li"):
@@ -55,8 +57,7 @@ def _pinned(page: Page) -> None:
                 text(one["title"], "span", "title")
                 words = f"Take {letter(place)} out"
                 button("Take out", lambda _, p=place: _take_out(page, p), "quiet", key=f"take out {place}", label=words)
-    if project.pins:
-        button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
+    button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
 
 
 def _take_out(page: Page, place: int) -> None:
