@@ -136,7 +136,8 @@ def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tupl
             gesture = (click, tick, lambda place=place: write(100 + place))[place % 3]
             before = {begins: made(begins) for begins in ("Round:", "contract:")}
             begins = gesture()
-            until(tab, lambda b=begins, n=before.get(begins, 0): made(b) == n + 1, f"gesture {place} was lost: {begins}")
+            wanted = before.get(begins, 0) + 1
+            until(tab, lambda b=begins, n=wanted: made(b) == n, f"gesture {place} was lost: {begins}")
         other.page.evaluate("clearTimeout(window.others)")
         page.wait_for_function("document.getElementById('promise-0-k').value === '114'")
 

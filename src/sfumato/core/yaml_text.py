@@ -19,7 +19,7 @@ MAX_MERGED = 20_000
 """Entries of one mapping that others were merged into."""
 
 
-class TooMuch(Exception):  # noqa: N818 - it never leaves this module
+class TooMuch(Exception):
     """A text that would take too long to be read, or too much room; says why, after the name of the text."""
 
 

@@ -9,8 +9,8 @@ from sfumato.report.measures import title_of
 from sfumato.web.pages import specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
 from sfumato.web.pages.tables import VALUE, badge, choice, folded, table
-from sfumato.web.typed import recipe_of_text
 from sfumato.web.pins import Pin, digest_of, figures_of, in_words, letter, of_recipe, of_version, recipe_of
+from sfumato.web.typed import recipe_of_text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page

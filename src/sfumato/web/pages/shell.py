@@ -100,9 +100,7 @@ class Page:
         changed()
         return place
 
-    async def _drawn(
-        self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element
-    ) -> None:
+    async def _drawn(self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element) -> None:
         """Draw a part beside the page, then put it into its place, without a moment between in which somebody could act on the old one."""
         with self.client, drawn:
             try:
