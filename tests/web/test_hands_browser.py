@@ -166,6 +166,15 @@ def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tup
         tab.sees("v3 ·")
         assert len(sentences(bench)) == 3
 
+        # long lists are skipped by a link, and what can be chosen from a list has a name
+        page.get_by_role("link", name="Skip the columns").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert tab.focused() == "first page"
+        tab.go("/hierarchies")
+        page.get_by_role("option", name="is a value of its own").wait_for(state="attached")
+        assert page.get_by_label("finest width").get_attribute("aria-valuetext") == "5"
+
         # a slider that is moved by keys rests first; a mouse means what it clicks
         tab.go("/promises")
         tab.sees("today: k = 1")

@@ -143,7 +143,7 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
     """Shares before and after, bin by bin: outlined bars before, filled ones after. Rows have ``bin``, ``place``, ``before`` and ``after``."""
     names: dict[str, Any] = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": None}
     names["axis"] = {"labelAngle": -35, "labelLimit": 90, "labelOverlap": len(rows) > MANY}
-    share = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
+    share: dict[str, Any] = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
     before: dict[str, Any] = {
         "type": "bar",
         "fill": "transparent",
@@ -152,8 +152,10 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
         "width": {"band": 0.86},
     }
     after: dict[str, Any] = {"type": "bar", "fill": ACCENT, "opacity": 0.85, "width": {"band": 0.5}}
-    both = {"tooltip": [hint("bin", "value"), hint("before", "before", ".1%"), hint("after", "after", ".1%")]}
-    layers = [
+    both: dict[str, Any] = {
+        "tooltip": [hint("bin", "value"), hint("before", "before", ".1%"), hint("after", "after", ".1%")]
+    }
+    layers: list[dict[str, Any]] = [
         {"mark": after, "encoding": {"x": names, "y": {"field": "after", **share}, **both}},
         {"mark": before, "encoding": {"x": names, "y": {"field": "before", **share}, **both}},
     ]
