@@ -36,7 +36,7 @@ COLOURS = {"system": None, "light": False, "dark": True}
 
 
 @dataclasses.dataclass(eq=False)
-class Drawing:
+class LivePart:
     """A part that is being drawn: by whom, who still fills in what is shown already, and whether once more."""
 
     task: asyncio.Task[None] | None = None
@@ -68,7 +68,7 @@ class Page:
         waits for an answer that does not come at once.
         """
         place = element(tag, *classes.split())
-        drawing = Drawing()
+        drawing = LivePart()
 
         async def once() -> None:
             drawn = beside(place)
