@@ -150,6 +150,15 @@ def test_what_does_not_apply_is_not_called_late(monkeypatch):
     assert reasons["worst_case_linkage"] == battery.OUT_OF_TURN
 
 
+def test_after_so_long_by_the_clock_no_other_attack_is_begun(monkeypatch):
+    monkeypatch.setattr(battery, "_try", lambda name, scene: pytest.fail("it was begun"))
+    report = battery.attack_release(Pair.of(survey(), survey()), seconds=10**9, clock=-1)
+    assert not report.tried
+    reasons = {skipped.attack: skipped.reason for skipped in report.skipped}
+    assert reasons["worst_case_linkage"] == battery.OUT_OF_TURN
+    assert isinstance(reasons["composition"], NothingToAttack)
+
+
 # --- how many ---
 
 

@@ -19,7 +19,7 @@ MAX_MERGED = 20_000
 """Entries of one mapping that others were merged into."""
 
 
-class TooMuch(Exception):  # noqa: N818 - it never leaves this module
+class _Unbounded(Exception):
     """A text that would take too long to be read, or too much room; says why, after the name of the text."""
 
 
@@ -40,7 +40,7 @@ def read_yaml(text: str, name: str, *, seconds: float | None = None) -> Any:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
         raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
-    except TooMuch as error:
+    except _Unbounded as error:
         raise RecipeError(f"{name} {error}") from None
     except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RecipeError(f"{name} is not valid YAML") from None
@@ -59,9 +59,9 @@ def _reader(until: float | None = None) -> Any:
     class Bounded(Scanner):
         def fetch_more_tokens(self) -> Any:
             if self.flow_level > MAX_DEPTH:
-                raise TooMuch(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
+                raise _Unbounded(f"has brackets more than {MAX_DEPTH} deep; that is no recipe")
             if until is not None and time.thread_time() > until:
-                raise TooMuch("is too long to be read here; save it as a file and open it with sfumato serve -r")
+                raise _Unbounded("is too long to be read here; save it as a file and open it with sfumato serve -r")
             return super().fetch_more_tokens()
 
     class AsWritten(SafeConstructor):
@@ -75,7 +75,7 @@ def _reader(until: float | None = None) -> Any:
         def flatten_mapping(self, node: Any) -> Any:
             merged = super().flatten_mapping(node)
             if len(node.value) > MAX_MERGED:
-                raise TooMuch("repeats itself through aliases until it is too large; write it out")
+                raise _Unbounded("repeats itself through aliases until it is too large; write it out")
             return merged
 
         def construct_yaml_int(self, node: Any) -> Any:

@@ -28,7 +28,7 @@ SEARCH = """(event) => {
     }
     group.hidden = !any;
   }
-  box.querySelector('.found').textContent = seen + ' found';
+  window.sfumato.say(box.querySelector('.found'), seen + ' found');
 }"""
 """What is searched for stays in the page: the list is there already."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
@@ -73,6 +73,14 @@ PERIODS: tuple[tuple[Level, ...], ...] = (
     ("week",),
     ("year", "decade"),
 )
+
+SAID = """(event) => {
+  const bar = event.target;
+  const said = bar.dataset.sizes ? bar.dataset.sizes.split('|')[bar.value] : '× ' + bar.value;
+  bar.setAttribute('aria-valuetext', said);
+  window.sfumato.say(bar.parentElement.querySelector('output'), said);
+}"""
+"""What a slider stands at is said while it moves; the server says the rest."""
 
 Try = Callable[[Any, bool], Awaitable[None]]
 """Called with a hierarchy, and whether it is meant (or only looked at while a slider moves)."""
@@ -144,7 +152,9 @@ class Builder:
             await self.use(made(), True)
 
         with element("div", "sliders"):
-            _slider("finest width", f"{_whole(widths[0])}", 0, len(nice) - 1, nice.index(widths[0]), "width 1", finest)
+            sizes = [f"{_whole(width)}" for width in nice]
+            at = nice.index(widths[0])
+            _slider("finest width", sizes[at], 0, len(nice) - 1, at, "width 1", finest, sizes)
             for place, now in enumerate(times):
 
                 async def moved(event: Any, meant: bool, place: int = place) -> None:
@@ -180,12 +190,24 @@ class Builder:
 
 
 def _slider(
-    title: str, words: str, low: int, high: int, now: int, key: str, moved: Callable[[Any, bool], Awaitable[None]]
+    title: str,
+    words: str,
+    low: int,
+    high: int,
+    now: int,
+    key: str,
+    moved: Callable[[Any, bool], Awaitable[None]],
+    sizes: Sequence[str] = (),
 ) -> None:
+    """A slider; ``sizes`` are what its places are called, where that is not their number."""
     with element("label", "widthbar"):
         text(title, "span", "small", "soft")
         bar = element("input", key=key, type="range", min=low, max=high, step=1, **{AS_TYPED: now})
         shown = text(words, "output", "small")
+    bar.props["aria-valuetext"] = words
+    if sizes:
+        bar.props["data-sizes"] = "|".join(sizes)
+    bar.on("input", js_handler=SAID)
     bar.on("input", lambda event: moved(event, False), js_handler=VALUE, throttle=0.15)
     bar.on("change", lambda event: moved(event, True), js_handler=VALUE)
     shown.props["aria-live"] = "off"

@@ -9,8 +9,8 @@ from sfumato.report.measures import title_of
 from sfumato.web.pages import specs
 from sfumato.web.pages.parts import Chart, Words, button, element, section, text
 from sfumato.web.pages.tables import VALUE, badge, choice, folded, table
-from sfumato.web.typed import recipe_of_text
 from sfumato.web.pins import Pin, digest_of, figures_of, in_words, letter, of_recipe, of_version, recipe_of
+from sfumato.web.typed import recipe_of_text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -48,6 +48,8 @@ def draw(page: Page) -> None:
 
 def _pinned(page: Page) -> None:
     project = page.workbench.project
+    if not project.pins:
+        return
     with element("ol", "pins"):
         for place, one in enumerate(project.pins):
             with element("li"):
@@ -55,8 +57,7 @@ def _pinned(page: Page) -> None:
                 text(one["title"], "span", "title")
                 words = f"Take {letter(place)} out"
                 button("Take out", lambda _, p=place: _take_out(page, p), "quiet", key=f"take out {place}", label=words)
-    if project.pins:
-        button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
+    button("Compare side by side", lambda: _compare(page), "strongly", key="compare")
 
 
 def _take_out(page: Page, place: int) -> None:

@@ -94,6 +94,7 @@ class DataStage:
         self.sentence = element("p", "lead", role="status")
         self.notes = element("div", "notes")
         with section("Columns"):
+            text("Skip the columns", "a", "skip", "past", href="#rows", key="skip the columns")
             self.columns = ColumnList(
                 rows=[],
                 segments=list(edits.SEGMENTS),
@@ -109,7 +110,8 @@ class DataStage:
                 "soft",
                 "small",
             )
-        with section("Rows"):
+        with section("Rows") as below:
+            below.props["id"], below.props["tabindex"] = "rows", -1
             self.rows = RowPages(self.page)
             self.rows.draw()
         with section("The file"):

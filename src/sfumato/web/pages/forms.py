@@ -38,7 +38,7 @@ FOLLOW = """(event) => {
   const wanted = Number(event.target.value);
   const records = under[Math.min(wanted, under.length - 1)];
   const spoken = records.toLocaleString('en-US');
-  told.textContent = spoken + (records === 1 ? ' record stands' : ' records stand') + ' in a class smaller than ' + wanted + '.';
+  window.sfumato.say(told, spoken + (records === 1 ? ' record stands' : ' records stand') + ' in a class smaller than ' + wanted + '.');
 }"""
 """A number follows its slider without a word to the server; so does the count that hangs on it."""
 

@@ -138,7 +138,7 @@ class HierarchyStage:
                 with element(
                     "button", "pick", *(["on"] if current else []), key=f"column {name}", type="button", **current
                 ) as pick:
-                    text(name, "span", "lab")
+                    text(name, "span", "lab", title=name)
                     with element("span", "soft", "small"):
                         if line["uncovered"] or line["error"]:
                             lost = f"⚠{line['uncovered']:,} " if line["uncovered"] else "⚠ "

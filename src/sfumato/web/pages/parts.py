@@ -43,6 +43,9 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
 def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.element:
     """Words in an element, shown as they are."""
     made = element(tag, *classes, **attributes)
+    if tag == "option":  # holds text and no other element: one in it leaves it without a name
+        made._text = words
+        return made
     with made:
         Words(words)
     return made

@@ -15,6 +15,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.outbox import deleted
+from nicegui.slot import Slot
 
 SAME = ("data-key", "data-is", "id", "type", "name", "spec")
 """Attributes in which an element and the one that takes its place are equal; a picture cannot change its ``spec``."""
@@ -50,7 +51,7 @@ def put(drawn: Element, place: Element) -> None:
     before = [child.id for child in old]
     slot._parent = weakref.ref(place)
     place.slots["default"] = place.default_slot = slot
-    drawn.default_slot = drawn.add_slot("default")
+    drawn.slots["default"] = drawn.default_slot = Slot(drawn, "default")
     drawn._deleted = True
     _forget(drawn)
     _exchange(old, list(slot.children))

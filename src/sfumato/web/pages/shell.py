@@ -36,7 +36,7 @@ COLOURS = {"system": None, "light": False, "dark": True}
 
 
 @dataclasses.dataclass(eq=False)
-class Drawing:
+class LivePart:
     """A part that is being drawn: by whom, who still fills in what is shown already, and whether once more."""
 
     task: asyncio.Task[None] | None = None
@@ -69,7 +69,7 @@ class Page:
         waits for an answer that does not come at once.
         """
         place = element(tag, *classes.split())
-        drawing = Drawing()
+        drawing = LivePart()
 
         async def once() -> None:
             drawn = beside(place)
@@ -101,9 +101,7 @@ class Page:
         changed()
         return place
 
-    async def _drawn(
-        self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element
-    ) -> None:
+    async def _drawn(self, draw: Callable[[], Awaitable[None] | None], drawn: ui.element, place: ui.element) -> None:
         """Draw a part beside the page, then put it into its place, without a moment between in which somebody could act on the old one."""
         with self.client, drawn:
             try:

@@ -133,11 +133,17 @@ def lattice(nodes: Sequence[Mapping[str, Any]], lines: Sequence[Mapping[str, Any
     return framed({"layer": layers})
 
 
+def hint(field: str, title: str, number: str = "") -> dict[str, Any]:
+    """A line of what is told beside the mouse: a number in a format, or else words."""
+    how = {"type": "quantitative", "format": number} if number else {"type": "nominal"}
+    return {"field": field, "title": title, **how}
+
+
 def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]:
     """Shares before and after, bin by bin: outlined bars before, filled ones after. Rows have ``bin``, ``place``, ``before`` and ``after``."""
     names: dict[str, Any] = {"field": "bin", "type": "nominal", "sort": {"field": "place"}, "title": None}
     names["axis"] = {"labelAngle": -35, "labelLimit": 90, "labelOverlap": len(rows) > MANY}
-    share = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
+    share: dict[str, Any] = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 4}}
     before: dict[str, Any] = {
         "type": "bar",
         "fill": "transparent",
@@ -146,9 +152,12 @@ def bars(rows: Sequence[Mapping[str, Any]], height: int = 170) -> dict[str, Any]
         "width": {"band": 0.86},
     }
     after: dict[str, Any] = {"type": "bar", "fill": ACCENT, "opacity": 0.85, "width": {"band": 0.5}}
-    layers = [
-        {"mark": {**after, "tooltip": True}, "encoding": {"x": names, "y": {"field": "after", **share}}},
-        {"mark": {**before, "tooltip": True}, "encoding": {"x": names, "y": {"field": "before", **share}}},
+    both: dict[str, Any] = {
+        "tooltip": [hint("bin", "value"), hint("before", "before", ".1%"), hint("after", "after", ".1%")]
+    }
+    layers: list[dict[str, Any]] = [
+        {"mark": after, "encoding": {"x": names, "y": {"field": "after", **share}, **both}},
+        {"mark": before, "encoding": {"x": names, "y": {"field": "before", **share}, **both}},
     ]
     return framed({"data": {"values": [dict(row) for row in rows]}, "layer": layers}, height)
 
@@ -179,11 +188,12 @@ def heat(rows: Sequence[Mapping[str, Any]], titles: tuple[str, str], most: float
         "scale": {"domain": [0, most or 1], "range": [0, 420]},
         "legend": None,
     }
-    mark = {"type": "square", "fill": ACCENT, "stroke": None, "opacity": 0.9, "tooltip": True}
+    mark = {"type": "square", "fill": ACCENT, "stroke": None, "opacity": 0.9}
+    told = [hint("x", named(titles[0])), hint("y", named(titles[1])), hint("share", "of the records", ".1%")]
     spec = {
         "data": {"values": [dict(row) for row in rows]},
         "mark": mark,
-        "encoding": {"x": across, "y": up, "size": size},
+        "encoding": {"x": across, "y": up, "size": size, "tooltip": told},
     }
     return framed(spec, 300)
 
@@ -203,11 +213,12 @@ def columns_of_two(rows: Sequence[Mapping[str, Any]], title: str) -> dict[str, A
         "y": {"field": "records", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 5}},
         "fill": fill,
         "stroke": stroke,
+        "tooltip": [hint("bin", "size of the class"), hint("when", "when"), hint("records", title, ",")],
     }
     return framed(
         {
             "data": {"values": [dict(row) for row in rows]},
-            "mark": {"type": "bar", "tooltip": True},
+            "mark": "bar",
             "encoding": encoding,
         },
         260,

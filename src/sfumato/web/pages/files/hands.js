@@ -1,5 +1,14 @@
 // What a hand is at stays as it is while parts of the page are drawn anew.
 
+// Words that a script changes stay the node that the page library knows, which can so say something else later.
+window.sfumato = {
+  say(place, words) {
+    const inner = place.querySelector("span") ?? place;
+    if (inner.firstChild?.nodeType === Node.TEXT_NODE) inner.firstChild.nodeValue = words;
+    else inner.textContent = words;
+  },
+};
+
 // Fields that stay in their place when they are drawn anew show what was drawn, unless somebody is at work in them.
 const PATIENCE = 2000; // what was entered is not set back by a drawing that does not know of it yet
 const typed = new WeakSet(); // typed in, and not told yet

@@ -1,0 +1,250 @@
+"""How the pages feel in the hand: gestures while parts are drawn anew, one gesture one version, dragging, and hostile text."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.web.browser import NEEDS_BROWSER, Served, Tab, served
+
+pytestmark = NEEDS_BROWSER
+RECIPE = """
+sfumato: 1
+columns:
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 20]}}}
+  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}
+  ill: sensitive
+  cost: {role: plain, kind: numeric}
+meet:
+- k_anonymity: {k: 5}
+steps:
+- round: {columns: [cost], base: 10}
+- global_recoding: {budget: 0.02}
+limits: {linkage: 0.2}
+contract:
+- means: {columns: [cost], at_most: 0.1}
+"""
+OTHERS_EDIT = """() => {
+  let turn = 0;
+  const again = () => {
+    const field = document.getElementById("limit-linkage");
+    field.value = (0.2 + (++turn % 50) / 100).toFixed(2);
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    window.others = setTimeout(again, 60 + 200 * Math.random());
+  };
+  again();
+}"""
+"""Another tab that edits all the time: every edit draws the pages of all tabs anew."""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    draw = np.random.default_rng(3)
+    table, recipe = tmp_path / "people.csv", tmp_path / "recipe.yaml"
+    columns = {
+        "age": draw.integers(20, 80, 300),
+        "zip": draw.integers(10_000, 10_090, 300).astype(str),
+        "ill": draw.choice(["flu", "ulcer"], 300),
+        "cost": draw.integers(1, 900, 300),
+    }
+    pl.DataFrame(columns).write_csv(table)
+    recipe.write_text(RECIPE, encoding="utf-8")
+    return table, recipe
+
+
+def sentences(bench: Served) -> list[str]:
+    lines = (bench.project / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return [str(json.loads(line).get("sentence", "")) for line in lines if line.endswith("}")]
+
+
+def until(tab: Tab, holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that is seen outside of the page."""
+    end = time.monotonic() + 90
+    while not holds():
+        assert time.monotonic() < end, what
+        tab.page.wait_for_timeout(20)
+
+
+def test_no_gesture_is_lost_while_parts_are_drawn_anew(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+    chance = random.Random(5)
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page, recipe = tab.page, bench.project / "recipe.yaml"
+        tab.go("/promises")
+        tab.sees("today: k = 1")
+        other = tab.another()
+        other.go("/promises")
+        other.sees("today: k = 1")
+        other.page.evaluate(OTHERS_EDIT)
+        page.bring_to_front()
+
+        def made(begins: str) -> int:
+            return sum(sentence.startswith(begins) for sentence in sentences(bench))
+
+        def pause(most: int) -> None:
+            page.wait_for_timeout(chance.random() * most)
+
+        def click() -> str:
+            earlier = page.get_by_role("button", name="Round earlier")
+
+            def shown() -> bool:
+                text = recipe.read_text(encoding="utf-8")
+                first = text.index("round") < text.index("global_recoding")
+                return (earlier.get_attribute("aria-disabled") == "true") == first
+
+            until(tab, shown, "the order of the steps was not shown")
+            here = page.locator(".steps .cardhead", has_text="Round").locator(".button[aria-disabled=false]")
+            here.evaluate("one => one.scrollIntoView({ block: 'center' })")
+            box = here.bounding_box()
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            page.mouse.down()
+            pause(180)
+            page.mouse.up()
+            return "Round:"
+
+        def tick() -> str:
+            box = page.locator("[data-key=contract-0-refuse]")
+            until(
+                tab, lambda: box.is_checked() == ("refuse: true" in recipe.read_text(encoding="utf-8")), "not settled"
+            )
+            box.focus()
+            page.keyboard.down(" ")
+            pause(120)
+            page.keyboard.up(" ")
+            return "contract:"
+
+        def write(k: int) -> str:
+            field = page.locator("#promise-0-k")
+            field.focus()
+            page.keyboard.press("Control+a")
+            for key in (*str(k), "7", "Backspace"):
+                page.keyboard.press(key)
+                pause(80)
+            assert field.input_value() == str(k)
+            page.keyboard.press("Enter")
+            return f"k-anonymity: k = {k}"
+
+        for place in range(15):
+            pause(200)
+            gesture = (click, tick, lambda place=place: write(100 + place))[place % 3]
+            before = {begins: made(begins) for begins in ("Round:", "contract:")}
+            begins = gesture()
+            wanted = before.get(begins, 0) + 1
+            until(tab, lambda b=begins, n=wanted: made(b) == n, f"gesture {place} was lost: {begins}")
+        other.page.evaluate("clearTimeout(window.others)")
+        page.wait_for_function("document.getElementById('promise-0-k').value === '114'")
+
+
+def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        kind = page.get_by_label("kind of age")
+        kind.focus()
+        for _ in range(2):
+            page.keyboard.press("ArrowDown")
+        chosen = kind.input_value()
+        assert chosen != "numeric"
+        assert len(sentences(bench)) == 1
+        page.keyboard.press("Enter")
+        tab.sees("v2 ·")
+        assert sentences(bench)[1:] == [f"age: {chosen}"]
+        assert tab.focused() == "kind age"
+
+        # Escape takes it back, and leaving the list is meant
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Escape")
+        assert kind.input_value() == chosen
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Tab")
+        tab.sees("v3 ·")
+        assert len(sentences(bench)) == 3
+
+        # long lists are skipped by a link, and what can be chosen from a list has a name
+        page.get_by_role("link", name="Skip the columns").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert tab.focused() == "first page"
+        tab.go("/hierarchies")
+        page.get_by_role("option", name="is a value of its own").wait_for(state="attached")
+        assert page.get_by_label("finest width").get_attribute("aria-valuetext") == "5"
+
+        # a slider that is moved by keys rests first; a mouse means what it clicks
+        tab.go("/promises")
+        tab.sees("today: k = 1")
+        page.get_by_label("k, slider").focus()
+        for _ in range(5):
+            page.keyboard.press("ArrowRight")
+        tab.sees("v4 ·")
+        assert sentences(bench)[3:] == ["k-anonymity: k = 10"]
+        page.get_by_label("at most or at least").select_option("at_least")
+        tab.sees("v5 ·")
+
+
+def test_steps_are_dragged_with_a_mouse_and_a_finger(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.go("/promises")
+        tab.sees("1. Round")
+        handle = page.get_by_role("button", name="Move Round:")
+
+        def ends() -> tuple[float, float, float]:
+            handle.evaluate("one => one.scrollIntoView({ block: 'center' })")
+            mine, there = handle.bounding_box(), page.locator("ol.steps > li").nth(1).bounding_box()
+            return mine["x"] + 8, mine["y"] + 8, there["y"] + there["height"] - 8
+
+        x, y, to = ends()
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, to, steps=5)
+        page.locator(".dropafter").wait_for()
+        assert len(sentences(bench)) == 1
+        page.mouse.up()
+        tab.sees("2. Round")
+        assert sentences(bench)[1:] == ["Round: now step 2"]
+        page.wait_for_function("document.activeElement?.dataset.key === 'step-round-0-handle'")
+
+        # its twin by keys; Escape lets go where it was
+        page.keyboard.press("ArrowUp")
+        tab.sees("1. Round")
+        x, y, to = ends()
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, to, steps=5)
+        page.locator(".dropafter").wait_for()
+        page.keyboard.press("Escape")
+        page.mouse.up()
+        assert page.locator(".dropafter, .dragged").count() == 0
+        assert len(sentences(bench)) == 3
+
+        finger = tab.context.new_cdp_session(page)
+        x, y, to = ends()
+        for kind, at in (("Start", y), ("Move", (y + to) / 2), ("Move", to), ("End", None)):
+            points = [] if at is None else [{"x": x, "y": at}]
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        tab.sees("2. Round")
+        assert sentences(bench)[3:] == ["Round: now step 2"]
+        tab.clean()
+
+
+def test_hostile_text_is_refused_in_place(browser: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.sees("5-anonymity")
+        page.get_by_role("button", name="⟨⟩ Recipe").click()
+        area = page.get_by_label("The recipe as text")
+        for hostile, words in (
+            ("[" * 20_000, "more than 100 deep"),
+            ("a: " + "x" * 900_000, "line 1 is longer than"),
+            ("a: &a [x, x]\nb: &b [" + "*a, " * 9 + "]\n", "is no recipe"),
+        ):
+            area.fill(hostile)
+            page.get_by_role("button", name="Apply").click()
+            page.locator(".problem li", has_text=words).wait_for()
+        tab.sees("v1 ·")
