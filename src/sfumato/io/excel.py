@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.source import ColumnNote, Source, placed
+from sfumato.core.source import ColumnNote, Source
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, require
 from sfumato.io.formats import refusing
 from sfumato.io.inference import is_identifier_name

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.kernels.loading import njit
-
 from sfumato.kernels.spread import in_tree, on_line
 
 
