@@ -13,8 +13,9 @@ from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.axes import axis_problem
 from sfumato.models.sensitive import Reference, needs_of, share_of_records, verdict_of_worst
-from sfumato.models.t_closeness import axis, axis_problem
+from sfumato.models.t_closeness import axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -145,7 +145,7 @@ class _Trial:
         try:
             schemas = {t.name: _schema(t) for t in tables}
             some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
-            people = registry.shaped(Shape.TABLES).of(some, schemas, Source())
+            people: Any = registry.shaped(Shape.TABLES).of(some, schemas, Source())
             found = means_for(people.dataset(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None
