@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from sfumato.core.relations import with_keys
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
-from sfumato.relations.bare import bare_keys
+from sfumato.relations.bare import NEAR, Chance, at_least, bare_keys
 from sfumato.relations.reading import canonical, resolved
 from sfumato.relations.tables import Tables
 
@@ -64,6 +65,79 @@ def test_a_column_that_holds_keys_is_found(columns, told):
     found = bare_keys(three(**columns).parts)
     assert (not found) if told is None else (len(found) == 1 and told in found[0])
     assert not any(key in sentence for sentence in found for key in IDS)
+
+
+def ordinary(name, draws, rows):
+    """A column of whole numbers as tables about people have them; none has to do with a key."""
+    if name == "income":
+        return np.round(draws.lognormal(draws.uniform(6, 10), 0.6, rows), -int(draws.integers(0, 3))).astype(int)
+    if name == "zip":
+        return draws.choice(draws.integers(1_000, 99_999, 400), rows)
+    least, most = {"age": (0, 100), "year": (1920, 2027), "count": (0, 40), "points": (0, 20_000)}[name]
+    return draws.integers(least, most, rows)
+
+
+def keys_left(draws, people, first, step):
+    """Numbers in a row of which some are gone, one by one and in blocks."""
+    keys = first + step * np.arange(people)
+    stays = draws.random(people) < draws.uniform(0.5, 1)
+    stays &= np.repeat(draws.random(people // 5 + 1) < draws.uniform(0.7, 1), 5)[:people]
+    stays[: NEAR + 1] = True
+    return draws.permutation(keys[stays])
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["income", "zip", "age", "year", "count", "points"]),
+    st.sampled_from([1, 1, 1, 2, 10]),
+    st.sampled_from([0, 1, 1, 1001, 125_024]),
+)
+def test_ordinary_numbers_are_not_taken_for_keys(seed, name, step, first):
+    draws = np.random.default_rng(seed)
+    keys = keys_left(draws, int(draws.integers(100, 20_000)), first, step)
+    frame = pl.DataFrame({"pid": keys, name: ordinary(name, draws, len(keys))})
+    schema = with_keys("people", Schema.from_roles({"plain": [name]}), key="pid")
+    assert bare_keys(Tables.of({"people": frame}, {"people": schema}, Source()).parts) == []
+
+
+@given(st.integers(0, 2**32), st.floats(0.6, 1), st.sampled_from([100, 20, 3]))
+def test_planted_keys_are_found_though_others_stand_between_them(seed, share, apart):
+    draws = np.random.default_rng(seed)
+    keys = draws.choice(300 * apart, 300, replace=False) + 10_000
+    others = draws.integers(1_000_000, 2_000_000, 300)
+    planted = np.where(np.arange(300) < share * 300, draws.permutation(keys), others)
+    frame = pl.DataFrame({"pid": keys, "doctor": planted})
+    schema = with_keys("people", Schema.from_roles({"plain": ["doctor"]}), key="pid")
+    (told,) = bare_keys(Tables.of({"people": frame}, {"people": schema}, Source()).parts)
+    assert "column 'doctor' holds keys of 'people'" in told
+    assert "if it only looks so" in told
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(0, 12))
+def test_the_bound_is_never_below_the_tail(chances, hits):
+    exact = np.ones(1)
+    for one in chances:  # how many of the events so far happened
+        exact = np.append(exact * (1 - one), 0) + np.append(0, exact * one)
+    assert at_least(hits, np.array(chances)) >= exact[hits:].sum() - 1e-12
+
+
+@given(
+    st.lists(st.integers(-60, 60), min_size=1, max_size=40, unique=True),
+    st.lists(st.integers(-80, 80), min_size=1, max_size=40, unique=True),
+)
+def test_the_chance_of_a_number_is_the_share_of_keys_beside_it(keys, values):
+    def step(numbers):
+        return int(np.gcd.reduce(np.diff(sorted(numbers)))) if len(numbers) > NEAR else 1
+
+    def beside(value, there):
+        near = sorted(there, key=lambda key: abs(key - value))[:NEAR]
+        apart = np.lcm(step(keys), step(values))
+        return min(1, len(near) / max(1, abs(near[-1] - value) / apart)) if near else 0
+
+    grid = [key for key in keys if (key - values[0]) % step(values) == 0]
+    expected = [max(beside(v, [k for k in grid if k < v]), beside(v, [k for k in grid if k > v])) for v in values]
+    found = Chance.of(pl.Series(map(str, keys))).of_each(pl.Series(map(str, values)))
+    assert found.tolist() == pytest.approx(expected)
 
 
 def test_a_release_with_keys_in_another_column_is_refused_and_one_without_is_made():
