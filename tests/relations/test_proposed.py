@@ -62,6 +62,23 @@ def test_a_sensitive_column_gets_a_promise_and_one_that_is_known_does_not():
     assert not set(PEOPLE["person_id"]) & set(text.split())
 
 
+def test_the_same_name_is_enough_where_every_value_is_a_key():
+    people = PEOPLE.rename({"person_id": "zper"})
+    visits = VISITS.rename({"person_id": "zper"})
+    (top, below) = sf.profile({"people": people, "visits": visits}).tables
+    assert (top.key.column, below.parent.table, below.parent.column) == ("zper", "people", "zper")
+    assert below.parent.reason == "100.0% of its values are a zper of people, and it has the same name, though not one like a key's"  # fmt: skip
+    one_other = visits.with_columns(zper=pl.when(pl.int_range(600) > 0).then("zper").otherwise(pl.lit("nobody")))
+    proposal = sf.profile({"people": people, "visits": one_other})
+    assert proposal.apart == ("visits",)
+    assert proposal.why[0].startswith("only 99.8% of its zper are a zper of people")
+    # ages that happen to be different are no keys where there is one
+    few = PEOPLE.head(20).with_columns(age=pl.int_range(20, 40))
+    rows = pl.DataFrame({"age": [20, 30, 39] * 20, "person_id": few["person_id"].gather([0, 5, 19] * 20)})
+    (_, below) = sf.profile({"people": few, "visits": rows}).tables
+    assert below.parent.column == "person_id"
+
+
 @pytest.mark.parametrize(
     ("people", "words"),
     [

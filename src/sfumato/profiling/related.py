@@ -21,6 +21,8 @@ from sfumato.profiling.related_persons import PersonsDesign, design_of
 KEY_WORDS = frozenset({"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"})
 ENOUGH = 0.9
 """Share of the values of a column that must be keys of another table for its rows to be taken as belonging there."""
+SAME = "and it has the same name, though not one like a key's"
+"""What is said for a column of the same name that is called neither like a key nor after a table; all of its values must be keys then."""
 MOST_COMBINED = 8
 """Columns of a table without a key that are looked at in pairs."""
 USUAL = 0.95
@@ -44,7 +46,7 @@ class ParentGuess:
     share: float
     reason: str
     named: bool = False
-    """Whether it is called as the key is."""
+    """Whether it is called as the key is, and like a key."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,9 +199,10 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
             for column in frames[name].columns:
                 words = _why(column, key.column, other)  # first, for it costs nothing
                 share = 0.0 if words is None else _included(frames[name][column], frames[other][key.column])
-                if share >= ENOUGH:
+                if words is not None and share >= (1.0 if words == SAME else ENOUGH):
                     told = f"{share:.1%} of its values are a {key.column} of {other}, {words}"
-                    found.append(ParentGuess(column, other, share, told, column.lower() == key.column.lower()))
+                    like = column.lower() == key.column.lower() and words != SAME
+                    found.append(ParentGuess(column, other, share, told, like))
     return _nearest(found)
 
 
@@ -214,10 +217,13 @@ def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
 
 
 def _why(column: str, key: str, table: str) -> str | None:
-    """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance."""
+    """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance.
+
+    The same name that is not like a key's says something only where every value is a key.
+    """
     if column.lower() == key.lower():
         told = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
-        return "and it has the same name" if told else None
+        return "and it has the same name" if told else SAME
     if _stems(column) & _stems(table):
         return "and it is called after it"
     same = _stems(column) & _stems(key) - KEY_WORDS
