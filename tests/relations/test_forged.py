@@ -85,3 +85,41 @@ def test_a_certificate_of_no_table_is_unreadable(share):
     sealed_again(share, lambda said: said["tables"].clear())
     with pytest.raises(UnreadableInput, match="describes no table"):
         sf.verify(share)
+
+
+def in_plan(said, table, step="in_table"):
+    return next(plan for plan in said["plan"] if plan["step"] == step and plan.get("table", table) == table)
+
+
+@pytest.mark.parametrize(
+    ("edit", "claim", "words"),
+    [
+        (lambda said: in_plan(said, "people")["levels"]["age"].update(level=4), "levels", "people.age"),
+        (lambda said: in_plan(said, "people")["levels"]["age"].update(level=2, top=2), "levels", "people.age"),
+        (lambda said: in_plan(said, "visits")["levels"]["month"].update(level=9), "levels", "visits.month"),
+        (lambda said: in_plan(said, "people")["levels"].update(diagnosis={"level": 1, "top": 2}), "levels", "people.diagnosis"),
+        (lambda said: in_plan(said, "people").pop("levels"), "steps", "the plan of in_table lacks levels"),
+        (lambda said: in_plan(said, "visits", "cap_rows").pop("at_most"), "steps", "the plan of cap_rows lacks at_most"),
+        (lambda said: in_plan(said, "", "key_pseudonyms").pop("split"), "steps", "the plan of key_pseudonyms lacks split"),
+        (lambda said: in_plan(said, "people").update(people_dropped=7_000), "steps", "7,000 people went by the steps"),
+        (lambda said: said["verdicts"][0].update(sentence="everyone shares them with at least 90 other persons"), "3-anonymity in people", "other numbers"),
+        (lambda said: said["verdicts"][0].update(sentence=said["verdicts"][0]["sentence"] + ", and all is well"), "3-anonymity in people", "in other words"),
+        (lambda said: said["verdicts"][0].pop("failing_records"), "3-anonymity in people", "does not say what is failing records"),
+    ],
+)  # fmt: skip
+def test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files(share, edit, claim, words):
+    sealed_again(share, edit)
+    found = failing(share)
+    assert list(found) == [claim]
+    assert words in found[claim]
+
+
+def test_a_sentence_of_another_version_may_have_other_words_and_no_other_numbers(share):
+    def edit(said):
+        said["versions"]["sfumato"] = "0.0.0"
+        said["verdicts"][0]["sentence"] = "so " + said["verdicts"][0]["sentence"]
+
+    sealed_again(share, edit)
+    assert failing(share) == {}
+    sealed_again(share, lambda said: said["verdicts"][0].update(sentence="1000 are alike"))
+    assert list(failing(share)) == ["3-anonymity in people"]

@@ -215,6 +215,8 @@ class ShapedStep(Protocol):
     """What the class may do to a certified ε, at best."""
     nested: ClassVar[Mapping[str, str]] = {}
     """Fields that are members of a family for tables themselves: the field, and the family."""
+    tells: ClassVar[tuple[str, ...]] = ()
+    """What a description of its plan never lacks; one that does was edited."""
 
     def plan(self, people: Any, goal: Goal) -> Plan:
         """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""

@@ -290,6 +290,8 @@ class Step(Protocol):
     """Whether what it puts in the place of a direct identifier is a pseudonym, which may be released."""
     surveys: ClassVar[bool] = False
     """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
+    tells: ClassVar[tuple[str, ...]] = ()
+    """What a description of its plan never lacks; one that does was edited."""
 
     def plan(self, dataset: Dataset, goal: Goal) -> Any:
         """Decide what to do; looks at the data, changes nothing."""

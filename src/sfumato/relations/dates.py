@@ -56,6 +56,7 @@ class ShiftPersonDates(ShapedStep):
     """
 
     name: ClassVar[str] = "shift_dates"
+    tells: ClassVar[tuple[str, ...]] = ("columns_moved", "days")
 
     columns: Annotated[
         dict[str, tuple[str, ...]],

@@ -73,6 +73,7 @@ class EvenCounts(ShapedStep):
     ] = 1.0
 
     name: ClassVar[str] = "even_counts"
+    tells: ClassVar[tuple[str, ...]] = ("rows_dropped", "share_dropped")
 
     def plan(self, people: Any, goal: Goal) -> EvenPlan:
         """Choose groups, and draw the rows that stay."""

@@ -221,6 +221,11 @@ class StepInTable(ShapedStep):
             )
 
     @property
+    def tells(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The table and the step, and what that one tells."""
+        return ("table", "means", *self.step.tells)
+
+    @property
     def replayable(self) -> bool:  # type: ignore[override]
         """Whether the same seed makes the same release again."""
         found: bool = self.step.replayable

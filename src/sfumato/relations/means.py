@@ -96,6 +96,7 @@ class CapRows(RowsStep):
     """
 
     name: ClassVar[str] = "cap_rows"
+    tells: ClassVar[tuple[str, ...]] = ("table", "at_most", "people_capped", "rows_dropped")
 
     table: Annotated[str, TABLE]
     at_most: Annotated[int, Field(ge=1, description="rows that a person keeps at most")]
@@ -122,6 +123,7 @@ class CoarsenCounts(RowsStep):
     """
 
     name: ClassVar[str] = "coarsen_counts"
+    tells: ClassVar[tuple[str, ...]] = ("table", "to", "rows_dropped", "people_emptied")
 
     table: Annotated[str, TABLE]
     to: Annotated[
@@ -161,6 +163,7 @@ class DropPeople(RowsStep):
     """Leaves out people by how many rows of a table they have: those with more than ``more_than``, or fewer than ``fewer_than``."""
 
     name: ClassVar[str] = "drop_people"
+    tells: ClassVar[tuple[str, ...]] = ("table", "people_dropped")
 
     table: Annotated[str, TABLE]
     more_than: Annotated[int | None, Field(ge=0, description="who has more rows goes")] = None
@@ -223,6 +226,7 @@ class KeyPseudonyms(ShapedStep):
     """
 
     name: ClassVar[str] = "key_pseudonyms"
+    tells: ClassVar[tuple[str, ...]] = ("split", "keyed", "tables")
     secret: ClassVar[tuple[str, ...]] = ("key",)
 
     split: Annotated[

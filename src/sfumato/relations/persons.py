@@ -97,6 +97,7 @@ class SuppressPersons(ShapedStep):
     budget: Budget = 0.05
 
     name: ClassVar[str] = "suppress_persons"
+    tells: ClassVar[tuple[str, ...]] = ("people_dropped", "share_dropped")
 
     def plan(self, people: Any, goal: Goal) -> PersonsPlan:
         """Choose who goes, round by round."""

@@ -74,6 +74,7 @@ class TrimRows(ShapedStep):
     ] = 1.0
 
     name: ClassVar[str] = "trim_rows"
+    tells: ClassVar[tuple[str, ...]] = ("rows_dropped", "share_dropped")
 
     def plan(self, people: Any, goal: Goal) -> RowsPlan:
         """Choose the rows that go; rows below rows that go, go with them, so it is looked at again until nothing is left to do."""

@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
+from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
 from sfumato.errors import SfumatoError
@@ -42,6 +43,8 @@ def accounted_for(certificate: Mapping[str, Any], released: Shaped) -> Iterator[
     yield _loose(certificate)
     yield _direct(certificate)
     yield _steps(certificate, released)
+    yield _levels(certificate, released)
+    yield _people_gone(certificate)
     yield from (Claim(name, "fails", words) for name, words in released.doubts().items())
 
 
@@ -236,7 +239,7 @@ def _steps(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
         other = [field for field in shown if field in plan and field != "step" and plan[field] != shown[field]]
         if other:
             return Claim(name, "fails", f"recipe and plan of {plan['step']} differ in {_named(other)}")
-        if not _hides(spec) and (words := _contradicted(spec, released)) is not None:
+        if not _hides(spec) and (words := _contradicted(spec, plan, released)) is not None:
             return Claim(name, "fails", words)
     return None
 
@@ -246,9 +249,65 @@ def _name(spec: Any) -> Any:
     return next(iter(spec), None) if isinstance(spec, Mapping) else spec
 
 
-def _contradicted(spec: Any, released: Shaped) -> str | None:
+def _contradicted(spec: Any, plan: Mapping[str, Any], released: Shaped) -> str | None:
     try:
-        words: str | None = registry.build("steps", spec, shape=released.shape).contradicted(released)
+        step = registry.build("steps", spec, shape=released.shape)
+        words: str | None = step.contradicted(released)
     except SfumatoError as error:
         return f"a step of the recipe cannot have been run: {error}"
-    return words
+    lacking = [field for field in step.tells if field not in plan]
+    return f"the plan of {step.name} lacks {_named(lacking)}" if lacking else words
+
+
+def _levels(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
+    """Columns that are said to be generalised to a level hold values of that level, or of one above it.
+
+    Only hierarchies that the recipe shows and that were fixed before the data were seen can be asked; nor is a table asked in which a later step may have changed the values.
+    """
+    name, described = "levels", columns_said(certificate["recipe"])
+    places = dict[tuple[str, str], Any]()
+    for plan in certificate["plan"]:
+        if (table := plan.get("table")) in described and "means" in plan:
+            places = {at: place for at, place in places.items() if at[0] != table}
+            places |= {(table, column): place for column, place in plan.get("levels", {}).items()}
+    wrong = [
+        f"{table}.{column}"
+        for (table, column), place in places.items()
+        if not _on_level(
+            described[table].get(column, {}), place, released.written()[table].get_column(column, default=None)
+        )
+    ]
+    return (
+        Claim(name, "fails", f"the values are not of the levels that are certified: {_named(wrong)}") if wrong else None
+    )
+
+
+def _on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Series | None) -> bool:
+    """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be told."""
+    level, top = place["level"], place["top"]
+    if not 0 <= level <= top or (spec.get("hierarchy") is None and top):
+        return False
+    if values is None or "hierarchy" not in spec or recipes.keeps_back("hierarchies", spec["hierarchy"]):
+        return True
+    hierarchy = registry.build("hierarchies", spec["hierarchy"])
+    if not is_fixed(hierarchy):
+        return True
+    different = values.cast(pl.String).unique().to_list()
+    try:
+        ladder = bind(hierarchy, different, [1] * len(different))
+    except SfumatoError:  # a value that the hierarchy does not know is told of by other claims, or was suppressed
+        return True
+    if top not in (1, ladder.top):  # 1: a step that knows all or nothing
+        return False
+    reached = ladder.top if level == top else level
+    above = ladder.climb(0, reached)
+    return all(ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0]))
+
+
+def _people_gone(certificate: Mapping[str, Any]) -> Claim | None:
+    """No fewer people are said to have gone than the steps say went; whoever goes with a row is not told of there."""
+    said, plans = certificate["suppressed_people"], certificate["plan"]
+    told = sum(plan.get("people_dropped", 0) for plan in plans)
+    if said is None or told <= said:
+        return None
+    return Claim("steps", "fails", f"{told:,} people went by the steps, and {said:,} are certified as left out")

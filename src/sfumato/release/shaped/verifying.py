@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,7 +80,10 @@ def verify_people(
     claims += [_counts(certificate, released), *_tables(certificate, files)]
     claims += _accounted(certificate, released)
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
-    promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
+    alike = certificate.get("versions", {}).get("sfumato") == versions()["sfumato"]
+    promises = promises_of(
+        certificate, lambda spec, said: _promised(spec, said, released, original, shape, alike=alike)
+    )
     again = _from_original(certificate, released, original, owner)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
@@ -149,7 +153,9 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
     return claims
 
 
-def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Shaped | None, shape: Shape) -> Claim:
+def _promised(
+    spec: Any, said: Mapping[str, Any], released: Shaped, original: Shaped | None, shape: Shape, *, alike: bool
+) -> Claim:
     if recipes.keeps_back("models", spec, shape):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
     try:
@@ -164,7 +170,20 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Sh
         (found,) = judge_people(released, [model], original)
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
-    return promise_claim(found, said)
+    claim = promise_claim(found, said)
+    if claim.status == "holds" and (words := _told_otherwise(found.to_dict(), said, alike=alike)) is not None:
+        return Claim(found.promise, "fails", words, True)
+    return claim
+
+
+def _told_otherwise(found: Mapping[str, Any], said: Mapping[str, Any], *, alike: bool) -> str | None:
+    """What a verdict lacks, or that its sentence is another one; where another version wrote it, that it gives other numbers."""
+    if lacking := [part.replace("_", " ") for part in found if part not in said]:
+        return f"the certificate does not say what is {' and '.join(lacking)}"
+    mine, theirs = (re.findall(r"\d+(?:[.,]\d+)*", str(one["sentence"])) for one in (found, said))
+    if mine != theirs:
+        return "the sentence of the certificate gives other numbers than the files"
+    return "the certificate tells it in other words" if alike and found["sentence"] != said["sentence"] else None
 
 
 # Against the original: the commitment opens, and the recipe gives the same files again, byte for byte.

@@ -155,6 +155,7 @@ class GlobalRecoding(Step):
     seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
 
     name: ClassVar[str] = "global_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
     fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
 
