@@ -12,6 +12,7 @@ from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind, membership
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
+from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
 from sfumato.outputs.checking.layout import GIVE_DATA, OutputTable, columns_of, described, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
@@ -71,7 +72,7 @@ def check_output(
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
-        return marks.judge_survival(output, asked, behind, features)
+        return judge_steps(output, asked, behind, features)
     if found == "roc":
         return marks.judge_roc(output, _with_and_without(counts), asked, behind, column, features)
     if found == "histogram":
@@ -175,6 +176,8 @@ def _has_one(output: Any, *names: str) -> bool:
 def _kind_of_frame(frame: pl.DataFrame) -> str:
     names = {name.lower().replace(" ", "_") for name in frame.columns}
     if names & {"at_risk", "n_risk", "num_at_risk"} and marks.survival_frame(frame) is not None:
+        return "survival"
+    if curve_of(frame) is not None:
         return "survival"
     if {"fpr", "tpr"} <= names:
         return "roc"
