@@ -14,7 +14,15 @@ from sfumato.outputs.checking.behind import Behind, membership
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
 from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
-from sfumato.outputs.checking.layout import GIVE_DATA, OutputTable, columns_of, described, long_form, unlabelled
+from sfumato.outputs.checking.layout import (
+    GIVE_DATA,
+    OutputTable,
+    columns_of,
+    described,
+    long_form,
+    quantiles_in_rows,
+    unlabelled,
+)
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.tested import is_test, judge_test
 from sfumato.outputs.checking.trees import judge_clusters, judge_tree
@@ -214,6 +222,8 @@ def _table(
     names = None if behind is None else behind.dataset.columns
     if by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
+    elif by is None and tells is None and (levels := quantiles_in_rows(frame, names)) is not None:
+        frame, tells = levels
     frame = long_form(frame, across or across_of(output), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")

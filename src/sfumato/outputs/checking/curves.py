@@ -80,7 +80,9 @@ def _told_exactly(curve: pl.DataFrame) -> list[OutputReason]:
     step = step_of(curve["survival"].to_numpy())
     if step >= 10.0**-DIGITS * (1 - 1e-9):
         return []
-    words = f"the share that survives is told with more than {DIGITS} digits, from which numbers at risk can be computed"
+    words = (
+        f"the share that survives is told with more than {DIGITS} digits, from which numbers at risk can be computed"
+    )
     return [broken("exact", words, f"round it to {DIGITS} digits")]
 
 

@@ -124,6 +124,36 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
     return pl.DataFrame(values), tells
 
 
+def quantiles_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``quantile([...])`` of pandas gives, a level a row, with a column for every level and what each tells; None for other tables.
+
+    Levels stand in a column without a name (``level_1``, ``index``) and lie between 0 and 1; the columns that hold percentiles are called like those of the data.
+    """
+    if columns is None:
+        return None
+    free = [one for one in frame.columns if re.fullmatch(r"level_\d+|index", one) and one not in columns]
+    told = [one for one in frame.columns if one in columns and frame[one].dtype.is_float()]
+    keys = [one for one in frame.columns if one not in (*free, *told)]
+    if len(free) != 1 or not told or not frame[free[0]].dtype.is_float() or not set(keys) <= set(columns):
+        return None
+    levels = frame[free[0]].unique().sort().to_list()
+    alike = frame.select(*keys, *free).is_duplicated().any()
+    if alike or len(levels) > MOST_LEVELS or None in levels or not all(0 <= one <= 1 for one in levels):
+        return None
+    wide = frame.select(pl.lit(0).alias(LINE)).head(1) if not keys else frame.select(keys).unique(maintain_order=True)
+    tells: dict[str, str] = {}
+    for column in told:
+        for level in levels:
+            name = f"{column}: {100 * level:g}%"
+            tells[name] = {0.0: f"min({column})", 1.0: f"max({column})"}.get(level, f"quantile({column}, {level:g})")
+            part = frame.filter(pl.col(free[0]) == level).select(*keys, pl.col(column).alias(name))
+            wide = wide.join(part, on=keys, how="left", nulls_equal=True) if keys else wide.hstack(part)
+    return wide.drop(LINE, strict=False), tells
+
+
+MOST_LEVELS = 20
+
+
 def _as_number(value: Any) -> Any:
     """A number that stands as text among text."""
     try:
@@ -200,7 +230,7 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
     try:
         belongs = membership(frame, made, behind)
         told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return not found_by_computing(name, told, belongs, behind, made)
+        return not found_by_computing(name, told, belongs, behind, made, widely=False)
     except SchemaError:  # rows are not told apart without it
         return True
 
