@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,8 @@ from sfumato.outputs.checking.behind import Behind, membership
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
 from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
+from sfumato.outputs.checking.hints import of_a_model, what_to_give
 from sfumato.outputs.checking.layout import (
-    GIVE_DATA,
     OutputTable,
     columns_of,
     described,
@@ -26,7 +27,7 @@ from sfumato.outputs.checking.layout import (
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.tested import is_test, judge_test
 from sfumato.outputs.checking.trees import judge_clusters, judge_tree
-from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, passed
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
 from sfumato.outputs.table import MagnitudeTable, SensitiveTable
@@ -136,12 +137,7 @@ def _fitted(
             "tell percentiles, or counts in bands",
         )
         return OutputVerdict("residuals", (reason,))
-    reason = open_question(
-        "kind",
-        "what this is is not known here, so somebody must look at it",
-        f"say it (kind=..., tells=...), or {GIVE_DATA}",
-    )
-    return OutputVerdict("unknown", (reason,))
+    return OutputVerdict("unknown", (what_to_give(output),))
 
 
 def kind_of(output: Any, tells: Any = None) -> str:
@@ -230,7 +226,8 @@ def _table(
     apart = [counts] if isinstance(counts, str) else []
     table = columns_of(frame, by, apart, behind, tells)
     if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
-        return verdict
+        model = of_a_model(frame) if verdict.status == "review" and tells is None else None
+        return verdict if model is None else dataclasses.replace(verdict, reasons=(model,))
     if behind is not None:
         return judge_with_records(table, behind, rules, tells).with_reasons(_as_counted(counts, table, behind))
     if isinstance(counts, str):

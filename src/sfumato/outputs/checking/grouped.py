@@ -205,7 +205,7 @@ def _without_column(said: str, table: OutputTable) -> Callable[[Behind], list[Ce
         return None
     text_too = asked("").kind in LABELLED
     return lambda behind: [
-        asked(one) for one in behind.dataset.columns if text_too or behind.is_numeric(one)
+        asked(one) for one in behind.dataset.columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
     ][:MOST_TRIED]  # fmt: skip
 
 

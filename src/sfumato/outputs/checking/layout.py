@@ -22,6 +22,10 @@ PER_RECORD = re.compile(
     r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
     re.IGNORECASE,
 )
+PLAIN = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}")
+"""Names of columns that may be told, where they are no value of the data."""
+CELLS = ("value", "value told")
+"""What the numbers in a cross table, or a number alone, are called."""
 TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
 """Names that no column of a table has."""
 GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
@@ -41,11 +45,20 @@ class OutputTable:
     """What would leave, where labels were made numbers."""
     labelled: Mapping[str, str] | None = None
     """What columns of labels tell."""
+    behind: Behind | None = None
 
     def called(self, name: str) -> str:
         """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
         known = name in self.by or name in self.columns or bare(name) is not None
         if known or next(named(name, self.columns), None) is not None:
+            return repr(name)
+        if name in CELLS:
+            return "the number in a cell"
+        if (
+            self.behind is not None
+            and PLAIN.fullmatch(name)
+            and not self.behind.holds([name, *re.split(r"[_ ]+", name)])
+        ):
             return repr(name)
         return f"column {self.frame.columns.index(name) + 1}"
 
@@ -76,7 +89,7 @@ def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None,
     rest = [name for name in frame.columns if name not in kept]
     if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
         return frame
-    told = "value" if "value" not in (*kept, across) else "value told"
+    told = CELLS[0] if CELLS[0] not in (*kept, across) else CELLS[1]
     long = frame.unpivot(rest, index=kept, variable_name=LINE, value_name=TOLD)  # a label may be called like the column
     return long.rename({LINE: across, TOLD: told})
 
@@ -207,7 +220,9 @@ def columns_of(
         lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
         if lacking and behind is not None:
             behind.dataset.require(lacking)
-        return OutputTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
+        return OutputTable(
+            frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns, behind=behind
+        )
     free = [name for name in frame.columns if name not in said and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
@@ -217,7 +232,9 @@ def columns_of(
         if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
             made.append(name)
     ordered = tuple(name for name in frame.columns if name in made)
-    return OutputTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
+    return OutputTable(
+        frame, ordered, tuple(name for name in frame.columns if name not in made), columns, behind=behind
+    )
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:

@@ -363,7 +363,8 @@ def found_by_computing(
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
     if not fitting and (asked := bare(name)) is not None:
         text_too = asked(name).kind in LABELLED
-        numeric = [one for one in columns if text_too or behind.is_numeric(one)][:MOST_TRIED]
+        numeric = [one for one in columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)]
+        numeric = numeric[:MOST_TRIED]
         fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
     if fitting or any(
         one.column is not None and one.kind != "count" for one in said
@@ -389,7 +390,7 @@ def _tried(told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Seq
     if _digits(told[belongs.known]) < ENOUGH_DIGITS:
         return []
     names = [one for one in behind.dataset.columns if one not in (behind.unit, *by)][:MOST_TRIED]
-    numeric = [one for one in names if behind.is_numeric(one)]
+    numeric = [one for one in names if behind.is_finite(one)]
     tried = [CellStatistic(kind, (one,)) for one in numeric for kind in TRIED]
     tried += [CellStatistic("quantile", (one, level)) for one in numeric for level in LEVELS]
     counts = [CellStatistic("count", (one,)) for one in names if not behind.there(one).all()]
