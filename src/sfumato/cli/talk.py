@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -143,10 +144,21 @@ def _reason(error: Any, context: Any) -> str:
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
         options = [name for one in getattr(context.command, "params", ()) for name in one.opts] if context else []
-        return f"there is no option {option}.{did_you_mean(option, options)}".rstrip(".")
+        return f"there is no option {option}.{_nearest_option(option, options)}".rstrip(".")
     if option is not None:
         return f"{option} needs a value after it"
     return _about_words(str(getattr(error, "message", "")), context)
+
+
+def _nearest_option(option: str, options: Iterable[str]) -> str:
+    """The option that was meant, compared without the dashes that all have; else all of them, where they are few.
+
+    >>> _nearest_option("--quite", ["--key", "--quiet"]), _nearest_option("--because", ["--key", "--quiet", "-q"])
+    (" Did you mean '--quiet'?", ' There are: --key, --quiet.')
+    """
+    long = {name.removeprefix("--"): name for name in options if name.startswith("--")}
+    near = difflib.get_close_matches(option.lstrip("-"), list(long), n=1, cutoff=0.5)
+    return f" Did you mean {long[near[0]]!r}?" if near else did_you_mean("", long.values())
 
 
 def _about_words(message: str, context: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -84,21 +85,36 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
         levels = levels[1:]
     if not levels:  # one level with one value
         levels = [0]
-    labels, parent, starts = [TOTAL], [np.array([-1])], []
+    labels, parent, nodes = [TOTAL], [np.array([-1])], []
     for place, level in enumerate(levels):
-        starts.append(len(labels))
         names = [MISSING if label is None else label for label in ladder.labels[level]]
-        labels += names
-        if place == 0:
-            parent.append(np.zeros(len(names), dtype=np.int64))
-        else:
-            parent.append(starts[place - 1] + _parents(ladder, level, levels[place - 1]))
+        above = nodes[-1][_parents(ladder, level, levels[place - 1])] if nodes else np.zeros(len(names), dtype=np.int64)
+        order = in_order(ladder.labels[level], above)
+        node = np.empty(len(names), dtype=np.int64)
+        node[order] = len(labels) + np.arange(len(names))
+        nodes.append(node)
+        labels += [names[at] for at in order]
+        parent.append(above[order])
     values = np.arange(len(ladder.labels[0]))
     ancestors = [np.zeros(len(values), dtype=np.int64)]
-    ancestors += [starts[place] + ladder.climb(0, level) for place, level in enumerate(levels)]
+    ancestors += [nodes[place][ladder.climb(0, level)] for place, level in enumerate(levels)]
     at = {label: code for code, label in enumerate(ladder.labels[0])}
     codes = np.array([at[label] for label in encoded.labels], dtype=np.int64)
     return Dimension(column, _apart(labels), np.concatenate(parent), tuple(ancestors)), codes
+
+
+NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?(e[-+]?\d{1,2})?", re.IGNORECASE | re.ASCII)
+
+
+def in_order(labels: Sequence[str | None], above: Sequence[int] | NDArray[np.int64]) -> list[int]:
+    """The order in which the labels of a level are shown: numbers as numbers below what they are a part of, missing last; all others as they come.
+
+    >>> in_order(["1", "10", "2", None], [0, 0, 0, 0]), in_order(["b", "a"], [0, 0])
+    ([0, 2, 1, 3], [0, 1])
+    """
+    if not all(one is None or NUMBER.fullmatch(one) for one in labels):
+        return list(range(len(labels)))
+    return sorted(range(len(labels)), key=lambda at: (above[at], labels[at] is None, float(labels[at] or 0), at))
 
 
 def _parents(ladder: Any, level: int, above: int) -> NDArray[np.int64]:

@@ -110,6 +110,18 @@ class Behind:
         dtype = self.dataset.dtype(name)
         return bool(dtype.is_numeric() or dtype == pl.Boolean)
 
+    def is_finite(self, name: str) -> bool:
+        """Whether a column can be summed and holds no infinite number."""
+        if not self.is_numeric(name):
+            return False
+        column = self.dataset.column(name)
+        return not (column.dtype.is_float() and bool(column.is_infinite().any()))
+
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether one of some words is a value of a column of text."""
+        texts = [self.dataset.column(one) for one in self.dataset.columns if not self.is_numeric(one)]
+        return any(bool(one.cast(pl.String, strict=False).is_in(list(words)).any()) for one in texts)
+
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""
         return {MISSING if one is None else one for one in self.dataset.encoded(name).labels}

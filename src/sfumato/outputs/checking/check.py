@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,12 +13,21 @@ from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind, membership
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
+from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
-from sfumato.outputs.checking.layout import GIVE_DATA, OutputTable, columns_of, described, long_form, unlabelled
+from sfumato.outputs.checking.hints import of_a_model, what_to_give
+from sfumato.outputs.checking.layout import (
+    OutputTable,
+    columns_of,
+    described,
+    long_form,
+    quantiles_in_rows,
+    unlabelled,
+)
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.tested import is_test, judge_test
 from sfumato.outputs.checking.trees import judge_clusters, judge_tree
-from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, passed
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
 from sfumato.outputs.table import MagnitudeTable, SensitiveTable
@@ -71,7 +81,7 @@ def check_output(
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
-        return marks.judge_survival(output, asked, behind, features)
+        return judge_steps(output, asked, behind, features)
     if found == "roc":
         return marks.judge_roc(output, _with_and_without(counts), asked, behind, column, features)
     if found == "histogram":
@@ -127,12 +137,7 @@ def _fitted(
             "tell percentiles, or counts in bands",
         )
         return OutputVerdict("residuals", (reason,))
-    reason = open_question(
-        "kind",
-        "what this is is not known here, so somebody must look at it",
-        f"say it (kind=..., tells=...), or {GIVE_DATA}",
-    )
-    return OutputVerdict("unknown", (reason,))
+    return OutputVerdict("unknown", (what_to_give(output),))
 
 
 def kind_of(output: Any, tells: Any = None) -> str:
@@ -176,6 +181,8 @@ def _kind_of_frame(frame: pl.DataFrame) -> str:
     names = {name.lower().replace(" ", "_") for name in frame.columns}
     if names & {"at_risk", "n_risk", "num_at_risk"} and marks.survival_frame(frame) is not None:
         return "survival"
+    if curve_of(frame) is not None:
+        return "survival"
     if {"fpr", "tpr"} <= names:
         return "roc"
     return "correlation" if _looks_correlated(frame) else "table"
@@ -211,13 +218,16 @@ def _table(
     names = None if behind is None else behind.dataset.columns
     if by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
+    elif by is None and tells is None and (levels := quantiles_in_rows(frame, names)) is not None:
+        frame, tells = levels
     frame = long_form(frame, across or across_of(output), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
     apart = [counts] if isinstance(counts, str) else []
     table = columns_of(frame, by, apart, behind, tells)
     if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
-        return verdict
+        model = of_a_model(frame) if verdict.status == "review" and tells is None else None
+        return verdict if model is None else dataclasses.replace(verdict, reasons=(model,))
     if behind is not None:
         return judge_with_records(table, behind, rules, tells).with_reasons(_as_counted(counts, table, behind))
     if isinstance(counts, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,16 @@ from sfumato.outputs.checking.layout import (
     with_places,
 )
 from sfumato.outputs.checking.offences import all_offences, nearly_the_same, offence
-from sfumato.outputs.checking.telling import CellStatistic, bare, fits, found_by_computing, named
+from sfumato.outputs.checking.telling import (
+    LABELLED,
+    MOST_TRIED,
+    CellStatistic,
+    bare,
+    fits,
+    found_by_computing,
+    named,
+    percentages,
+)
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -174,9 +183,30 @@ def _what(
     if not said:
         found = found_by_computing(name, told, belongs, behind, table.by)
         return found, bool(found)
+    if name not in behind.dataset.columns and (meant := _without_column(said, table)):
+        found = [one for one in meant(behind) if fits(one, told, belongs, behind, table.by)]
+        if not found and said.strip().lower() not in SHARES:
+            raise ParameterError(f"tells: say which column it is the {said} of, such as {said}(cost)")
+        return found[:1] if said.strip().lower() in SHARES and found else found or meant(behind)[:1], bool(found)
     statistic = declared(said, name)
     behind.dataset.require(statistic.columns if statistic.kind != "percent" else [])
     return [statistic], fits(statistic, told, belongs, behind, table.by)
+
+
+SHARES = ("share", "percent", "proportion", "percentage", "pct", "rate")
+
+
+def _without_column(said: str, table: OutputTable) -> Callable[[Behind], list[CellStatistic]] | None:
+    """What a word may mean that names no column, of a column that is not called like one of the data: a share of persons, or a mean of any column."""
+    if said.strip().lower() in SHARES:
+        return lambda _: percentages(table.by)
+    asked = bare(said.strip())
+    if asked is None:
+        return None
+    text_too = asked("").kind in LABELLED
+    return lambda behind: [
+        asked(one) for one in behind.dataset.columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)
+    ][:MOST_TRIED]  # fmt: skip
 
 
 def declared(said: str, name: str) -> CellStatistic:

@@ -22,6 +22,10 @@ PER_RECORD = re.compile(
     r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
     re.IGNORECASE,
 )
+PLAIN = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}")
+"""Names of columns that may be told, where they are no value of the data."""
+CELLS = ("value", "value told")
+"""What the numbers in a cross table, or a number alone, are called."""
 TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
 """Names that no column of a table has."""
 GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
@@ -41,11 +45,20 @@ class OutputTable:
     """What would leave, where labels were made numbers."""
     labelled: Mapping[str, str] | None = None
     """What columns of labels tell."""
+    behind: Behind | None = None
 
     def called(self, name: str) -> str:
         """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
         known = name in self.by or name in self.columns or bare(name) is not None
         if known or next(named(name, self.columns), None) is not None:
+            return repr(name)
+        if name in CELLS:
+            return "the number in a cell"
+        if (
+            self.behind is not None
+            and PLAIN.fullmatch(name)
+            and not self.behind.holds([name, *re.split(r"[_ ]+", name)])
+        ):
             return repr(name)
         return f"column {self.frame.columns.index(name) + 1}"
 
@@ -76,7 +89,7 @@ def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None,
     rest = [name for name in frame.columns if name not in kept]
     if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
         return frame
-    told = "value" if "value" not in (*kept, across) else "value told"
+    told = CELLS[0] if CELLS[0] not in (*kept, across) else CELLS[1]
     long = frame.unpivot(rest, index=kept, variable_name=LINE, value_name=TOLD)  # a label may be called like the column
     return long.rename({LINE: across, TOLD: told})
 
@@ -122,6 +135,36 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
             if DESCRIBED.get(row) != "missing" and (columns is None or column in columns):
                 tells[name] = level or f"{DESCRIBED[row]}({column})"
     return pl.DataFrame(values), tells
+
+
+def quantiles_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``quantile([...])`` of pandas gives, a level a row, with a column for every level and what each tells; None for other tables.
+
+    Levels stand in a column without a name (``level_1``, ``index``) and lie between 0 and 1; the columns that hold percentiles are called like those of the data.
+    """
+    if columns is None:
+        return None
+    free = [one for one in frame.columns if re.fullmatch(r"level_\d+|index", one) and one not in columns]
+    told = [one for one in frame.columns if one in columns and frame[one].dtype.is_float()]
+    keys = [one for one in frame.columns if one not in (*free, *told)]
+    if len(free) != 1 or not told or not frame[free[0]].dtype.is_float() or not set(keys) <= set(columns):
+        return None
+    levels = frame[free[0]].unique().sort().to_list()
+    alike = frame.select(*keys, *free).is_duplicated().any()
+    if alike or len(levels) > MOST_LEVELS or None in levels or not all(0 <= one <= 1 for one in levels):
+        return None
+    wide = frame.select(pl.lit(0).alias(LINE)).head(1) if not keys else frame.select(keys).unique(maintain_order=True)
+    tells: dict[str, str] = {}
+    for column in told:
+        for level in levels:
+            name = f"{column}: {100 * level:g}%"
+            tells[name] = {0.0: f"min({column})", 1.0: f"max({column})"}.get(level, f"quantile({column}, {level:g})")
+            part = frame.filter(pl.col(free[0]) == level).select(*keys, pl.col(column).alias(name))
+            wide = wide.join(part, on=keys, how="left", nulls_equal=True) if keys else wide.hstack(part)
+    return wide.drop(LINE, strict=False), tells
+
+
+MOST_LEVELS = 20
 
 
 def _as_number(value: Any) -> Any:
@@ -177,7 +220,9 @@ def columns_of(
         lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
         if lacking and behind is not None:
             behind.dataset.require(lacking)
-        return OutputTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
+        return OutputTable(
+            frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns, behind=behind
+        )
     free = [name for name in frame.columns if name not in said and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
@@ -187,7 +232,9 @@ def columns_of(
         if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
             made.append(name)
     ordered = tuple(name for name in frame.columns if name in made)
-    return OutputTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
+    return OutputTable(
+        frame, ordered, tuple(name for name in frame.columns if name not in made), columns, behind=behind
+    )
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
@@ -200,7 +247,7 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
     try:
         belongs = membership(frame, made, behind)
         told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return not found_by_computing(name, told, belongs, behind, made)
+        return not found_by_computing(name, told, belongs, behind, made, widely=False)
     except SchemaError:  # rows are not told apart without it
         return True
 

@@ -127,7 +127,7 @@ def judge_survival(
         )
     reasons += _censored(steps, rules) + _as_told(steps)
     joins = bool(few or rules.small(left) or len(reasons) > 1)
-    reasons += _steps_counted(steps, _lives(output, behind, features), rules)
+    reasons += _steps_counted(steps, lives_of(output, behind, features), rules)
     if not reasons:
         reasons.append(
             passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
@@ -146,7 +146,7 @@ Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]
 """How long, whether it happened, and who."""
 
 
-def _lives(output: Any, behind: Behind | None, features: Sequence[str] | None) -> Lives | None:
+def lives_of(output: Any, behind: Behind | None, features: Sequence[str] | None) -> Lives | None:
     """The times and events that a curve is of: columns of the records, or what the fitter keeps; None where neither is there."""
     if features is not None:
         if behind is None or len(features) != 2:
@@ -238,15 +238,22 @@ def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | N
 
     .. math:: S(t) = \prod_{t_i \le t} \left(1 - \frac{d_i}{n_i}\right)
 
-    :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868). A last step that would leave few persons is not told.
+    :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868). Persons who leave without an event within a step are enough too, or none. A last step that would leave few persons is not told.
     """
     events, at_risk, time = (steps[name].to_numpy() for name in ("events", "at_risk", "time"))
     survival = kaplan_meier(events, at_risk)
     rest = at_risk - events
-    ends = [end - 1 for _, end in joined(events.tolist(), rules.threshold)]
-    last = np.flatnonzero(events > 0)
-    ends = [min(end, int(last[-1])) for end in ends] if len(last) else ends
-    kept = [end for end in ends if not rules.small(rest[end])]
+    before = np.r_[at_risk[:1], rest[:-1]] - at_risk  # who is at risk no more when a step comes, and had no event
+    last = int(np.flatnonzero(events > 0)[-1]) if (events > 0).any() else -1
+    kept, happened, gone = [], 0.0, 0.0
+    for place in range(last + 1):
+        happened, gone = happened + events[place], gone + before[place]
+        if happened >= rules.threshold and not rules.small(abs(gone)):
+            kept.append(place)
+            happened = gone = 0.0
+    if kept and happened and not rules.small(abs(gone)) and not rules.small(rest[last]):  # the rest goes to the last
+        kept[-1] = last
+    kept = [place for place in kept if not rules.small(rest[place])]
     if not kept:
         return None
     return pl.DataFrame({"time": time[kept], "survival": np.round(survival[kept], DIGITS)})

@@ -118,7 +118,8 @@ def _without_index(output: Any) -> Any:
     try:
         frame = output.to_frame() if peek(output, "columns") is None else output
         if peek(frame, "columns.nlevels") not in (None, 1):
-            frame = frame.copy()
+            frame = _with_named_levels_below(frame).copy()
+        if peek(frame, "columns.nlevels") not in (None, 1):
             frame.columns = ["_".join(str(part) for part in name if str(part)) for name in frame.columns]
         named = any(name is not None for name in frame.index.names) or type(frame.index).__name__ != "RangeIndex"
         flat = frame.reset_index() if named else frame.copy()
@@ -128,6 +129,14 @@ def _without_index(output: Any) -> Any:
         return flat
     except Exception:  # noqa: BLE001 - an index that cannot be made a column
         return output
+
+
+def _with_named_levels_below(frame: Any) -> Any:
+    """A pandas cross table of several statistics with the columns that its columns are values of (levels with a name) as parts of its rows."""
+    levels = [name for name in frame.columns.names if isinstance(name, str)]
+    if not levels or len(levels) == frame.columns.nlevels:
+        return frame
+    return frame.stack(levels, future_stack=True)
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

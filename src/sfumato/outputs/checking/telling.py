@@ -121,7 +121,7 @@ def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
             else ""
         )
         kind = ALIASES.get(rest, rest)
-        if kind in TAKES and TAKES[kind][0] == 1:
+        if kind in TAKES and (TAKES[kind][0] == 1 or kind == "count"):
             yield CellStatistic(kind, (column,))
         elif found := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", rest):
             level = float(found[1])
@@ -137,8 +137,9 @@ def bare(name: str) -> Callable[[str], CellStatistic] | None:
     kind = ALIASES.get(name.lower(), name.lower())
     if TAKES.get(kind) == (1, 1):
         return lambda column: CellStatistic(kind, (column,))
-    if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)", name.lower()):
-        level = float(found[1].rstrip("%")) / (100 if found[1].endswith("%") else 1)
+    if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)|[qp](\d{2})", name.lower()):
+        said = found[1] or f"{found[2]}%"
+        level = float(said.rstrip("%")) / (100 if said.endswith("%") else 1)
         return (lambda column: CellStatistic("quantile", (column, f"{level:g}"))) if 0 < level < 1 else None
     return None
 
@@ -238,16 +239,22 @@ def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float6
 def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
     column = str(statistic.column)
     values = behind.ordered(column) if statistic.kind in LABELLED else behind.numbers(column)
-    x = pl.col("x")
-    weighted = (x * pl.col("w")).sum() / pl.col("w").sum() if behind.weight else x.mean()
+    formula = _formula(statistic, pl.col("x"), pl.col("w"), weighted=behind.weight is not None)
+    nothing = 0.0 if statistic.kind in ("sum", "unique", "freq") else np.nan
+    return _grouped(formula, belongs, behind, values, nothing)
+
+
+def _formula(statistic: CellStatistic, x: pl.Expr, w: pl.Expr, *, weighted: bool) -> pl.Expr:
+    """A statistic of known values and their weights."""
+    mean = (x * w).sum() / w.sum() if weighted else x.mean()
     formulas: dict[str, Any] = {
-        "sum": (x * pl.col("w")).sum(), "mean": weighted, "share": weighted, "sd": x.std(), "var": x.var(), "se": x.std() / pl.len().sqrt(),
+        "sum": (x * w).sum(), "mean": mean, "share": mean, "sd": x.std(), "var": x.var(), "se": x.std() / x.count().sqrt(),
         "median": x.median(), "min": x.min(), "max": x.max(), "range": x.max() - x.min(), "mode": x.mode().min(),
         "unique": x.n_unique(), "freq": x.value_counts().struct.field("count").max(),
     }  # fmt: skip
     formulas["quantile"] = x.quantile(statistic.level if statistic.kind == "quantile" else 0.5, "linear")
-    nothing = 0.0 if statistic.kind in ("sum", "unique", "freq") else np.nan
-    return _grouped(formulas[statistic.kind], belongs, behind, values, nothing)
+    found: pl.Expr = formulas[statistic.kind]
+    return found
 
 
 def _grouped(
@@ -277,7 +284,8 @@ def fits(
     Shares may be told in percent, deviations divided by n, and percentiles be any number between the two values they lie between.
     """
     ways = _meant(statistic, belongs, behind, by, told)
-    usual = guessed and statistic.kind not in ("percent", "share")  # a guess takes the usual way only
+    several = statistic.kind in ("percent", "share") or (statistic.kind == "count" and statistic.column is not None)
+    usual = guessed and not several  # a guess takes the usual way only
     for again in itertools.islice(ways, 1) if usual else ways:
         there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
         if bool(agrees(there, again, guessed=guessed, rounded=_most_rounded(statistic))[belongs.known].all()):
@@ -298,8 +306,19 @@ def _meant(
     """The ways to compute a statistic that are in use."""
     again = computed(statistic, belongs, behind, by)
     yield again
-    if statistic.kind == "percent":
+    if (
+        statistic.kind == "count" and behind.unit is not None
+    ):  # rows, where a person has several: what is judged are persons
+        having = np.ones(len(behind)) if statistic.column is None else behind.there(statistic.column).astype(np.float64)
+        yield _summed(belongs, having)
+    elif statistic.kind == "percent":
         yield again / 100
+        if behind.unit is not None:
+            whole = whole_of(statistic, belongs, dataclasses.replace(behind, unit=None), by)
+            with np.errstate(all="ignore"):
+                shares = _summed(belongs, np.ones(len(behind))) / whole
+            yield 100 * shares
+            yield shares
     elif statistic.kind == "share":
         yield again * 100
     elif statistic.kind in ("sd", "var"):
@@ -324,9 +343,18 @@ def _occurs(told: NDArray[np.float64], belongs: CellRows, behind: Behind, column
 
 
 def found_by_computing(
-    name: str, told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
+    name: str,
+    told: NDArray[np.float64],
+    belongs: CellRows,
+    behind: Behind,
+    by: Sequence[str],
+    *,
+    widely: bool = True,
 ) -> list[CellStatistic]:
-    """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant."""
+    """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant.
+
+    ``widely`` also tries statistics of columns that the name says nothing of.
+    """
     columns = behind.dataset.columns
     said = [one for one in named(name, columns) if _can_be(one, behind)]
     fitting = [one for one in said if fits(one, told, belongs, behind, by)][:1]
@@ -335,13 +363,70 @@ def found_by_computing(
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
     if not fitting and (asked := bare(name)) is not None:
         text_too = asked(name).kind in LABELLED
-        numeric = [one for one in columns if text_too or behind.is_numeric(one)][:MOST_TRIED]
+        numeric = [one for one in columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)]
+        numeric = numeric[:MOST_TRIED]
         fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
-    if fitting or any(one.column is not None for one in said):  # what is called a mean is no count by chance
+    if fitting or any(
+        one.column is not None and one.kind != "count" for one in said
+    ):  # what is called a mean is no count by chance
         return fitting
-    counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
-    counting += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
-    return [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
+    counting = [CellStatistic("count"), CellStatistic("rows"), *percentages(by)]
+    found = [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
+    return found or (_tried(told, belongs, behind, by) if widely else [])
+
+
+def percentages(by: Sequence[str]) -> list[CellStatistic]:
+    """What a share of persons may be of: all, or those with one value of a column that makes cells."""
+    return [CellStatistic("percent"), *(CellStatistic("percent", (one,)) for one in (by if len(by) > 1 else ()))]
+
+
+LEVELS = ("0.05", "0.1", "0.25", "0.75", "0.9", "0.95")
+ENOUGH_DIGITS = 8
+"""Digits that numbers must have together before it is tried what they are: with fewer, something always fits."""
+
+
+def _tried(told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]) -> list[CellStatistic]:
+    """All statistics of all columns that a column with a name of its own may tell; first by one cell, since most do not fit there."""
+    if _digits(told[belongs.known]) < ENOUGH_DIGITS:
+        return []
+    names = [one for one in behind.dataset.columns if one not in (behind.unit, *by)][:MOST_TRIED]
+    numeric = [one for one in names if behind.is_finite(one)]
+    tried = [CellStatistic(kind, (one,)) for one in numeric for kind in TRIED]
+    tried += [CellStatistic("quantile", (one, level)) for one in numeric for level in LEVELS]
+    counts = [CellStatistic("count", (one,)) for one in names if not behind.there(one).all()]
+    likely = [*_fitting_one_cell(tried, told, belongs, behind), *counts]
+    return [one for one in likely if fits(one, told, belongs, behind, by, guessed=True)]
+
+
+def _fitting_one_cell(
+    tried: Sequence[CellStatistic], told: NDArray[np.float64], belongs: CellRows, behind: Behind
+) -> list[CellStatistic]:
+    """Those of some statistics that fit the smallest cell: computed all at once, since most do not."""
+    sizes = np.bincount(belongs.cell, minlength=belongs.size).astype(np.float64)
+    sizes[~belongs.known | np.isnan(told) | (sizes == 0)] = np.inf
+    cell = int(np.argmin(sizes))
+    if not np.isfinite(sizes[cell]) or not tried:
+        return []
+    rows = belongs.row[belongs.cell == cell]
+    columns = list(dict.fromkeys(str(one.column) for one in tried))
+    frame = pl.DataFrame({f"{at}": behind.numbers(name)[rows] for at, name in enumerate(columns)}).fill_nan(None)
+    frame = frame.with_columns(pl.Series("w", behind.weights[rows]))
+    known = [pl.col(f"{columns.index(str(one.column))}") for one in tried]
+    weight = [pl.when(x.is_not_null()).then(pl.col("w")) for x in known]
+    found = frame.select(
+        _formula(one, x, w, weighted=behind.weight is not None).cast(pl.Float64).alias(f"{at}")
+        for at, (one, x, w) in enumerate(zip(tried, known, weight, strict=True))
+    ).row(0)
+    again = np.array([np.nan if one is None else one for one in found])
+    near = [bool(agrees(told[[cell]], again[[at]], guessed=True)[0]) for at in range(len(tried))]
+    return [one for one, fitting in zip(tried, near, strict=True) if fitting]
+
+
+def _digits(told: NDArray[np.float64]) -> float:
+    """How many digits some numbers have together, of those that differ."""
+    values = np.unique(np.abs(told[np.isfinite(told) & (told != 0)]))
+    step = max(step_of(values), 1e-300)
+    return float(np.minimum(15.0, np.log10(np.maximum(1.0, values / step))).sum())
 
 
 def _can_be(statistic: CellStatistic, behind: Behind) -> bool:

@@ -146,7 +146,10 @@ class OutputVerdict:
         """What to do, each thing once."""
         advice = [one.advice for one in self.reasons if one.advice and one.status != "pass"]
         if self.suggestion is not None and not self.passes:
-            advice.append("verdict.suggestion is a version that can be given out instead: check it, then add it")
+            how = "with the records (data=..., features=[...])" if self.kind == "survival curve" else ""
+            how = how or ("with the records (data=..., column=...)" if self.kind == "histogram" else "")
+            words = f"check it {how}".rstrip()
+            advice.append(f"verdict.suggestion is a version that can be given out instead: {words}, then add it")
         return tuple(dict.fromkeys(advice))
 
     def with_reasons(self, more: Iterable[OutputReason]) -> OutputVerdict:
