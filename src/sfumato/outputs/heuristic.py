@@ -58,10 +58,9 @@ def cheapest_change(
         return None
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
-    price = np.where(hidden[cells], 1e-9, problem.weight[cells] + 1e-6) / max(
-        1.0, float(problem.weight.max(initial=0.0))
-    )
-    price = np.tile(price / np.maximum(need, np.minimum(rise, fall).clip(min=1e-9)) * need, 2)
+    if not problem.whole:  # in units of what is asked for: whatever the table's numbers are, the solver sees the same
+        low, high = low / need, high / need
+    price = np.tile(_prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2)
     both = sparse.hstack([rows, -rows], format="csr")
     zeros = np.zeros(rows.shape[0])
     found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
@@ -72,10 +71,23 @@ def cheapest_change(
     if found.x is None:
         return None
     change = found.x[: len(cells)] - found.x[len(cells) :]
-    change = np.round(change) if problem.whole else change
+    change = np.round(change) if problem.whole else change * need
     moved = np.abs(change) > problem.slack / 100
     up = need if sign > 0 else 0.0
     return Move(cells[moved], change[moved] / need * sign, up, 0.0 if sign > 0 else need)
+
+
+def _prices(
+    problem: Problem, cells: NDArray[np.int64], hidden: NDArray[np.bool_], room: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What a unit of change of cells costs; what is suppressed anyway costs next to nothing.
+
+    The middle one costs 1 and none is so cheap that the solver, for which 1e-7 is nothing, takes it for free.
+    """
+    price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
+    middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
+    kept: NDArray[np.float64] = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
+    return kept
 
 
 class BoxSearch:
