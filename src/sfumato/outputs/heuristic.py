@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.core.progress import Progress, silent
 from sfumato.outputs.audit import Move, audit, knowing
 from sfumato.outputs.boxes import Need
-from sfumato.outputs.exact import Suppression, TableAttack, impossible, push
+from sfumato.outputs.exact import Suppression, TableAttack, impossible, not_found, push
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 6
 MOST_TRIES = 10_000
 """Boxes that are looked for to publish cells again."""
+MOST_AUDITS = 60
+"""Audits by which cells are published again where all had to be suppressed first."""
+MOST_UNKNOWNS = 3_000
+"""Cells of a table up to which that is done."""
 MOST_USERS = 4
 """A cell that more boxes rest on is not tried to be published again."""
 
@@ -251,10 +255,14 @@ def suppress_by_boxes(
         lost += not search.protect(cell)
         if number % 200 == 0:
             progress(0.8 * number / len(order), "suppressing")
+    if lost and problem.size > MOST_UNKNOWNS:
+        raise impossible(lost, len(order))  # which a program over all cells said
     if lost:
-        raise impossible(lost, len(order))
+        return _from_all(problem)
     search.give_back()
     seen = _until_it_holds(search)
+    if seen is None:
+        return _from_all(problem)
     cost = float(problem.weight[search.hidden].sum())
     return Suppression(search.hidden, cost, None), search.moves, seen
 
@@ -263,18 +271,42 @@ def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.
     """More cells to suppress, by linear programs, until the audit of what is suppressed so far holds."""
     search = BoxSearch(problem, None)
     search.hidden |= hidden
-    _until_it_holds(search)
-    return search.hidden
+    return _from_all(problem)[0].hidden if _until_it_holds(search) is None else search.hidden
 
 
-def _until_it_holds(search: BoxSearch) -> TableAudit:
-    """Protect what the audit finds exposed, again and again."""
-    problem, count = search.problem, int(search.problem.primary.sum())
+def _until_it_holds(search: BoxSearch) -> TableAudit | None:
+    """Protect what the audit finds exposed, again and again; None where that comes to no end."""
     for _ in range(MOST_ROUNDS):
-        seen = audit(problem, search.hidden, exact=False, moves=search.moves)
+        seen = audit(search.problem, search.hidden, exact=False, moves=search.moves)
         if seen.holds:
             return seen
-        unprotected = [one.cell for one in seen.exposed if not search.protect(one.cell, one.owner)]
-        if unprotected:
-            raise impossible(len(set(unprotected)), count)
-    raise impossible(len({one.cell for one in seen.exposed}), count)
+        if not all([search.protect(one.cell, one.owner) for one in seen.exposed]):
+            return None
+    return None
+
+
+def _from_all(problem: Problem) -> tuple[Suppression, dict[int, list[Move]], TableAudit]:
+    """Suppress all that may be, and publish again what the audit lets go, dearest first: where it fails with all suppressed, nothing helps.
+
+    The more is suppressed, the less an intruder knows; so what the search finds, or what a cell costs, never decides whether a table can be published.
+    """
+    if problem.size > MOST_UNKNOWNS:
+        raise not_found(int(problem.primary.sum()))
+    hidden = problem.free | problem.unknown
+    seen = audit(problem, hidden, exact=False)
+    if not seen.holds:
+        raise impossible(len({one.cell for one in seen.exposed}), int(problem.primary.sum()))
+    cells = np.flatnonzero(hidden & ~problem.unknown)
+    waiting = [cells[np.argsort(-problem.weight[cells], kind="stable")]]
+    for _ in range(MOST_AUDITS):
+        if not waiting:
+            break
+        some = waiting.pop(0)
+        fewer = hidden.copy()
+        fewer[some] = False
+        tried = audit(problem, fewer, exact=False)
+        if tried.holds:
+            hidden, seen = fewer, tried
+        elif len(some) > 1:
+            waiting = [*np.array_split(some, 2), *waiting]
+    return Suppression(hidden, float(problem.weight[hidden].sum()), None), {}, seen
