@@ -29,11 +29,14 @@ def few_between(
     """
     found: dict[bytes, NDArray[np.int64]] = {}
     for one in _nested(held, rows):
+        one = one.astype(np.int64)  # sparse indices are shorter: the same set has the same bytes
         found.setdefault(one.tobytes(), one)
     if sum(one.shape[0] for one in held) * len(rows) <= MOST_WORK:
         for one in _combined([one.toarray() > 0 for one in held], rows, told):
             found.setdefault(one.tobytes(), one)
-    return [one for one in found.values() if not _whole_cells(codes, one)]
+    kinds = [np.unique(own, axis=1, return_inverse=True)[1].reshape(-1) for own in codes]
+    parts = [(own[0] >= 0, kind, np.bincount(kind)) for own, kind in zip(codes, kinds, strict=True)]
+    return [one for one in found.values() if not any(_whole_cells(*part, one) for part in parts)]
 
 
 def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -57,9 +60,7 @@ def _combined(
     held: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64], told: Sequence[NDArray[np.bool_]]
 ) -> Iterator[NDArray[np.int64]]:
     """Atoms, cells among the records that are in some tables and not in others, and what two cells share or not: those that some sum of cells gives."""
-    tried = np.unique(np.concatenate([_among(held), _pairs(held), np.eye(len(rows), dtype=bool)]), axis=0)
-    count = tried @ rows
-    tried = tried[(count > 0) & (count < FEW_RECORDS)]
+    tried = _distinct(_few(np.concatenate([_among(held), _pairs(held, rows), np.eye(len(rows), dtype=bool)]), rows))
     known = np.concatenate([one[seen] for one, seen in zip(held, told, strict=True)])
     for line in tried[_follows(np.concatenate(held), tried) & ~_follows(known, tried)]:
         yield np.flatnonzero(line)
@@ -75,16 +76,28 @@ def _among(held: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
             if wanted is not None:
                 kept &= inside[table] == wanted
         chosen.append(kept)
-    among = np.unique(np.array(chosen), axis=0)
-    return np.concatenate([cell & among for cell in np.unique(np.concatenate(held), axis=0)])
+    among = _distinct(np.array(chosen))
+    return np.concatenate([cell & among for cell in _distinct(np.concatenate(held))])
 
 
-def _pairs(held: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _few(sets: NDArray[np.bool_], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of sets of atoms those of a few records."""
+    count = sets @ rows
+    return sets[(count > 0) & (count < FEW_RECORDS)]
+
+
+def _distinct(sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Each set once; as bits, for whole lines of truth values take long to sort."""
+    bits = np.packbits(sets, axis=1)
+    _, first = np.unique(bits.view(f"S{bits.shape[1]}").reshape(-1), return_index=True)
+    return sets[np.sort(first)]
+
+
+def _pairs(held: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """What a cell of one table shares with a cell of another, and what it does not."""
     found = [np.zeros((0, held[0].shape[1]), dtype=bool)]
     for one, two in itertools.permutations(held, 2):
-        both = np.concatenate([np.concatenate([cell & two, cell & ~two]) for cell in one])
-        found.append(np.unique(both, axis=0))
+        found += [_few(np.concatenate([cell & two, cell & ~two]), rows) for cell in one]
     return np.concatenate(found)
 
 
@@ -100,11 +113,8 @@ def _follows(cells: NDArray[np.bool_], tried: NDArray[np.bool_]) -> NDArray[np.b
     return follows
 
 
-def _whole_cells(codes: Sequence[NDArray[np.int64]], between: NDArray[np.int64]) -> bool:
-    """Whether atoms are all those of some cells of one table."""
-    for own in codes:
-        _, kind = np.unique(own, axis=1, return_inverse=True)
-        kind = kind.reshape(-1)
-        if (own[0, between] >= 0).all() and np.isin(kind, kind[between]).sum() == len(between):
-            return True
-    return False
+def _whole_cells(
+    inside: NDArray[np.bool_], kind: NDArray[np.int64], count: NDArray[np.int64], between: NDArray[np.int64]
+) -> bool:
+    """Whether atoms are all those of some cells of a table: ``kind`` is the lowest cell of every atom, ``count`` how many atoms each of these has."""
+    return bool(inside[between].all() and count[np.unique(kind[between])].sum() == len(between))

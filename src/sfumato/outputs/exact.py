@@ -144,6 +144,15 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
     )
 
 
+def not_found(primaries: int) -> Unsatisfiable:
+    """What is said where the search in a large table came to no end."""
+    return Unsatisfiable(
+        f"suppression: no cells were found that protect all {primaries:,} sensitive cells, and the table is too large to tell whether there are any; "
+        "make the table coarser, weaken the rule, or let empty cells be suppressed (zeros='free')",
+        closest={"sensitive": primaries},
+    )
+
+
 def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_]) -> Suppression:
     """The same suppression with fewer cells; a bound on the cost stays one."""
     cost = float(problem.weight[hidden].sum())

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.core.progress import Progress, silent
 from sfumato.outputs.audit import Move, audit, knowing
 from sfumato.outputs.boxes import Need
-from sfumato.outputs.exact import Suppression, TableAttack, impossible, push
+from sfumato.outputs.exact import Suppression, TableAttack, impossible, not_found, push
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 6
 MOST_TRIES = 10_000
 """Boxes that are looked for to publish cells again."""
+MOST_AUDITS = 60
+"""Audits by which cells are published again where all had to be suppressed first."""
+MOST_UNKNOWNS = 3_000
+"""Cells of a table up to which that is done."""
 MOST_USERS = 4
 """A cell that more boxes rest on is not tried to be published again."""
 
@@ -58,10 +62,9 @@ def cheapest_change(
         return None
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
-    price = np.where(hidden[cells], 1e-9, problem.weight[cells] + 1e-6) / max(
-        1.0, float(problem.weight.max(initial=0.0))
-    )
-    price = np.tile(price / np.maximum(need, np.minimum(rise, fall).clip(min=1e-9)) * need, 2)
+    if not problem.whole:  # in units of what is asked for: whatever the table's numbers are, the solver sees the same
+        low, high = low / need, high / need
+    price = np.tile(_prices(problem, cells, hidden[cells], np.maximum(need, np.minimum(rise, fall))), 2)
     both = sparse.hstack([rows, -rows], format="csr")
     zeros = np.zeros(rows.shape[0])
     found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
@@ -72,10 +75,23 @@ def cheapest_change(
     if found.x is None:
         return None
     change = found.x[: len(cells)] - found.x[len(cells) :]
-    change = np.round(change) if problem.whole else change
+    change = np.round(change) if problem.whole else change * need
     moved = np.abs(change) > problem.slack / 100
     up = need if sign > 0 else 0.0
     return Move(cells[moved], change[moved] / need * sign, up, 0.0 if sign > 0 else need)
+
+
+def _prices(
+    problem: Problem, cells: NDArray[np.int64], hidden: NDArray[np.bool_], room: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What a unit of change of cells costs; what is suppressed anyway costs next to nothing.
+
+    The middle one costs 1 and none is so cheap that the solver, for which 1e-7 is nothing, takes it for free.
+    """
+    price = (problem.weight[cells] + 1e-6) / room.clip(min=1e-9)
+    middle = float(np.median(price[~hidden])) if not hidden.all() else 1.0
+    kept: NDArray[np.float64] = np.where(hidden, 1e-7, np.clip(price / middle, 1e-4, 1e4))
+    return kept
 
 
 class BoxSearch:
@@ -239,10 +255,14 @@ def suppress_by_boxes(
         lost += not search.protect(cell)
         if number % 200 == 0:
             progress(0.8 * number / len(order), "suppressing")
+    if lost and problem.size > MOST_UNKNOWNS:
+        raise impossible(lost, len(order))  # which a program over all cells said
     if lost:
-        raise impossible(lost, len(order))
+        return _from_all(problem)
     search.give_back()
     seen = _until_it_holds(search)
+    if seen is None:
+        return _from_all(problem)
     cost = float(problem.weight[search.hidden].sum())
     return Suppression(search.hidden, cost, None), search.moves, seen
 
@@ -251,18 +271,42 @@ def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.
     """More cells to suppress, by linear programs, until the audit of what is suppressed so far holds."""
     search = BoxSearch(problem, None)
     search.hidden |= hidden
-    _until_it_holds(search)
-    return search.hidden
+    return _from_all(problem)[0].hidden if _until_it_holds(search) is None else search.hidden
 
 
-def _until_it_holds(search: BoxSearch) -> TableAudit:
-    """Protect what the audit finds exposed, again and again."""
-    problem, count = search.problem, int(search.problem.primary.sum())
+def _until_it_holds(search: BoxSearch) -> TableAudit | None:
+    """Protect what the audit finds exposed, again and again; None where that comes to no end."""
     for _ in range(MOST_ROUNDS):
-        seen = audit(problem, search.hidden, exact=False, moves=search.moves)
+        seen = audit(search.problem, search.hidden, exact=False, moves=search.moves)
         if seen.holds:
             return seen
-        unprotected = [one.cell for one in seen.exposed if not search.protect(one.cell, one.owner)]
-        if unprotected:
-            raise impossible(len(set(unprotected)), count)
-    raise impossible(len({one.cell for one in seen.exposed}), count)
+        if not all([search.protect(one.cell, one.owner) for one in seen.exposed]):
+            return None
+    return None
+
+
+def _from_all(problem: Problem) -> tuple[Suppression, dict[int, list[Move]], TableAudit]:
+    """Suppress all that may be, and publish again what the audit lets go, dearest first: where it fails with all suppressed, nothing helps.
+
+    The more is suppressed, the less an intruder knows; so what the search finds, or what a cell costs, never decides whether a table can be published.
+    """
+    if problem.size > MOST_UNKNOWNS:
+        raise not_found(int(problem.primary.sum()))
+    hidden = problem.free | problem.unknown
+    seen = audit(problem, hidden, exact=False)
+    if not seen.holds:
+        raise impossible(len({one.cell for one in seen.exposed}), int(problem.primary.sum()))
+    cells = np.flatnonzero(hidden & ~problem.unknown)
+    waiting = [cells[np.argsort(-problem.weight[cells], kind="stable")]]
+    for _ in range(MOST_AUDITS):
+        if not waiting:
+            break
+        some = waiting.pop(0)
+        fewer = hidden.copy()
+        fewer[some] = False
+        tried = audit(problem, fewer, exact=False)
+        if tried.holds:
+            hidden, seen = fewer, tried
+        elif len(some) > 1:
+            waiting = [*np.array_split(some, 2), *waiting]
+    return Suppression(hidden, float(problem.weight[hidden].sum()), None), {}, seen

@@ -313,7 +313,8 @@ def _with_earlier(
     say_if_long(joint.problem, "tables beside earlier ones")
     given_away = {}
     for one in earlier:
-        seen = put_beside(judged, problem, memory, [one], singles=alone).audit(found.hidden)
+        pair = joint if len(earlier) == 1 else put_beside(judged, problem, memory, [one], singles=alone)
+        seen = pair.audit(found.hidden)
         given_away[one.entry.number] = len({exposed.cell for exposed in seen.exposed})
     beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown)
     if beside.audit(found.hidden).holds:
