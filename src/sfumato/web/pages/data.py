@@ -75,8 +75,7 @@ class DataStage:
         """What stays while a table is open."""
         self.columns = self.rows = None
         self.cards, self.codes = [], {}
-        with self.page.client, self.place:
-            self.place.clear()
+        with self.page.client, redrawn(self.place):
             if self._reading:
                 text("What are the columns?", "h1")
                 text("Reading the table …", "p", "soft", role="status")

@@ -10,6 +10,7 @@ from nicegui import ui
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
 from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
 from sfumato.web.typed import recipe_of_text
@@ -184,11 +185,9 @@ class Drawer:
 
     def _wrong(self, problems: Iterable[str]) -> None:
         """Say under the text what is wrong with it."""
-        with self.page.client, self.problems:
-            self.problems.clear()
-            with element("div", "problem", role="alert"), element("ul"):
-                for line in problems:
-                    text(line.removeprefix("the recipe: "), "li")
+        with self.page.client, redrawn(self.problems), element("div", "problem", role="alert"), element("ul"):
+            for line in problems:
+                text(line.removeprefix("the recipe: "), "li")
 
     # the history
 
