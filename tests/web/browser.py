@@ -45,8 +45,8 @@ WHY = (
     else "no Chromium or Chrome is installed; on Debian: apt-get install chromium"
 )
 NEEDS_BROWSER = [pytest.mark.service, pytest.mark.skipif(bool(LACKING) or CHROMIUM is None, reason=WHY)]
-START_SECONDS = 90
-MILLISECONDS = 90_000
+START_SECONDS = 120
+MILLISECONDS = 120_000
 """How long an expectation may take: long, since machines are busy, and a test that passes does not wait for it."""
 QUIET = (
     "--no-sandbox",
@@ -122,7 +122,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
         try:
-            return self.process.wait(30)
+            return self.process.wait(120)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
@@ -251,7 +251,7 @@ def served(
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(10)
