@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato import recipe_files as recipes
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.recipe import Recipe
-from sfumato.core.schema import COMBINABLE, Attribute, Kind, Missing, Role, Schema
+from sfumato.core.schema import COMBINABLE, TIME_UNITS, Attribute, Kind, Missing, Role, Schema
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
 from sfumato.hierarchies import HierarchyFile, Table
 from sfumato.models.k_anonymity import KAnonymity
@@ -54,21 +54,25 @@ ROLES = st.one_of(
     st.sampled_from(list(Role)).map(lambda r: (r,)),
     st.sets(st.sampled_from(sorted(COMBINABLE)), min_size=2).map(tuple),
 )
-ATTRIBUTES = st.builds(
-    Attribute,
-    roles=ROLES,
-    kind=st.sampled_from(Kind),
-    hierarchy=HIERARCHIES,
-    missing=st.sampled_from(Missing),
-    order=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3).map(tuple)),
-    unit=st.sampled_from(["person", "household"]),
-    bounds=st.one_of(
-        st.none(),
-        st.tuples(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
-        .map(lambda b: (b[0], b[0] + b[1]))
-        .filter(lambda b: b[0] < b[1]),
-    ),
-    domain=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3, unique=True).map(tuple)),
+UNITS = {(Role.TIME,): ["person", *TIME_UNITS]}
+"""What a column may count; all others count people or households."""
+ATTRIBUTES = ROLES.flatmap(
+    lambda roles: st.builds(
+        Attribute,
+        roles=st.just(roles),
+        kind=st.sampled_from(Kind),
+        hierarchy=HIERARCHIES,
+        missing=st.sampled_from(Missing),
+        order=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3).map(tuple)),
+        unit=st.sampled_from(UNITS.get(roles, ["person", "household"])),
+        bounds=st.one_of(
+            st.none(),
+            st.tuples(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
+            .map(lambda b: (b[0], b[0] + b[1]))
+            .filter(lambda b: b[0] < b[1]),
+        ),
+        domain=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3, unique=True).map(tuple)),
+    )
 )
 STEPS = st.builds(
     GlobalRecoding,

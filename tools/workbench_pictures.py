@@ -113,7 +113,7 @@ def attacks(tab: Tab) -> None:
     button(tab, "Attacks").click()
     tab.page.get_by_label("computing time").select_option("5")
     button(tab, "Let the intruders try").click()
-    tab.page.get_by_text("seconds of computing").wait_for()
+    tab.page.get_by_text("records were looked for").first.wait_for()
 
 
 def write(tab: Tab) -> None:
@@ -139,7 +139,7 @@ PICTURES = (
     Picture("explore-dark", "/explore", explore, size=TALL, dark=True),
     Picture("look", "/look", look),
     Picture("attacks", "/look", attacks),
-    Picture("write", "/write", write, size=(1280, 1340)),
+    Picture("write", "/write", write, size=(1280, 1480)),
     Picture("recipe", "/run", recipe),
     Picture("hierarchies-narrow", "/hierarchies", hierarchies, size=NARROW),
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import os
 import queue
@@ -44,8 +45,8 @@ WHY = (
     else "no Chromium or Chrome is installed; on Debian: apt-get install chromium"
 )
 NEEDS_BROWSER = [pytest.mark.service, pytest.mark.skipif(bool(LACKING) or CHROMIUM is None, reason=WHY)]
-START_SECONDS = 90
-MILLISECONDS = 90_000
+START_SECONDS = 120
+MILLISECONDS = 120_000
 """How long an expectation may take: long, since machines are busy, and a test that passes does not wait for it."""
 QUIET = (
     "--no-sandbox",
@@ -121,7 +122,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
         try:
-            return self.process.wait(30)
+            return self.process.wait(120)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
@@ -229,6 +230,7 @@ def served(
     where = project or folder / "project"
     said = [str(data)] if data is not None else []
     said += ["-r", str(recipe)] if recipe is not None else []
+    _give_pictures(folder / "home")
     command = [sys.executable, "-m", "sfumato", "serve", *said, "--project", str(where), "--no-browser", *more]
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "XDG_DATA_HOME": str(folder / "home"), **environment}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=folder)
@@ -249,7 +251,7 @@ def served(
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(10)
@@ -258,6 +260,21 @@ def served(
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
+
+
+@functools.cache
+def _pictures() -> tuple[str, bytes]:
+    """The script that draws pictures, by the name it is kept under: seconds to make, so it is made once for all servers of a process."""
+    from sfumato.web.pages import assets
+
+    return assets.kept_at().name, assets.made().encode()
+
+
+def _give_pictures(home: Path) -> None:
+    name, script = _pictures()
+    (home / "sfumato").mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not (home / "sfumato" / name).exists():
+        (home / "sfumato" / name).write_bytes(script)
 
 
 def _read(pipe: Any, lines: list[str], first: queue.Queue[str]) -> None:

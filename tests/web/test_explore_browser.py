@@ -165,7 +165,7 @@ def _attacks(tab: Tab) -> None:
     tab.sees("Unknown is not a pass")
     tab.page.get_by_label("computing time").select_option("5")
     button(tab, "Let the intruders try").click()
-    tab.page.get_by_text("seconds of computing").wait_for(timeout=LONG)
+    tab.page.get_by_text("records were looked for").first.wait_for(timeout=LONG)
     tab.clean()
 
 

@@ -248,3 +248,72 @@ def test_hostile_text_is_refused_in_place(browser: Any, files: tuple[Path, Path]
             page.get_by_role("button", name="Apply").click()
             page.locator(".problem li", has_text=words).wait_for()
         tab.sees("v1 ·")
+
+
+SPECIAL = "ObjectSomeValuesFrom(spl:hasPurpose dpv:ResearchAndDevelopment)"
+DEAF = "() => { window.late = []; window.socket.onevent = (packet) => window.late.push(packet); }"
+HEARS = "() => { delete window.socket.onevent; for (const one of window.late.splice(0)) window.socket.onevent(one); }"
+
+
+def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_told(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.sees("5-anonymity")
+        other = tab.another()
+        other.go("/promises")
+        other.sees("today: k = 1")
+        other.page.evaluate(OTHERS_EDIT)
+        page.bring_to_front()
+
+        def slowly(field: Any, words: str) -> None:
+            field.focus()
+            page.keyboard.press("Control+a")
+            page.keyboard.insert_text(words[:-12])
+            for letter in words[-12:]:
+                page.keyboard.press(letter)
+                page.wait_for_timeout(15)
+            assert field.input_value() == words
+            page.keyboard.press("Tab")
+
+        tab.go("/policies")
+        page.get_by_text("or paste its text").click()
+        slowly(page.get_by_label("Text of the policy"), SPECIAL)
+        page.get_by_role("button", name="Read the text").click()
+        tab.sees("It says what may be done with data")
+        slowly(page.get_by_label("Who receives it"), "the university")
+        page.get_by_label("Text of the policy").fill('"' * 400_000)
+        page.keyboard.press("Tab")
+        tab.sees("longer than a page can send")
+        page.get_by_role("button", name="Dismiss").click()
+        assert page.get_by_label("Who receives it").input_value() == "the university"
+
+        tab.go("/write")
+        page.get_by_text("Remember it in a register").click()
+        slowly(page.get_by_label("Who receives the release"), "the university")
+        page.get_by_role("button", name="Ask the register first").click()
+        page.locator("[role=alert]", has_text="name the file").wait_for()
+        slowly(page.get_by_label("Folder", exact=True), str(out))
+        page.get_by_label("CSV: disarm cells").check()
+        assert page.get_by_label("Who receives the release").input_value() == "the university"
+        other.page.evaluate("clearTimeout(window.others)")
+        slowly(page.get_by_label("Who receives the release"), " ")
+        until(tab, lambda: "university" not in (bench.project / "project.json").read_text(encoding="utf-8"), "kept")
+        page.get_by_role("button", name="Write the release of version").click()
+        tab.sees("To publish")
+        assert (out / "share" / "data.csv").is_file() and page.get_by_label("CSV: disarm cells").is_checked()
+
+        tab.go("/promises")
+        tab.sees("today: k = 1")
+        page.evaluate(DEAF)
+        made = len(sentences(bench))
+        other.page.get_by_role("button", name="Remove Round").click()
+        until(tab, lambda: len(sentences(bench)) == made + 1, "the other tab removes a step")
+        page.get_by_role("button", name="Remove Round").click()
+        page.wait_for_function("JSON.stringify(window.late).includes('in the same moment')")
+        page.evaluate(HEARS)
+        tab.sees("so nothing was done")
+        page.get_by_role("button", name="Remove Round").wait_for(state="detached")
+        assert len(sentences(bench)) == made + 1

@@ -166,7 +166,7 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
         tab.page.get_by_role("button", name="Write the release").click()
         tab.page.locator(".job", has_text="Writing the release").wait_for()
         os.kill(worker, signal.SIGKILL)
-        tab.page.locator(".message", has_text="died").wait_for()
+        tab.page.locator("[role=alert]", has_text="died").first.wait_for()
         records.wait_for()
         assert not list((bench.project / "releases").iterdir())
         tab.page.get_by_role("button", name="Write the release").click()
@@ -183,7 +183,7 @@ def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any
     words = ("--host", "127.0.0.2", "--to-others", "--certificate", str(own), "--key", str(key))
     with served(tmp_path, None, *words) as bench:
         assert bench.address.startswith("https://127.0.0.2:")
-        plain = http.client.HTTPConnection("127.0.0.2", bench.port, timeout=30)
+        plain = http.client.HTTPConnection("127.0.0.2", bench.port, timeout=90)
         plain.request("GET", "/")
         with pytest.raises((http.client.HTTPException, OSError)):
             plain.getresponse()

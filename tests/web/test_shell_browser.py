@@ -168,8 +168,7 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(browser
         page.locator(".figure", has_text="records lost").locator(".value", has_text=re.compile(r"^\d")).wait_for()
         tab.clean()
         page.get_by_role("button", name="Write the release of version 1").click()
-        page.locator(".message", has_text="exists").wait_for()  # nothing that stands is replaced
-        page.get_by_role("button", name="Dismiss").click()
+        page.locator("[role=alert]", has_text="tick “Replace an earlier release").wait_for()  # nothing that stands is
         page.get_by_label("Replace an earlier release").check()
         page.get_by_role("button", name="Write the release of version 1").click()
         tab.sees("To publish")

@@ -6,6 +6,7 @@ import bisect
 import dataclasses
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -159,8 +160,7 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
         if len(entries) < len(pairs):
-            names = [key for key, _ in pairs]
-            repeated.extend(sorted({key for key in names if names.count(key) > 1}))
+            repeated.extend(sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
         return entries
 
     try:

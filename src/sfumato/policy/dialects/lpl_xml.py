@@ -24,6 +24,7 @@ class _Open:
     path: str
     parts: list[tuple[str, Any]]
     text: list[str]
+    items: int = 0
 
     def value(self) -> Any:
         text = "".join(self.text).strip()
@@ -31,13 +32,12 @@ class _Open:
             return text
         if text:
             self.parts.append(("value", text))
-        names = [name for name, _ in self.parts]
-        if set(names) == {"item"}:
-            return [value for _, value in self.parts]
-        return {
-            name: value if names.count(name) == 1 else [v for n, v in self.parts if n == name]
-            for name, value in self.parts
-        }
+        together: dict[str, list[Any]] = {}
+        for name, value in self.parts:
+            together.setdefault(name, []).append(value)
+        if set(together) == {"item"}:
+            return together["item"]
+        return {name: values[0] if len(values) == 1 else values for name, values in together.items()}
 
 
 class _TreeHandler(ContentHandler):
@@ -78,7 +78,8 @@ class _TreeHandler(ContentHandler):
             return ROOT
         around = self.open[-1]
         if name == "item":
-            return f"{around.path}[{sum(part == 'item' for part, _ in around.parts)}]"
+            around.items += 1
+            return f"{around.path}[{around.items - 1}]"
         return f"{around.path}.{name}"
 
 

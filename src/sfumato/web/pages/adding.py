@@ -10,6 +10,7 @@ from sfumato.web.catalogue import CatalogueEntry, catalogue, meaning_of, title_o
 from sfumato.web.forms import FormError, form_of, read_form
 from sfumato.web.pages.forms import DrawnForm
 from sfumato.web.pages.parts import button, element, text
+from sfumato.web.pages.redrawing import redrawn
 
 if TYPE_CHECKING:
     from sfumato.web.pages.promises import PromiseStage
@@ -46,8 +47,7 @@ class Adding:
         self._again()
 
     def _again(self) -> None:
-        self.place.clear()
-        with self.place:
+        with redrawn(self.place):
             if self.chosen is None:
                 self._list()
             else:

@@ -76,13 +76,23 @@ def _made_here() -> str:
     return vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
 
 
+def kept_at() -> Path:
+    """Where the script that draws pictures is kept: a version a file."""
+    return home() / f"vega-{version('vl-convert-python')}.js"
+
+
+def made() -> str:
+    """The script that draws pictures, made anew."""
+    return _made_beside() or _made_here()
+
+
 @functools.cache
 def pictures() -> str:
-    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept, a version a file."""
-    kept = home() / f"vega-{version('vl-convert-python')}.js"
+    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept."""
+    kept = kept_at()
     with contextlib.suppress(SfumatoError, UnicodeDecodeError):
         return read_plain(kept, most=MOST_BYTES, what="a script").decode()
-    script = _made_beside() or _made_here()
+    script = made()
     with contextlib.suppress(SfumatoError, OSError):
         home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         write_whole(kept, script.encode())

@@ -75,8 +75,7 @@ class DataStage:
         """What stays while a table is open."""
         self.columns = self.rows = None
         self.cards, self.codes = [], {}
-        with self.page.client, self.place:
-            self.place.clear()
+        with self.page.client, redrawn(self.place):
             if self._reading:
                 text("What are the columns?", "h1")
                 text("Reading the table …", "p", "soft", role="status")
@@ -93,7 +92,8 @@ class DataStage:
         text("What are the columns?", "h1")
         self.sentence = element("p", "lead", role="status")
         self.notes = element("div", "notes")
-        with section("Columns"):
+        with section("Columns") as listed:
+            listed.props["data-heir"] = "path"  # whoever typed the path of the table goes on here
             text("Skip the columns", "a", "skip", "past", href="#rows", key="skip the columns")
             self.columns = ColumnList(
                 rows=[],
@@ -105,7 +105,7 @@ class DataStage:
             self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
             self.columns.on("accept", lambda event: self._accept(event.args))
             text(
-                "With the focus on a tick box, the keys d, q, s and p give a role. Shift and click select a range.",
+                "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next. Shift and click select a range.",
                 "p",
                 "soft",
                 "small",

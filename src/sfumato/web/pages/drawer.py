@@ -10,6 +10,7 @@ from nicegui import ui
 from sfumato.errors import RecipeError, SfumatoError
 from sfumato.web.changes import Change, changes
 from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.strip import shown
 from sfumato.web.take_away import KINDS, taken
 from sfumato.web.typed import recipe_of_text
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 VALUE = "(event) => emit(event.target.value)"
 """What an input tells of itself."""
+LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
+"""The same of a text of any length; none: it is too long."""
+TOO_LONG = "The text is longer than a page can send. Save it as a file."
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
-TYPED = "(event) => emit(event.target.value, event.target.dataset.begun ?? event.target.dataset.version)"
+TYPED = "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ?? event.target.dataset.version)"
 """What was typed, and on which version that was begun: the page may show a later one by now."""
 PAGE = 50
 """Versions that are listed at once."""
@@ -142,7 +146,7 @@ class Drawer:
         area.props[AS_TYPED_IN_AREA] = shown
         area.props["data-version"] = project.version
         area.on("input", js_handler=BEGUN)
-        area.on("change", lambda event: self._typed(str(event.args[0]), words, int(event.args[1])), js_handler=TYPED)
+        area.on("change", lambda event: self._typed(event.args[0], words, int(event.args[1])), js_handler=TYPED)
         self.problems = element("div", "problems")
 
     def _draw_last_change(self) -> None:
@@ -153,7 +157,10 @@ class Drawer:
                 text("What the last change did", "summary", key="last change")
                 self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
 
-    def _typed(self, words: str, before: str, version: int) -> None:
+    def _typed(self, words: str | None, before: str, version: int) -> None:
+        if words is None:
+            self._wrong([TOO_LONG])
+            return
         if self.draft is None:
             self.begun = version
         self.draft = None if words == before else words
@@ -184,11 +191,9 @@ class Drawer:
 
     def _wrong(self, problems: Iterable[str]) -> None:
         """Say under the text what is wrong with it."""
-        with self.page.client, self.problems:
-            self.problems.clear()
-            with element("div", "problem", role="alert"), element("ul"):
-                for line in problems:
-                    text(line.removeprefix("the recipe: "), "li")
+        with self.page.client, redrawn(self.problems), element("div", "problem", role="alert"), element("ul"):
+            for line in problems:
+                text(line.removeprefix("the recipe: "), "li")
 
     # the history
 

@@ -157,7 +157,8 @@ class Explore:
                 self._picture()
                 self._legend()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
-        self._table()
+            with element("div"):
+                self._table()
         self._show(self.selected)
 
     def _told(self) -> str:
@@ -279,7 +280,7 @@ class Explore:
         shown = self.found["front"][:MOST_SHOWN]
         if not shown:
             return
-        with table("Points that nothing beats", heads, *([] if self.found["fresh"] else ["old"])):
+        with table("Points that nothing beats", heads):
             for place, at in enumerate(shown, 1):
                 self._row(place, at, self.found["points"][at])
         if len(self.found["front"]) > MOST_SHOWN:

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from sfumato.web.forms import FormError, FormField, form_of, read_form, shown
 from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.web.pages.redrawing import redrawn
 
 VALUE = "(event) => emit(event.target.value)"
 TOGGLED = "(event) => emit(event.target.open)"
@@ -285,8 +286,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
     def become(now: list[str]) -> Any:
         answer = form.changed(field, now or (None if field.optional else []))
         if not form.at_once:
-            part.clear()
-            with part:
+            with redrawn(part):
                 inside(now)
         return answer
 
@@ -304,7 +304,7 @@ def _columns(form: DrawnForm, field: FormField, name: str) -> None:
                 _add_column(field, name, left, lambda added: become([*now, added]))
             elif not field.choices:
                 about = {"placeholder": "a column, then Enter", "aria_label": f"Add a column to {field.label}"}
-                typed = element("input", "input", key=f"{name}-add", **about)
+                typed = element("input", "input", key=f"{name}-add", data_is=len(now), **about)
                 typed.on("change", lambda event: become([*now, event.args]), js_handler=VALUE)
 
     with element("fieldset", "columns", **_described(name)) as part:

@@ -64,9 +64,9 @@ class HierarchyStage:
 
     def _nothing(self, words: str, path: str) -> None:
         with self.page.client:
-            self.side.clear()
-            self.work.clear()
-            with self.work:
+            with redrawn(self.side):
+                pass
+            with redrawn(self.work):
                 text("How coarse may columns become?", "h1")
                 with element("p"):
                     text(words + " ")
@@ -266,8 +266,7 @@ class HierarchyStage:
 
     async def _list_lost(self) -> None:
         answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
-        with self.page.client, self.listed:
-            self.listed.clear()
+        with self.page.client, redrawn(self.listed):
             with element("ul", "entries", tabindex=0, aria_label="values without a place"):
                 for value, count in answer["values"]:
                     with element("li"):

@@ -15,6 +15,7 @@ from sfumato.hierarchies.like import Like
 from sfumato.web import uploads
 from sfumato.web.forms import FormError, read_form
 from sfumato.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ class HierarchyFiles:
     def ask(self, builder: str) -> None:
         """A kind of hierarchy that cannot begin without a word: a file, or examples."""
         cls = registry.family("hierarchies")[builder]
-        with self.stage.page.client, self.stage.asking:
-            self.stage.asking.clear()
+        with self.stage.page.client, redrawn(self.stage.asking):
             if issubclass(cls, Like):
                 self._examples()
             elif issubclass(cls, HierarchyFile):
@@ -128,7 +128,6 @@ class HierarchyFiles:
         path.chmod(0o600)
         from nicegui import ui
 
-        with self.stage.page.client, self.more:
-            self.more.clear()
+        with self.stage.page.client, redrawn(self.more):
             text(f"Wrote {answer['values']:,} values to {answer['path']}. It holds values: keep it.", "p")
             button("Download it", lambda: ui.download.file(path), key="download hierarchy")

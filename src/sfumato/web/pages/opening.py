@@ -15,6 +15,7 @@ from sfumato.web import uploads
 from sfumato.web.checked import forget
 from sfumato.web.folders import forget_recent, recent
 from sfumato.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -119,11 +120,10 @@ class Opening:
         self._list_projects()
 
     def _list_projects(self) -> None:
-        with self.page.client, self.projects:
-            self.projects.clear()
-            with element("ul", "entries", "projects", tabindex=0, aria_label="recent projects"):
-                for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
-                    self._project(one)
+        about = {"tabindex": 0, "aria_label": "recent projects"}
+        with self.page.client, redrawn(self.projects), element("ul", "entries", "projects", **about):
+            for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+                self._project(one)
 
     def _project(self, one: dict[str, Any]) -> None:
         folder, records = one["folder"], one.get("records")
@@ -160,10 +160,8 @@ class Opening:
         try:
             self.wb.move_to(Path(folder))
         except SfumatoError as error:
-            with self.page.client:
-                self.refused.clear()
-                with self.refused:
-                    self.page.complain(str(error))
+            with self.page.client, redrawn(self.refused):
+                self.page.complain(str(error))
             self._list_projects()
 
     def _path(self, *, empty: bool = False) -> None:
@@ -176,9 +174,8 @@ class Opening:
         form.on("submit.prevent", self._submitted)
 
     def _show_path(self, path: str) -> None:
-        """The field of the path; made anew, since one that was typed in shows nothing else any more."""
-        self.field.clear()
-        with self.field:
+        """The field of the path, with another one in it."""
+        with self.page.client, redrawn(self.field):
             entry = element(
                 "input",
                 "field",
@@ -191,7 +188,7 @@ class Opening:
                 spellcheck="false",
                 **{AS_TYPED: path},
             )
-        entry.on("input", self._typed, js_handler=VALUE)
+            entry.on("input", self._typed, js_handler=VALUE)
 
     def _typed(self, event: Any) -> None:
         self.path = str(event.args)
@@ -240,8 +237,7 @@ class Opening:
     def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
         """A file that holds several: let one be chosen."""
         kind, names = found["kind"], found["names"]
-        with self.page.client, self.folder:
-            self.folder.clear()
+        with self.page.client, redrawn(self.folder):
             words = "sheets" if kind == "sheet" else "tables"
             text(f"This file holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
             with element("ul", "entries", tabindex=0, aria_label=words):
@@ -253,8 +249,7 @@ class Opening:
         found = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
         if found is None:
             return
-        with self.page.client, self.folder:
-            self.folder.clear()
+        with self.page.client, redrawn(self.folder):
             text(found.path, "p", "mono", "small")
             with element("ul", "entries", tabindex=0, aria_label="files and folders"):
                 if found.above is not None:
@@ -349,8 +344,7 @@ class Opening:
 
     def _complain(self, words: str) -> None:
         with self.page.client:
-            self.problem.clear()
-            with self.problem:
+            with redrawn(self.problem):
                 self.page.complain(words)
             self.details.props["open"] = True
             self.details.update()

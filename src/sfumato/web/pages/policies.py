@@ -9,6 +9,7 @@ from sfumato import recipe_files as recipes
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.web.forms import share_in
 from sfumato.web.pages.complying import Complying
+from sfumato.web.pages.drawer import LONG_VALUE, TOO_LONG
 from sfumato.web.pages.forms import CHECKED, VALUE, option
 from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
 
@@ -83,7 +84,7 @@ class PolicyStage:
                     "aria_label": "Text of the policy",
                 }
                 pasted = element("textarea", "input", "mono", key="policy-text", **area)
-                pasted.on("change", lambda event: self.given.update(text=event.args), js_handler=VALUE)
+                pasted.on("change", lambda event: self._pasted(event.args), js_handler=LONG_VALUE)
                 button("Read the text", lambda: self.open_policy(text=self.given["text"]), key="policy-read")
             with element("details", "more"):
                 text("or take a rule with a published number", "summary", key="policy-presets")
@@ -96,6 +97,11 @@ class PolicyStage:
                     text(f"{rule['source']} ({rule['as_of']}). {rule['limit']}", "p", "help")
                 take = f"preset:{rule['name']}"
                 button("Open", lambda take=take: self.open_policy(path=take), key=take, label=f"Open {rule['title']}")
+
+    def _pasted(self, words: str | None) -> None:
+        self.given["text"] = words or ""
+        if words is None:
+            self.page.say(f"{TOO_LONG} Then give its path.")
 
     async def open_given(self) -> None:
         """Open the file whose path was entered."""

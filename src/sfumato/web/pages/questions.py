@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.tables import VALUE, choice, row, table
 from sfumato.web.pins import number
 
@@ -163,8 +164,7 @@ class QuestionStage:
         found = await self.page.wait_for(self.ask("error_expected", **given))
         if found is None:
             return
-        self.expected.clear()
-        with self.page.client, self.expected:
+        with self.page.client, redrawn(self.expected):
             for one in found:
                 words = (
                     f"its rank within {one['error']:.1%} of the rows"

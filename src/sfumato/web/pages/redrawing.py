@@ -47,6 +47,9 @@ def put(drawn: Element, place: Element) -> None:
     """
     if drawn.is_deleted:
         return
+    if place.is_deleted:  # while it was drawn, what is around it was drawn anew
+        drawn.client.remove_elements(drawn.descendants(include_self=True))
+        return
     old, slot = list(place.default_slot.children), drawn.default_slot
     before = [child.id for child in old]
     slot._parent = weakref.ref(place)

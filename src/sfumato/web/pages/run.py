@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.web.catalogue import title_of
 from sfumato.web.pages.parts import Words, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.pages.strip import UnderWay
 from sfumato.web.worker import Cancelled, TaskFailed
 
@@ -148,7 +149,8 @@ class RunUnderWay(UnderWay):
             super().update()
         elif self.shown is not None:
             self.shown = None
-            self.place.clear()
+            with self.page.client, redrawn(self.place):
+                pass
 
     def _draw(self, job: Underway) -> None:
         begun = time.time() - (time.monotonic() - job.started)
@@ -159,7 +161,7 @@ class RunUnderWay(UnderWay):
                 with element("span"):
                     self.words = Words("")
                 element("span", "soft", "number", data_started=int(begun * 1000))
-            button("Cancel", self.page.workbench.cancel, key="cancel-run", label="Cancel the run")
+            button("Cancel", self.page.workbench.cancel, key="cancel-run", data_is=begun, label="Cancel the run")
 
 
 # what came out

@@ -14,6 +14,7 @@ from nicegui.logging import log
 
 from sfumato.errors import SfumatoError
 from sfumato.web.discreet import told_bug
+from sfumato.web.pages.arriving import Arriving
 from sfumato.web.pages.drawer import VALUE, Drawer
 from sfumato.web.pages.parts import Words, button, element, text
 from sfumato.web.pages.redrawing import beside, put
@@ -58,6 +59,7 @@ class Page:
         self._redraws: dict[int, Callable[[], None]] = {}
         self.client.on_delete(self._left)  # a tab that was cut off for a moment comes back and goes on
         self.client.on_exception(self._broken)
+        Arriving(self.client, self.say)
         self._leave.append(workbench.listen_moved(self._load_anew))
 
     def live(

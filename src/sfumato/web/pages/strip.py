@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ class UnderWay:
         job = self.page.workbench.job
         if job is not self.shown:
             self.shown = job
-            with self.page.client, self.place:
-                self.place.clear()
+            with self.page.client, redrawn(self.place):
                 if job is not None:
                     self._draw(job)
         if job is not None:
@@ -145,7 +145,7 @@ class UnderWay:
             element("span", "soft", "number", data_started=int(begun * 1000))
             self.bar = element("progress", max=1, aria_label=job.title)
             if TASKS[job.task].cancelled:
-                button("Cancel", self.page.workbench.cancel, key="cancel", label=f"Cancel: {job.title}")
+                button("Cancel", self.page.workbench.cancel, key="cancel", data_is=begun, label=f"Cancel: {job.title}")
 
 
 def told(job: Underway) -> str:

@@ -11,6 +11,7 @@ from sfumato.errors import SfumatoError
 from sfumato.web.pages.drawer import VALUE
 from sfumato.web.pages.making import made_first
 from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
+from sfumato.web.pages.redrawing import redrawn
 from sfumato.web.take_away import KINDS
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ class WriteForm:
         shows = (self.page.workbench.opened is None, project.has_recipe, project.version)
         if shows != self.shows:
             self.shows = shows
-            with self.page.client, self.place:
-                self.place.clear()
+            with self.page.client, redrawn(self.place):
                 self._form()
 
     def _form(self) -> None:

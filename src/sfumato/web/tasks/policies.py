@@ -16,10 +16,13 @@ from sfumato.policy.dialects.known import parse_document, parse_policy, preset, 
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.people import Policies
+from sfumato.web.tasks.bounded import within
 from sfumato.web.tasks.writing import made_release
 from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.policy.policy import Policy
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
 PRESET = "preset:"
 
 MOST_MEGABYTES = 64
+MOST_PASTED = MEGABYTE
+"""Characters of a text that is no file."""
+SECONDS = 5.0
+"""How long reading may compute: the longest policies we know take a tenth of a second."""
 NOTHING: dict[str, Any] = {"purposes": [], "permits": False, "clauses": [], "numbers": False}
 
 
@@ -57,6 +64,12 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
     written = _read(at_home(path)) if path else text
     if not written.strip():
         raise ParameterError("give the path of a policy, or its text")
+    if not path and len(written) > MOST_PASTED:
+        raise ParameterError("the text is longer than a million characters; save it as a file and give its path")
+    return within(SECONDS, lambda: _understood(written, name, today, columns), name=name, progress=progress)
+
+
+def _understood(written: str, name: str, today: datetime.date, columns: Sequence[str]) -> dict[str, Any]:
     findings = lint_text(written, name=name, today=today, columns=columns)
     if any(finding.severity == "error" for finding in findings):
         return {"name": name, "language": "", "text": written, "prescribes": True, **NOTHING, **_found(findings)}

@@ -120,6 +120,13 @@ export default {
       for (const r of this.inOrder) this.chosen[r.name] = event.target.checked;
     },
     key(r, event) {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (by) {
+        const boxes = [...this.$el.querySelectorAll("td.tick input")];
+        boxes[boxes.indexOf(event.target) + by]?.focus();
+        event.preventDefault();
+        return;
+      }
       const role = { d: "direct", q: "quasi", s: "sensitive", p: "plain" }[event.key];
       if (!role || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();

@@ -7,6 +7,10 @@ window.sfumato = {
     if (inner.firstChild?.nodeType === Node.TEXT_NODE) inner.firstChild.nodeValue = words;
     else inner.textContent = words;
   },
+  // What is longer than the server takes in one go would end the connection: it is told that there is such a text, and no more.
+  sent(words) {
+    return new Blob([JSON.stringify(JSON.stringify(words))]).size > 950000 ? null : words;
+  },
 };
 
 // Fields that stay in their place when they are drawn anew show what was drawn, unless somebody is at work in them.

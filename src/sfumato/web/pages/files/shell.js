@@ -14,6 +14,18 @@ document.addEventListener("keydown", (event) => {
   document.querySelector('aside.open [data-key="close drawer"]')?.click();
 });
 
+// Alt and a page key go to the stage after or before this one, from wherever the focus is; what is being typed is told first.
+document.addEventListener("keydown", (event) => {
+  const by = { PageDown: 1, PageUp: -1 }[event.key];
+  if (!by || !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const stages = [...document.querySelectorAll("nav.stages a.stage")];
+  const there = stages[stages.findIndex((one) => one.hasAttribute("aria-current")) + by];
+  if (!there) return;
+  event.preventDefault();
+  there.focus();
+  there.click();
+});
+
 document.addEventListener("click", async (event) => {
   const source = event.target.closest?.("[data-copies]")?.getAttribute("data-copies");
   if (!source) return;

@@ -1,0 +1,68 @@
+"""Gestures that arrive when the part they were made on is gone: nothing is done, and that is said."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nicegui.client import Client
+from nicegui.element import Element
+
+MEANT = frozenset(
+    [
+        "click",
+        "change",
+        "submit",
+        "submit.prevent",
+        "accept",
+        "kind",
+        "move",
+        "moved",
+        "part",
+        "pick",
+        "rename",
+        "role",
+        "sort",
+        "use",
+    ]
+)
+"""What somebody does on purpose; looking, typing on and leaving are told too, and nobody misses them."""
+KEPT = 5_000
+"""Gestures that could still arrive."""
+TOO_LATE = "That part of the page changed in the same moment, so nothing was done. Please look at it and try once more."
+
+
+class Arriving:
+    """What comes from one tab. A second click on a button that went with the first one is no loss."""
+
+    def __init__(self, client: Client, say: Callable[[str], None]) -> None:
+        self.client, self.say = client, say
+        self.gone: OrderedDict[str, None] = OrderedDict()
+        self.done: OrderedDict[str, None] = OrderedDict()
+        self._take, self._remove = client.handle_event, client.remove_elements
+        client.handle_event, client.remove_elements = self.take, self.remove  # type: ignore[method-assign]
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Hand a gesture to its part, or say that it came too late."""
+        part, listener = self.client.elements.get(message["id"]), str(message.get("listener_id"))
+        if part is not None and listener in part._event_listeners:
+            _note(self.done, listener)
+            self._take(message)
+        elif listener in self.gone and listener not in self.done:
+            self.say(TOO_LATE)
+
+    def remove(self, elements: Iterable[Element]) -> None:
+        """Remove parts, and remember what could be done with them."""
+        parts = list(elements)
+        for part in parts:
+            for listener in part._event_listeners.values():
+                if listener.type in MEANT:
+                    _note(self.gone, listener.id)
+        self._remove(parts)
+
+
+def _note(kept: OrderedDict[str, None], name: str) -> None:
+    kept[name] = None
+    while len(kept) > KEPT:
+        kept.popitem(last=False)

@@ -1,0 +1,70 @@
+"""Work on what strangers wrote: it may compute only for so long, and the process that holds the data goes on."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sfumato.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.core.progress import Progress
+
+Answer = TypeVar("Answer")
+PAUSE = 0.02
+PATIENCE = 2.0
+"""Seconds in which a thread that was told to end does so, unless it is in one endless call of a library: then it is left alone."""
+
+
+class _Ended(BaseException):
+    """The thread computed for too long, or nobody wants its answer any more."""
+
+
+def within(seconds: float, act: Callable[[], Answer], *, name: str, progress: Progress) -> Answer:
+    """What ``act`` gives; after so many seconds of computing an :class:`UnreadableInput` that begins with ``name``. A wish to stop is heeded.
+
+    >>> within(5.0, lambda: 7, name="the policy", progress=lambda share, words: None)
+    7
+    """
+    came: dict[str, Any] = {}
+
+    def inside() -> None:
+        try:
+            came["answer"] = act()
+        except _Ended:
+            pass
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
+            came["error"] = error
+
+    thread = threading.Thread(target=inside, daemon=True)
+    thread.start()
+    begun = time.monotonic()
+    try:
+        while thread.is_alive():
+            thread.join(PAUSE)
+            if thread.is_alive() and _computed(thread, begun) > seconds:
+                raise UnreadableInput(f"{name} takes more than {seconds:g} seconds to be understood; that is no policy")
+            progress(0.0, "")
+    except BaseException:
+        _end(thread)
+        raise
+    if "error" in came:
+        raise came["error"]
+    return came["answer"]  # type: ignore[no-any-return]
+
+
+def _computed(thread: threading.Thread, begun: float) -> float:
+    """Seconds that a thread computed; where the system does not tell, those that passed."""
+    try:
+        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+    except (AttributeError, OSError):
+        return time.monotonic() - begun
+
+
+def _end(thread: threading.Thread) -> None:
+    if thread.ident is not None and thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Ended))
+        thread.join(PATIENCE)

@@ -1,0 +1,82 @@
+"""Policies that somebody pasted: bombs of every language end soon with words, and the process that read them goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.verbs import read
+from sfumato.web.bench import Bench, Stopped
+from sfumato.web.tasks import policies
+from sfumato.web.tasks.bounded import within
+from tests.web.people import people
+
+MANY = 60_000
+OPENED = "ObjectIntersectionOf("
+BOMBS = {
+    "the same key again and again": "{" + ",".join(f'"{number % (MANY // 2)}":1' for number in range(MANY)) + "}",
+    "brackets": "[" * 400_000,
+    "objects in objects": '{"a":' * 200_000,
+    "a number without end": '{"sfumato_policy":' + "9" * 400_000 + "}",
+    "entities": '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>',
+    "items": "<x>" + "<item/>" * MANY + "</x>",
+    "elements of other names": "<x>" + "".join(f"<a{number}/>" for number in range(MANY)) + "</x>",
+    "unions that multiply": OPENED + "ObjectUnionOf(a b)" * 30_000 + ")",
+    "classes that are apart": "DisjointClasses(" + " ".join(f"c{number}" for number in range(20_000)) + ")",
+    "expressions in expressions": OPENED * 40_000,
+    "YAML aliases": "a: &a [x, x]\n" + "b: &b [" + "*a, " * 9 + "]\n",
+}
+
+
+def silent(share: float, words: str = "") -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    path: Path = tmp_path_factory.mktemp("bounded") / "people.csv"
+    people(20).write_csv(path)
+    return Bench(table=read(path))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_with_words(name: str, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policies, "SECONDS", 2.0)
+    before, begun = threading.active_count(), time.process_time()
+    with contextlib.suppress(SfumatoError):
+        found = policies.read_policy(bench, silent, text=BOMBS[name])
+        assert found["findings"] and all(len(one["message"]) < 5_000 for one in found["findings"])
+    assert time.process_time() - begun < 8
+    assert threading.active_count() == before
+
+
+def test_a_text_that_is_too_long_is_refused(bench: Bench) -> None:
+    with pytest.raises(ParameterError, match="save it as a file"):
+        policies.read_policy(bench, silent, text="[" * (policies.MOST_PASTED + 1))
+
+
+def test_what_computes_too_long_is_ended_and_so_is_what_nobody_wants() -> None:
+    turns = [0]
+
+    def endless() -> None:
+        while True:
+            turns[0] += 1
+
+    def wished(share: float, words: str = "") -> None:
+        if turns[0]:
+            raise Stopped
+
+    with pytest.raises(UnreadableInput, match=r"more than 0\.1 seconds"):
+        within(0.1, endless, name="it", progress=silent)
+    turns[0] = 0
+    with pytest.raises(Stopped):
+        within(1e9, endless, name="it", progress=wished)
+    before = turns[0]
+    with pytest.raises(ZeroDivisionError):
+        within(5, lambda: 1 // 0, name="it", progress=silent)
+    assert turns[0] == before, "nothing goes on"
