@@ -314,6 +314,7 @@ def fake_sfumato(folder: Path, exit_code: int) -> None:
 def test_compares_exit_codes(command, exit_code, passes, tmp_path, monkeypatch):
     fake_sfumato(tmp_path, exit_code)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.chdir(tmp_path)
     block = Block("console", f"$ {command}\n", 1)
     if passes:
         run_console(block, "page.md")
