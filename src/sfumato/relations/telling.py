@@ -66,21 +66,20 @@ def in_table(told: Mapping[str, Any]) -> str:
     """What a step of ordinary tables did in one of several.
 
     >>> in_table({"table": "visits", "means": "global_recoding", "levels": {"ward": {"level": 0, "top": 1}, "day": {"level": 2, "top": 4}, "age": {"level": 3, "top": 3}}})
-    'In visits, global recoding generalised day to level 2 of 4, left nothing of age and kept ward exact; all rows stayed.'
+    'It generalised day to level 2 of 4, left nothing of age and kept ward exact; all rows stayed.'
     >>> in_table({"table": "people", "means": "mondrian", "kind": "class recoding", "regions": 586, "rows_dropped": 1})
-    'In people, mondrian was carried out (regions: 586); 1 row was dropped.'
+    'It was carried out (regions: 586); 1 row was dropped.'
     """
     gone = told.get("rows_dropped", 0)
     rows = f"{counted(gone, 'row', 'rows')} {were(gone)} dropped" if gone else "all rows stayed"
-    name = str(told["means"]).replace("_", " ")
     if told.get("levels"):
-        return f"In {told['table']}, {name} {_levels(told['levels'])}; {rows}."
+        return f"It {_levels(told['levels'])}; {rows}."
     single = [
         f"{field.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{field.replace('_', ' ')}: {value}"
         for field, value in told.items()
         if field not in KNOWN and isinstance(value, str | int | float)
     ]
-    return f"In {told['table']}, {name} was carried out{' (' * bool(single)}{'; '.join(single)}{')' * bool(single)}; {rows}."
+    return f"It was carried out{' (' * bool(single)}{'; '.join(single)}{')' * bool(single)}; {rows}."
 
 
 def _levels(levels: Mapping[str, Mapping[str, int]]) -> str:

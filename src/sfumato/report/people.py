@@ -106,12 +106,12 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
 
 def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
-    shape = Shape(certificate["shape"])
-    single = [
-        (step, "; ".join(f"{term}: {text}" for term, text in facts)) for step, facts in wording.steps_taken(certificate)
-    ]
-    stories = [_story(plan, shape) for plan in certificate["plan"]]
-    return [(step, facts if story is None else story) for (step, facts), story in zip(single, stories, strict=True)]
+    shape, told = Shape(certificate["shape"]), list[tuple[str, str]]()
+    for plan, (step, facts) in zip(certificate["plan"], wording.steps_taken(certificate), strict=True):
+        title = f"{wording.humanised(plan['means'])} in {plan['table']}" if {"means", "table"} <= plan.keys() else step
+        single = "; ".join(f"{term}: {text}" for term, text in facts)
+        told.append((title.capitalize(), _story(plan, shape) or single))
+    return told
 
 
 def _story(plan: Mapping[str, Any], shape: Shape) -> str | None:
