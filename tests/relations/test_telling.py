@@ -60,7 +60,7 @@ def test_page_and_shell_tell_sentences(tmp_path, sfumato):  # noqa: F811
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     out = sf.run(examples.clinic_tables(), tmp_path / "recipe.yaml", seed=5, seconds=0).write(tmp_path / "out")
     told = steps_told(json.loads((out / "share" / "certificate.json").read_text()))
-    assert [title for title, _ in told] == ["Cap rows", "Global recoding in people", "Global recoding in visits", "Key pseudonyms"]  # fmt: skip
+    assert [title for title, _ in told] == ["cap rows", "global recoding in people", "global recoding in visits", "key pseudonyms"]  # fmt: skip
     page = html.unescape(re.sub(r"<[^>]+>", "", (out / "share" / "report.html").read_text()))
     shell = sfumato("explain", out)[1]
     for place, (title, sentence) in enumerate(told, 1):
@@ -71,4 +71,4 @@ def test_page_and_shell_tell_sentences(tmp_path, sfumato):  # noqa: F811
 
 def test_an_edited_plan_is_told_in_its_single_facts():
     certificate = {"shape": "tables", "plan": [{"step": "cap_rows", "table": "visits"}]}
-    assert steps_told(certificate) == [("Cap rows", "table: visits")]
+    assert steps_told(certificate) == [("cap rows", "table: visits")]

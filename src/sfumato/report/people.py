@@ -110,7 +110,7 @@ def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     for plan, (step, facts) in zip(certificate["plan"], wording.steps_taken(certificate), strict=True):
         title = f"{wording.humanised(plan['means'])} in {plan['table']}" if {"means", "table"} <= plan.keys() else step
         single = "; ".join(f"{term}: {text}" for term, text in facts)
-        told.append((title.capitalize(), _story(plan, shape) or single))
+        told.append((title, _story(plan, shape) or single))
     return told
 
 
