@@ -14,7 +14,7 @@ from sfumato.core.relations import with_keys
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
-from sfumato.relations.bare import NEAR, Chance, at_least, bare_keys
+from sfumato.relations.bare import NEAR, KeyChance, at_least, bare_keys
 from sfumato.relations.reading import canonical, resolved
 from sfumato.relations.tables import Tables
 
@@ -136,7 +136,7 @@ def test_the_chance_of_a_number_is_the_share_of_keys_beside_it(keys, values):
 
     grid = [key for key in keys if (key - values[0]) % step(values) == 0]
     expected = [max(beside(v, [k for k in grid if k < v]), beside(v, [k for k in grid if k > v])) for v in values]
-    found = Chance.of(pl.Series(map(str, keys))).of_each(pl.Series(map(str, values)))
+    found = KeyChance.of(pl.Series(map(str, keys))).of_each(pl.Series(map(str, values)))
     assert found.tolist() == pytest.approx(expected)
 
 

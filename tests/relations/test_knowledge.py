@@ -145,8 +145,11 @@ def test_distance_of_crowds(people, data, known, several):
     assert found.low == pytest.approx(_told(people, values, knows, m, True, of))
 
 
+WITHOUT_LAYOUT = [one for one in Disclosure if one not in (Disclosure.LINE, Disclosure.TREE)]
+
+
 @settings(max_examples=120)
-@given(PEOPLE, st.data(), st.integers(1, 3), st.integers(1, 40), st.sampled_from(list(Disclosure)))
+@given(PEOPLE, st.data(), st.integers(1, 3), st.integers(1, 40), st.sampled_from(WITHOUT_LAYOUT))
 def test_bounds_of_what_is_told(people, data, m, effort, measure):
     kind = st.frozensets(st.integers(0, 3), min_size=1, max_size=1) if measure in (2, 3) else VALUES
     values = data.draw(st.lists(kind, min_size=len(people), max_size=len(people)))

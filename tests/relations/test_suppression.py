@@ -17,7 +17,7 @@ from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.models import PersonsKAnonymity, PersonsLDiversity, PersonsTCloseness
-from sfumato.relations.persons import SuppressPersons, thinned
+from sfumato.relations.persons import SuppressPersons, _settled, thinned, without
 from sfumato.relations.trimming import TrimRows
 from tests.oracles import persons as oracle
 from tests.relations.persons import PEOPLE, TABLES, few, six
@@ -249,3 +249,14 @@ def test_local_means_recode_people_for_promises_about_persons(means):
     shown = release.data["people"].group_by("age", "sex", "region").len()["len"]
     assert shown.min() >= 3
     assert len(shown) > 1
+
+
+@given(PEOPLE, st.integers(2, 4), KNOWN)
+def test_who_goes_round_by_round_among_the_alike_is_who_goes_among_all(people, k, known):
+    """Looking again only at the classes that lost somebody finds the same persons; k-anonymity leaves no choice."""
+    model, shown = PersonsKAnonymity(k, *known), few(people).shown()
+    kept, left = np.ones(shown.persons, dtype=bool), shown
+    while left.persons and (falling := model.falling(left)).any():
+        kept[np.flatnonzero(kept)[falling]] = False
+        left = without(left, falling)
+    assert _settled([model], shown, goal_of(model)).tolist() == (~kept).tolist()

@@ -60,7 +60,7 @@ def test_every_command_takes_several_tables(folder, sfumato):
     assert {m["name"] for m in json.loads(told)["measures"]} >= {"rows_kept", "rows_per_person", "cells_unchanged"}
     code, told, _ = sfumato("explain", out)
     assert code == 0
-    assert "cap rows: table: visits" in told
+    assert "cap rows: Nobody keeps more than" in told
     assert "for data of shape tables" in sfumato("explain", "cap_rows")[1]
     keys = pl.read_csv(folder / "people.csv")["person_id"]
     everything = "".join(sfumato(*command)[1] for command in (("explain", out), ("verify", out / "share")))

@@ -347,13 +347,12 @@ def _show_release(certificate: dict[str, Any]) -> None:
 
 def _show_people(certificate: dict[str, Any]) -> None:
     """What was released of people who are no table: counts, what each step did, and what was dropped."""
-    from sfumato.report.wording import steps_taken
+    from sfumato.report.people import steps_told
 
     console, gone = out(), certificate["suppressed_people"]
     counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in certificate["counts"].items())
     console.print(f"{counts} are shared{'' if gone is None else f'; {gone:,} people were left out'}.", soft_wrap=True)
-    for step, facts in steps_taken(certificate):
-        told = "; ".join(f"{term}: {text}" for term, text in facts)
+    for step, told in steps_told(certificate):
         console.print(f"  {escape(step)}{': ' if told else ''}{escape(told)}", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         console.print(f"  {escape(column)}: dropped, its role is direct", soft_wrap=True)

@@ -230,6 +230,11 @@ class ShapedStep(Protocol):
         """What the step does to ε, from its fields and the schema alone."""
         return Account()
 
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str | None:
+        """What was done, in a sentence, from the description of a plan; None where there is none but the single facts."""
+        return None
+
     def contradicted(self, released: Any) -> str | None:
         """What in the released people shows that the step cannot have been run, in words; None where nothing does."""
         return None

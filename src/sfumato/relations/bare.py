@@ -63,7 +63,7 @@ def _held(
     keys = canonical(keyed.names).cast(pl.String)
     called = {rows.link.foreign for rows in parts if rows.link.parent == keyed.name} | {keyed.link.key}
     own = {rows.name: _of_rows(rows, keyed, keys, parts) for rows in parts}
-    chance = Chance.of(keys)
+    chance = KeyChance.of(keys)
     kinds = [values.drop_nulls().unique() for _, _, values in seen]
     for (rows, name, values), different, hits in zip(seen, kinds, _among(kinds, keys), strict=True):
         half = 0 < len(different) <= 2 * hits
@@ -99,7 +99,7 @@ def _copied(values: pl.Series, kinds: int, keys: pl.Series | None) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Chance:
+class KeyChance:
     """How likely a value that has nothing to do with the keys is one of them all the same."""
 
     numbers: NDArray[np.int64] | None
@@ -110,7 +110,7 @@ class Chance:
     """How likely any word is a key, where keys are words."""
 
     @classmethod
-    def of(cls, keys: pl.Series) -> Chance:
+    def of(cls, keys: pl.Series) -> KeyChance:
         """Look at the keys of a table, given as text; longer words are hardly ever the same by chance."""
         if bool(keys.str.contains(NUMBER).all()):
             numbers = np.unique(keys.cast(pl.Int64).to_numpy())
@@ -124,9 +124,9 @@ class Chance:
         The value itself is not looked at. Numbers around it are those that values and keys may have: where all keys, or all values, are multiples of ten,
         so are they.
 
-        >>> Chance.of(pl.Series(["7", "8", "9"])).of_each(pl.Series(["8", "10", "x"])).tolist()
+        >>> KeyChance.of(pl.Series(["7", "8", "9"])).of_each(pl.Series(["8", "10", "x"])).tolist()
         [1.0, 1.0, 0.0]
-        >>> Chance.of(pl.Series(["1001", "2000"])).of_each(pl.Series(["2000"])).round(4).tolist()
+        >>> KeyChance.of(pl.Series(["1001", "2000"])).of_each(pl.Series(["2000"])).round(4).tolist()
         [0.001]
         """
         if self.numbers is None:

@@ -15,6 +15,7 @@ from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.relations.promises import require_tables
+from sfumato.relations.telling import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,6 +95,13 @@ class ShiftPersonDates(ShapedStep):
         if column not in frame.columns:
             raise SchemaError(f"shift_dates: table {table!r} has no column {column!r} that is no key")
         return frame[column]
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        places = listed([f"{listed(columns)} of {table}" for table, columns in told["columns_moved"].items()])
+        weeks = ", by whole weeks" if told.get("weekdays_kept") else ""
+        return f"The dates of every person ({places}) were moved together by a random number of days, {told['days']:,} at most{weeks}."
 
     def apply(self, people: Any, plan: Any) -> Any:
         """Move them."""

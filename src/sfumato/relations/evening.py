@@ -18,6 +18,7 @@ from sfumato.relations.means import chosen
 from sfumato.relations.models import PersonsModel
 from sfumato.relations.persons import aims
 from sfumato.relations.promises import require_tables
+from sfumato.relations.telling import rows_gone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +111,11 @@ class EvenCounts(ShapedStep):
                 closest={"rows": sum(gone.values()), "budget": share},
             )
         return {"rows_dropped": gone, "share_dropped": round(share, 6)}
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        return f"Rows were left out until enough people have the same numbers of them: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
 
     def apply(self, people: Any, plan: EvenPlan) -> Any:
         """Leave them out, table after table."""

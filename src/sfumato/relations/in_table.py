@@ -18,6 +18,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep, ShapedUtility
 from sfumato.core.step import Plan, Preserved, Step
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, Unsatisfiable
+from sfumato.relations import telling
 from sfumato.relations.promises import PersonsPromise, require_tables
 
 if TYPE_CHECKING:
@@ -297,6 +298,11 @@ class StepInTable(ShapedStep):
                 gone = {tables.parts[0].name: ~missing} if not rows.is_people else gone
             tables = tables.kept(gone)
         return tables.with_rows(tables[self.table].with_dataset(plan.changed))
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        return telling.in_table(told)
 
     def locked(self, plan: Any) -> ShapedStep:
         """The same with what time or a file decided written down."""

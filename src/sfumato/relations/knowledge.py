@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato import kernels
+from sfumato.errors import InternalError
 from sfumato.relations.shown import Shown, ShownSensitive
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Persons:
     @classmethod
     def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> Persons:
         """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a person come in the order of their table, or at random."""
-        classes = together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
+        classes = classes_of(shown, own=own)
         ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
         for numbers, begin, end in zip(paths(shown), ends[:-1], ends[1:], strict=True):
@@ -169,7 +170,7 @@ class Persons:
     def alike(self, knows: Knows) -> NDArray[np.int64]:
         """Per person the number of the group of those whom somebody who ``knows`` so much cannot tell apart; ``any``: by own columns."""
         if knows == "counts":
-            return together([self.classes, *self.in_tables])
+            return groups_of(self.shown, knows, classes=self.classes)
         if knows == "rows":
             flat = all(rows.parent is None for rows in self.shown.rows)
             mine = (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
@@ -193,6 +194,22 @@ class Persons:
         places = np.argsort(owners * max(len(order), 1) + rank[numbers], kind="stable")
         pointers = np.searchsorted(owners[places], np.arange(len(self) + 1)).astype(np.int64)
         return FactRows(pointers, rank[numbers][places], copies[places] > 0, first[order], np.flatnonzero(used)[places])
+
+
+def classes_of(shown: Shown, *, own: bool = True) -> NDArray[np.int64]:
+    """Per person the number of the class by own columns; without ``own`` everybody is in one."""
+    return together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
+
+
+def groups_of(
+    shown: Shown, knows: Knows, *, own: bool = True, classes: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Per person the number of the group, see :meth:`Persons.alike`; the rows, of which there are many, are put in order only where they count."""
+    if knows == "rows":
+        return Persons.of(shown, own=own).alike(knows)
+    classes = classes_of(shown, own=own) if classes is None else classes
+    counts = [np.bincount(rows.person, minlength=shown.persons).astype(np.int64) for rows in shown.rows]
+    return together([classes, *counts]) if knows == "counts" else classes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -282,8 +299,20 @@ class Secrets:
 
     @cached_property
     def kernel(self) -> Any:
-        """What the loops take; sets of values are numbered by length, then by what they hold."""
+        """What the loops take, but for sets of values: only who asks how many share none needs these, and they are many."""
         persons, lengths = len(self.pointers) - 1, np.diff(self.pointers)
+        counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
+        common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
+        zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(1, np.int64)
+        return kernels.facts.ValueSets(
+            self.pointers, self.codes, np.zeros(persons, np.int64), np.zeros(2, np.int64), room[:0], counts / max(persons, 1), common,
+            zeros, zeros.copy(), room.astype(np.bool_), room, self.on_line(np.zeros(0)), self.in_tree(np.zeros((0, 1), np.int64)),
+        )  # fmt: skip
+
+    @cached_property
+    def with_sets(self) -> Any:
+        """What the loops take; sets of values are numbered by length, then by what they hold."""
+        persons = len(self.pointers) - 1
         met = kernels.facts.alike(np.zeros(persons, np.int64), self.pointers, self.codes)
         one = np.unique(met, return_index=True)[1]
         members = [self.codes[self.pointers[person] : self.pointers[person + 1]].tolist() for person in one]
@@ -292,13 +321,10 @@ class Secrets:
         rank[order] = np.arange(len(order))
         set_codes = np.array([code for number in order for code in members[number]], dtype=np.int64)
         set_pointers = np.cumsum([0, *(len(members[number]) for number in order)], dtype=np.int64)
-        counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
-        common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
-        zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(max(len(order), 1), np.int64)
-        return kernels.facts.ValueSets(
-            self.pointers, self.codes, rank[met], set_pointers, set_codes, counts / max(persons, 1), common,
-            zeros, zeros.copy(), room.astype(np.bool_), room, self.on_line(np.zeros(0)), self.in_tree(np.zeros((0, 1), np.int64)),
-        )  # fmt: skip
+        room = np.zeros(max(len(order), 1), np.int64)
+        return self.kernel._replace(
+            kind=rank[met], set_pointers=set_pointers, set_codes=set_codes, seen=room.astype(np.bool_), kinds=room
+        )
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
@@ -307,9 +333,13 @@ class Secrets:
         parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
         return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
 
-    def laid_out(self, layout: ValueLayout) -> Any:
-        """What the loops take, with the values on a line or in a tree; those that nobody has do not stretch it."""
-        if not self.values:
+    def for_measure(self, measure: Disclosure, layout: ValueLayout | None = None) -> Any:
+        """What the loops take for a measure, with the values on a line or in a tree; those that nobody has do not stretch it."""
+        if measure == Disclosure.DISTINCT:
+            return self.with_sets
+        if layout is None and measure in (Disclosure.LINE, Disclosure.TREE):
+            raise InternalError("distances are measured, and nobody says where the values lie")
+        if layout is None or not self.values:
             return self.kernel
         laid = layout.values[self.kinds]
         if layout.of == "tree":
@@ -358,11 +388,11 @@ class Acquaintance:
         for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i` the class of the own columns; else the size of the
         group of those who are alike. Values at or below ``floor`` need not be exact: they may be smaller still.
         """
-        people = Persons.of(shown, own=self.own)
         if self.knows != "any":
-            groups = people.alike(self.knows)
+            groups = groups_of(shown, self.knows, own=self.own)
             sizes = np.bincount(groups)[groups] if len(groups) else groups
             return LowHigh(sizes, sizes)
+        people = Persons.of(shown, own=self.own)
         least = np.bincount(people.classes)[people.classes].astype(np.int64) if len(people) else people.classes
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
@@ -384,12 +414,11 @@ class Acquaintance:
         are looked at. ``layout`` says where values lie. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
         these does. Values at or above ``ceiling`` need not be exact: they may be larger still.
         """
-        people = Persons.of(shown, own=self.own)
-        held = Secrets.of(shown.sensitive[column], shown.persons)
-        secrets = held.kernel if layout is None else held.laid_out(layout)
-        worst = of_groups(secrets, measure, people.alike(self.knows))
-        if self.knows != "any" or not len(people):
+        secrets = Secrets.of(shown.sensitive[column], shown.persons).for_measure(measure, layout)
+        worst = of_groups(secrets, measure, groups_of(shown, self.knows, own=self.own))
+        if self.knows != "any" or not shown.persons:
             return LowHigh(worst, worst)
+        people = Persons.of(shown, own=self.own)
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:

@@ -17,6 +17,7 @@ from sfumato.core.step import Plan
 from sfumato.errors import ParameterError
 from sfumato.relations import pseudonyms
 from sfumato.relations.promises import require_tables
+from sfumato.relations.telling import counted, listed, were
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +110,13 @@ class CapRows(RowsStep):
         told = {"table": self.table, "at_most": self.at_most, "people_capped": int((counts > self.at_most).sum())}
         return KeptPlan({self.table: stays}, {**told, "rows_dropped": int((~stays).sum())})
 
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        table, people, rows = told["table"], told["people_capped"], told["rows_dropped"]
+        went = f"; {counted(people, 'person', 'people')} had more, and {counted(rows, 'row', 'rows')} of theirs, drawn at random, went"
+        return f"Nobody keeps more than {counted(told['at_most'], 'row', 'rows')} of {table}{went if people else ', and nobody had more'}."
+
     def contradicted(self, released: Any) -> str | None:
         """Somebody has more rows than the cap."""
         return _more_than(released, self.table, self.at_most, self.name)
@@ -153,6 +161,18 @@ class CoarsenCounts(RowsStep):
         }
         return KeptPlan({self.table: stays}, told, warned)
 
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        table, rows, emptied = told["table"], told["rows_dropped"], told["people_emptied"]
+        kept = (
+            f"; {counted(emptied, 'person', 'people')} who had fewer {'keeps' if emptied == 1 else 'keep'} none"
+            if emptied
+            else ""
+        )
+        numbers = listed([f"{number:,}" for number in told["to"]], "or")
+        return f"Everybody has {numbers} rows of {table}, or none: {counted(rows, 'row', 'rows')}, drawn at random, went{kept}."
+
     def contradicted(self, released: Any) -> str | None:
         """Somebody has more rows than the largest number; fewer than was chosen may be left by a later step."""
         return _more_than(released, self.table, self.to[-1], self.name)
@@ -182,6 +202,12 @@ class DropPeople(RowsStep):
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
         return KeptPlan({tables.parts[0].name: ~goes}, {"table": self.table, "people_dropped": int(goes.sum())})
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        gone = told["people_dropped"]
+        return f"For how many rows of {told['table']} they have, {counted(gone, 'person', 'people')} {were(gone)} left out of all tables."
 
     def contradicted(self, released: Any) -> str | None:
         """Somebody has more rows than those who may stay."""
@@ -250,6 +276,14 @@ class KeyPseudonyms(ShapedStep):
             warned = (linked, *reference.warnings())
         told = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
         return PseudonymPlan(dataclasses.replace(tables, parts=parts), told, warned)
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        what = "pseudonyms that follow from a key the owner keeps" if told["keyed"] else "random pseudonyms"
+        if told["split"]:
+            return f"Keys were replaced by {what}, other ones in every branch of tables, so that nothing joins with the people or with another branch."
+        return f"Keys were replaced by {what}, the same in all {told['tables']} tables, so that they still join."
 
     def apply(self, people: Any, plan: PseudonymPlan) -> Any:
         """Put them in."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.relations.knowledge import Persons, Secrets
-from sfumato.relations.models import PersonsLDiversity, PersonsModel
+from sfumato.relations.knowledge import Secrets, groups_of
+from sfumato.relations.models import PersonsKAnonymity, PersonsLDiversity, PersonsModel
 from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown, ShownRows, ShownSensitive
+from sfumato.relations.telling import counted, share_told, were
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,11 +118,7 @@ class SuppressPersons(ShapedStep):
         about_persons = [model for model in models if isinstance(model, PersonsModel)]
         gone = np.zeros(people.people, dtype=np.bool_)
         if shown.persons == people.people:
-            kept = np.ones(shown.persons, dtype=np.bool_)
-            while shown.persons and (round_gone := _falling(about_persons, shown, goal)).any():
-                kept[np.flatnonzero(kept)[round_gone]] = False
-                shown = without(shown, round_gone)
-            gone = ~kept
+            gone = _settled(about_persons, shown, goal)
             about_persons = []
         for model in [*about_persons, *(one for one in models if not isinstance(one, PersonsModel))]:
             if not gone.any():
@@ -144,9 +142,42 @@ class SuppressPersons(ShapedStep):
                 closest=closest,
             )
 
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        gone = told["people_dropped"]
+        if not gone:
+            return "Everybody could be hidden among the others, so that nobody had to be left out."
+        return f"{counted(gone, 'person', 'people')} of whom a promise did not hold {were(gone)} left out of all tables, {share_told(told['share_dropped'])} of those there were."
+
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
         """Leave them out."""
         return people if plan.kept.all() else people.keep_people(plan.kept)
+
+
+def _settled(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+    """Persons who go, round by round, until nobody must.
+
+    Where promises look at no more than those who are alike by their own columns, those are looked at again among whom somebody went, and all of them once more at the end.
+    """
+    by_class = all(model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models)
+    gone, near = np.zeros(shown.persons, dtype=np.bool_), np.ones(shown.persons, dtype=np.bool_)
+    while (looked := np.flatnonzero(near & ~gone)).size:
+        falling = looked[_falling(models, shown if len(looked) == shown.persons else _within(shown, looked), goal)]
+        if not len(falling) and len(looked) == shown.persons - gone.sum():
+            break
+        gone[falling] = True
+        near[:] = True
+        if by_class and len(falling):
+            near = np.isin(shown.own, shown.own[falling])
+    return gone
+
+
+def _within(shown: Shown, persons: NDArray[np.int64]) -> Shown:
+    """What tables show of some persons."""
+    others = np.ones(shown.persons, dtype=np.bool_)
+    others[persons] = False
+    return without(shown, others)
 
 
 def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
@@ -158,8 +189,15 @@ def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np
     if gone.any():
         return gone
     for model in models:
-        gone |= model.falling(shown)
+        if not _thinned_out(model, shown):
+            gone |= model.falling(shown)
     return gone
+
+
+def _thinned_out(model: PersonsModel, shown: Shown) -> bool:
+    """Whether all groups that a promise is about were looked at already, and none has to lose anybody."""
+    frequent = isinstance(model, PersonsLDiversity) and model.kind == "frequency" and model.sensitive in shown.sensitive
+    return frequent and model.knows != "any"
 
 
 def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bool_]:
@@ -167,7 +205,7 @@ def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bo
     gone = np.zeros(shown.persons, dtype=np.bool_)
     if model.sensitive not in shown.sensitive or not shown.persons:
         return gone
-    groups = Persons.of(shown, own=model.own).alike(model.knows)
+    groups = groups_of(shown, model.knows, own=model.own)
     secrets = Secrets.of(shown.sensitive[model.sensitive], shown.persons)
     owners = np.repeat(np.arange(shown.persons), np.diff(secrets.pointers))
     cells, of_entry, counts = np.unique(

@@ -17,6 +17,7 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.knowledge import FactRows, Persons
 from sfumato.relations.models import PersonsModel
 from sfumato.relations.persons import aims
+from sfumato.relations.telling import rows_gone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +98,13 @@ class TrimRows(ShapedStep):
                 closest={"rows": gone, "budget": gone / max(sum(before.values()), 1)},
             )
         return RowsPlan(tuple(kept), _told(before, _rows_in(shown)), _warned(models, shown))
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        return (
+            f"Rows that too few persons share were left out: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
+        )
 
     def apply(self, people: Any, plan: RowsPlan) -> Any:
         """Leave them out, round by round."""

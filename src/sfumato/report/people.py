@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato import registry
 from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
@@ -97,10 +98,30 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
         "files": list(_written(certificate).values()),
         "formulas": [told for one in _written(certificate).values() if (told := wording.formulas(one))],
         "reading": wording.reading(certificate),
-        "steps": wording.steps_taken(certificate),
+        "steps": steps_told(certificate),
         "recipe": recipe,
         "recipe_lines": len(recipe.splitlines()),
     }
+
+
+def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each step with what it did: in a sentence where it has one, else its single facts."""
+    shape, told = Shape(certificate["shape"]), list[tuple[str, str]]()
+    for plan, (step, facts) in zip(certificate["plan"], wording.steps_taken(certificate), strict=True):
+        title = f"{wording.humanised(plan['means'])} in {plan['table']}" if {"means", "table"} <= plan.keys() else step
+        single = "; ".join(f"{term}: {text}" for term, text in facts)
+        told.append((title, _story(plan, shape) or single))
+    return told
+
+
+def _story(plan: Mapping[str, Any], shape: Shape) -> str | None:
+    """What a step did, in its own words; None where it has none, or the plan was edited."""
+    member = registry.family("steps", shape).get(plan["step"])
+    try:
+        story: str | None = None if member is None else member.story(plan)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return story
 
 
 def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -132,7 +153,11 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], plan: list[M
     if "key" in roles:
         return "replaced by pseudonyms"
     place = wording.levels_of(plan).get(name)
-    return "released" if place is None else wording.level_words(*place)
+    if place is not None:
+        return wording.level_words(*place)
+    means = [wording.humanised(step["means"]) for step in plan if "means" in step and "levels" not in step]
+    changed = bool(means) and "quasi" in roles
+    return f"released, changed where {' and '.join(means)} had to" if changed else "released"
 
 
 def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
