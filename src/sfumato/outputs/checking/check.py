@@ -18,6 +18,8 @@ from sfumato.outputs.checking.grouped import judge_with_records
 from sfumato.outputs.checking.hints import of_a_model, what_to_give
 from sfumato.outputs.checking.layout import (
     OutputTable,
+    across_by_labels,
+    columns_in_rows,
     columns_of,
     described,
     long_form,
@@ -220,7 +222,9 @@ def _table(
         frame, tells = summary
     elif by is None and tells is None and (levels := quantiles_in_rows(frame, names)) is not None:
         frame, tells = levels
-    frame = long_form(frame, across or across_of(output), by, behind)
+    elif by is None and tells is None and (wide := columns_in_rows(frame, names)) is not None:
+        frame = wide
+    frame = long_form(frame, across or across_of(output) or across_by_labels(frame, behind), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
     apart = [counts] if isinstance(counts, str) else []
