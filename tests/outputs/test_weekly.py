@@ -179,6 +179,13 @@ def test_curves_of_times_and_shares():
     assert sf.check_output(told.with_columns(pl.Series("survival", shares)), more, **asked).status == "fail"
 
 
+def test_means_by_time_are_no_curve():
+    people = pl.DataFrame({"time": [1, 2] * 50, "survival": ([1, 0] * 20 + [1, 1] * 20 + [0, 0] * 10)})
+    means = people.group_by("time").agg(pl.col("survival").mean()).sort("time")
+    assert sf.check_output(means, people).kind == "table: mean"
+    assert sf.check_output(means, people.rename({"survival": "x"}), tells={"survival": "mean(x)"}).kind == "table: mean"
+
+
 def test_counts_of_a_session_beside_those_before(tmp_path):
     people = pl.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "plan": ["p"] * 20 + ["q"] * 20 + ["p"] * 37 + ["q"] * 3})
     with sf.output_session(tmp_path / "out", people) as session:

@@ -79,6 +79,9 @@ def check_output(
     if behind is None and any(one is not None for one in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
     found = kind or kind_of(output, tells)
+    if kind is None and found == "survival" and features is None and (curve := curve_of(output)) is not None:
+        known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
+        found = "table" if known or by is not None or tells is not None else found  # means by time, say
     _require_fitting(found, across=across, column=column, features=features)
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
