@@ -28,7 +28,7 @@ MUST_PASS = {
     "counts_by_region", "counts_by_region_and_sex", "mean_of_logs", "cross_table", "cross_table_with_margins", "cross_table_in_percent", "value_counts", "means_by_region", "means_rounded", "means_and_deviations", "sums_by_region",
     "mean_of_all", "ratio_of_sums", "share_of_women", "rounded_median", "mean_by_age_band", "histogram_with_round_edges", "regression", "regression_with_regions", "regression_with_a_square",
     "line_of_other_software", "correlations", "correlations_rounded", "t_test", "welch_test", "analysis_of_variance", "kruskal_wallis", "mann_whitney", "chi_square", "pearson",
-    "description_of_regions", "weighted_mean",
+    "description_of_regions", "weighted_mean", "counts_transposed_and_harmless",
 }  # fmt: skip
 
 

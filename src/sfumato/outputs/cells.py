@@ -85,7 +85,8 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
         levels = levels[1:]
     if not levels:  # one level with one value
         levels = [0]
-    labels, parent, nodes = [TOTAL], [np.array([-1])], []
+    labels, parent = [TOTAL], [np.array([-1])]
+    nodes: list[NDArray[np.int64]] = []
     for place, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
         above = nodes[-1][_parents(ladder, level, levels[place - 1])] if nodes else np.zeros(len(names), dtype=np.int64)

@@ -119,8 +119,7 @@ class Behind:
 
     def holds(self, words: Sequence[str]) -> bool:
         """Whether one of some words is a value of a column of text."""
-        texts = [self.dataset.column(one) for one in self.dataset.columns if not self.is_numeric(one)]
-        return any(bool(one.cast(pl.String, strict=False).is_in(list(words)).any()) for one in texts)
+        return any(set(words) & self.labels(one) for one in self.dataset.columns if not self.is_numeric(one))
 
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""

@@ -18,6 +18,8 @@ from sfumato.outputs.checking.grouped import judge_with_records
 from sfumato.outputs.checking.hints import of_a_model, what_to_give
 from sfumato.outputs.checking.layout import (
     OutputTable,
+    across_by_labels,
+    columns_in_rows,
     columns_of,
     described,
     long_form,
@@ -77,6 +79,9 @@ def check_output(
     if behind is None and any(one is not None for one in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
     found = kind or kind_of(output, tells)
+    if kind is None and found == "survival" and features is None and (curve := curve_of(output)) is not None:
+        known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
+        found = "table" if known or by is not None or tells is not None else found  # means by time, say
     _require_fitting(found, across=across, column=column, features=features)
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
@@ -220,7 +225,9 @@ def _table(
         frame, tells = summary
     elif by is None and tells is None and (levels := quantiles_in_rows(frame, names)) is not None:
         frame, tells = levels
-    frame = long_form(frame, across or across_of(output), by, behind)
+    elif by is None and tells is None and (wide := columns_in_rows(frame, names)) is not None:
+        frame = wide
+    frame = long_form(frame, across or across_of(output) or across_by_labels(frame, behind), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
     apart = [counts] if isinstance(counts, str) else []

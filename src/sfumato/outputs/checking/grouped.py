@@ -161,7 +161,7 @@ def _statistics(
         else:
             statistics, fitting = _what(name, table, belongs, behind, tells)
             if not statistics:
-                reasons.append(open_question("columns", f"what {table.called(name)} tells is not known", SAY_WHAT))
+                reasons.append(_not_known(table, name))
                 continue
             found += [(name, one) for one in statistics]
             if not fitting:
@@ -173,6 +173,15 @@ def _statistics(
                     )
                 )
     return found, reasons
+
+
+def _not_known(table: OutputTable, name: str) -> OutputReason:
+    """A column that fits nothing that was tried, and what to do."""
+    if name.endswith(": null_count"):
+        words = f"{table.called(name)}: who lacks a value is not looked at"
+        return open_question("columns", words, "leave out the row null_count of describe()")
+    some = ", and which records were used (where=...), where it is not all of them"
+    return open_question("columns", f"what {table.called(name)} tells is not known", f"{SAY_WHAT}{some}")
 
 
 def _what(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.outputs.checking.layout import GIVE_DATA
@@ -30,6 +31,11 @@ def what_to_give(output: Any) -> OutputReason:
     if isinstance(output, str | bytes):
         advice = "give the table or model that it was printed from; text of your own is for the output checker"
         return open_question("kind", "text is not read here, so somebody must look at it", advice)
+    if isinstance(output, Mapping | list | tuple):
+        advice = (
+            "make it a table, a column a statistic: pl.DataFrame({'mean(cost)': [...], 'n': [...]}); or say kind=..."
+        )
+        return open_question("kind", "what these numbers tell is not known here", advice)
     if peek(output, "as_latex") is not None or (peek(output, "as_csv") and peek(output, "as_html")):
         return open_question(
             "kind", "this is the printed summary of a model, which cannot be computed again", THE_MODEL

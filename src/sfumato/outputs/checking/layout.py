@@ -52,6 +52,8 @@ class OutputTable:
         known = name in self.by or name in self.columns or bare(name) is not None
         if known or next(named(name, self.columns), None) is not None:
             return repr(name)
+        if any(name.startswith(f"{one}: ") for one in self.columns):  # of describe()
+            return repr(name)
         if name in CELLS:
             return "the number in a cell"
         if (
@@ -135,6 +137,36 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
             if DESCRIBED.get(row) != "missing" and (columns is None or column in columns):
                 tells[name] = level or f"{DESCRIBED[row]}({column})"
     return pl.DataFrame(values), tells
+
+
+def columns_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame | None:
+    """What statistics of several columns give, such as ``frame[["cost", "age"]].mean()`` of pandas, a column a row, as one row; None for other tables."""
+    texts = [one for one in frame.columns if frame[one].dtype == pl.String]
+    told = [one for one in frame.columns if one not in texts]
+    if columns is None or len(texts) != 1 or texts[0] in columns or not told or not frame.height:
+        return None
+    rows = frame[texts[0]].to_list()
+    numeric = all(frame[one].dtype.is_numeric() for one in told)
+    if not numeric or len(set(rows)) < len(rows) or not set(rows) <= set(columns):
+        return None
+    alone = len(told) == 1 and re.fullmatch(r"\d+", told[0]) is not None
+    return pl.DataFrame(
+        {
+            (row if alone else f"{row}_{name}"): [frame[name][at]]
+            for at, row in enumerate(rows)
+            for name in told
+        }
+    )  # fmt: skip
+
+
+def across_by_labels(frame: pl.DataFrame, behind: Behind | None) -> str | None:
+    """The column of the data that the columns of a cross table are values of; None where that is none, or several."""
+    told = [one for one in frame.columns if frame[one].dtype.is_numeric()]
+    if behind is None or len(told) < 2 or set(told) & set(behind.dataset.columns):
+        return None
+    texts = [one for one in behind.dataset.columns if one not in frame.columns and not behind.is_numeric(one)]
+    found = [one for one in texts if set(told) - set(TOTALS) <= behind.labels(one)]
+    return found[0] if len(found) == 1 else None
 
 
 def quantiles_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, str]] | None:
@@ -269,7 +301,11 @@ def unlabelled(table: OutputTable, behind: Behind) -> OutputVerdict | None:
             "per record", f"{table.frame.height:,} rows look like records, which are never given out", advice
         )
     else:
+        texts = [one for one in table.frame.columns if not table.numeric(one)]
+        other = f"give the records that it was made of, with the columns that make its cells; {advice}"
         reason = open_question(
-            "columns", f"{table.frame.height:,} rows are not told apart by any column of the data", advice
+            "columns",
+            f"{table.frame.height:,} rows are not told apart by any column of the data",
+            other if texts and not set(texts) & set(behind.dataset.columns) else advice,
         )
     return OutputVerdict("table", (reason,), behind.persons, table.frame)

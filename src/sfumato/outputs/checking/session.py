@@ -224,10 +224,10 @@ class OutputSession:
             kept = self.log.sample(one.logged) if same else None
             yield one.logged, None if kept is None or self.universe is None else unpacked(kept, self.universe.size)
 
-    # Outputs that are safe by the way they are made: cells that break a rule are left out.
+    # Outputs that are safe by the way they are made: cells that break a rule are left out. Beside outputs before them they may still be for review.
 
     def count(self, by: Sequence[str], *, title: str = "", comment: str = "", where: Any = None) -> OutputVerdict:
-        """Count persons by columns; cells that break a rule are left out."""
+        """Count persons by columns; cells that break a rule are left out. For review where these may follow from an output before it, refused (and not logged) where a rule is broken."""
         frame = self._grouped(by, where, [])
         return self._add_safe(frame, title or f"Persons by {', '.join(by)}", by, {"persons": "count"}, comment, where)
 

@@ -307,10 +307,9 @@ def _meant(
     again = computed(statistic, belongs, behind, by)
     yield again
     if (
-        statistic.kind == "count" and behind.unit is not None
-    ):  # rows, where a person has several: what is judged are persons
-        having = np.ones(len(behind)) if statistic.column is None else behind.there(statistic.column).astype(np.float64)
-        yield _summed(belongs, having)
+        statistic.kind == "count" and statistic.column is not None
+    ):  # rows, as describe() counts; what is judged are persons
+        yield _summed(belongs, behind.there(statistic.column).astype(np.float64))
     elif statistic.kind == "percent":
         yield again / 100
         if behind.unit is not None:
