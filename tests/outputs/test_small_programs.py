@@ -58,6 +58,54 @@ def test_the_small_program_is_as_good_as_the_solver(number, whole):
             assert met[at] == pytest.approx(best.x[at], abs=1e-6 * top)
 
 
+def wild_program(draw):
+    """Equations of few cells from a thousandth to 1e12, many of them at a bound, some equations twice, and which cell is pushed."""
+    rows, columns = int(draw.integers(1, 7)), int(draw.integers(3, 14))
+    matrix = draw.choice([-1.0, 0.0, 0.0, 1.0], (rows, columns))
+    if draw.random() < 0.3:
+        matrix *= 10.0 ** draw.integers(-3, 4, (rows, 1))
+    matrix = np.concatenate([matrix, matrix[: int(draw.integers(0, 3))]])
+    value = 10.0 ** draw.uniform(-3, draw.choice([1, 6, 12]), columns) * (draw.random(columns) < 0.7)
+    top = max(1.0, value.max())
+    low = np.where(draw.random(columns) < 0.3, value, 0.0)
+    high = np.where(draw.random(columns) < 0.3, value, np.where(draw.random(columns) < 0.3, 2 * value, top))
+    return matrix, value, low, high, int(draw.integers(columns)), int(draw.choice([-1, 1]))
+
+
+def test_no_wild_program_gets_a_wrong_answer():
+    """Two thousand programs, degenerate and badly scaled: an answer is the solver's, or none is given."""
+    draw, answered = np.random.default_rng(11), 0
+    for _ in range(2_000):
+        matrix, value, low, high, at, sign = wild_program(draw)
+        top = max(1.0, value.max())
+        slack = max(1e-6, 1e-9 * top)
+        met = SmallProgram(matrix, slack).pushed(value, low, high, at, sign)
+        if met is None:
+            continue
+        assert np.abs(matrix @ (met - value)).sum() <= slack
+        aim = np.zeros(len(value))
+        aim[at] = -sign
+        scale = np.abs(matrix).max(axis=1, keepdims=True).clip(min=1e-9)
+        bounds = np.column_stack([low - value, high - value]) / top
+        best = linprog(aim, A_eq=matrix / scale, b_eq=np.zeros(len(matrix)), bounds=bounds)
+        if best.x is not None:  # the solver takes some of them to be infeasible, which none is
+            assert met[at] - value[at] == pytest.approx(top * best.x[at], abs=1e-6 * top)
+            answered += 1
+    assert answered > 1_800
+
+
+def test_a_program_without_an_answer_gets_none():
+    matrix = np.array([[1.0, 1.0, -1.0]])
+    value = np.array([1.0, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        unbounded = SmallProgram(matrix, 1e-6).pushed(value, np.zeros(3), np.full(3, np.inf), 0, 1)
+        outside = SmallProgram(matrix, 1e-6).pushed(value, np.full(3, 5.0), np.full(3, 6.0), 0, 1)
+        nothing = SmallProgram(matrix, 1e-6).pushed(value * np.nan, np.zeros(3), np.full(3, 9.0), 0, 1)
+    assert unbounded is None
+    assert outside is None
+    assert nothing is None
+
+
 def widest(problem, cell):
     """The interval of a cell when all that may be is suppressed."""
     everything = problem.free | problem.primary
