@@ -14,8 +14,9 @@ from scipy.optimize import linprog
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.audit import audit
+from sfumato.outputs.between import few_between
 from sfumato.outputs.exact import suppress_exactly
-from sfumato.outputs.heuristic import suppress_by_boxes
+from sfumato.outputs.heuristic import BoxSearch, suppress_by_boxes
 from sfumato.outputs.problem import problem_of
 from sfumato.outputs.small import SmallProgram
 
@@ -58,6 +59,54 @@ def test_the_small_program_is_as_good_as_the_solver(number, whole):
             assert met[at] == pytest.approx(best.x[at], abs=1e-6 * top)
 
 
+def wild_program(draw):
+    """Equations of few cells from a thousandth to 1e12, many of them at a bound, some equations twice, and which cell is pushed."""
+    rows, columns = int(draw.integers(1, 7)), int(draw.integers(3, 14))
+    matrix = draw.choice([-1.0, 0.0, 0.0, 1.0], (rows, columns))
+    if draw.random() < 0.3:
+        matrix *= 10.0 ** draw.integers(-3, 4, (rows, 1))
+    matrix = np.concatenate([matrix, matrix[: int(draw.integers(0, 3))]])
+    value = 10.0 ** draw.uniform(-3, draw.choice([1, 6, 12]), columns) * (draw.random(columns) < 0.7)
+    top = max(1.0, value.max())
+    low = np.where(draw.random(columns) < 0.3, value, 0.0)
+    high = np.where(draw.random(columns) < 0.3, value, np.where(draw.random(columns) < 0.3, 2 * value, top))
+    return matrix, value, low, high, int(draw.integers(columns)), int(draw.choice([-1, 1]))
+
+
+def test_no_wild_program_gets_a_wrong_answer():
+    """Two thousand programs, degenerate and badly scaled: an answer is the solver's, or none is given."""
+    draw, answered = np.random.default_rng(11), 0
+    for _ in range(2_000):
+        matrix, value, low, high, at, sign = wild_program(draw)
+        top = max(1.0, value.max())
+        slack = max(1e-6, 1e-9 * top)
+        met = SmallProgram(matrix, slack).pushed(value, low, high, at, sign)
+        if met is None:
+            continue
+        assert np.abs(matrix @ (met - value)).sum() <= slack
+        aim = np.zeros(len(value))
+        aim[at] = -sign
+        scale = np.abs(matrix).max(axis=1, keepdims=True).clip(min=1e-9)
+        bounds = np.column_stack([low - value, high - value]) / top
+        best = linprog(aim, A_eq=matrix / scale, b_eq=np.zeros(len(matrix)), bounds=bounds)
+        if best.x is not None:  # the solver takes some of them to be infeasible, which none is
+            assert met[at] - value[at] == pytest.approx(top * best.x[at], abs=1e-6 * top)
+            answered += 1
+    assert answered > 1_800
+
+
+def test_a_program_without_an_answer_gets_none():
+    matrix = np.array([[1.0, 1.0, -1.0]])
+    value = np.array([1.0, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        unbounded = SmallProgram(matrix, 1e-6).pushed(value, np.zeros(3), np.full(3, np.inf), 0, 1)
+        outside = SmallProgram(matrix, 1e-6).pushed(value, np.full(3, 5.0), np.full(3, 6.0), 0, 1)
+        nothing = SmallProgram(matrix, 1e-6).pushed(value * np.nan, np.zeros(3), np.full(3, 9.0), 0, 1)
+    assert unbounded is None
+    assert outside is None
+    assert nothing is None
+
+
 def widest(problem, cell):
     """The interval of a cell when all that may be is suppressed."""
     everything = problem.free | problem.primary
@@ -93,6 +142,52 @@ def test_a_cell_that_can_only_go_down_slides():
     problem = dataclasses.replace(problem, slide=np.array([0.0, 8.0, 0.0]))
     for hidden in (suppress_exactly(problem).hidden, suppress_by_boxes(problem, None)[0].hidden):
         assert hidden.tolist() == [False, True, True]
+
+
+def large_table():
+    """A table of 12 by 6 of some hundred thousand each, in which one cell must stay unknown within a few hundred, and an intruder knows next to nothing before."""
+    draw = np.random.default_rng(5)
+    inner = draw.integers(50_000, 900_000, (12, 6)).astype(float)
+    inner = np.concatenate([inner.sum(axis=0, keepdims=True), inner])
+    inner = np.concatenate([inner.sum(axis=1, keepdims=True), inner], axis=1)
+    number = np.arange(inner.size).reshape(inner.shape)
+    matrix = np.zeros((sum(inner.shape), inner.size))
+    for row, line in enumerate([*number, *number.T]):
+        matrix[row, line] = np.where(line == line[0], -1.0, 1.0)
+    problem = problem_of(matrix, inner.reshape(-1), {int(number[3, 2]): (400.0, 400.0)}, upper=2e8)
+    return dataclasses.replace(problem, lower=np.full(problem.size, -2e8))
+
+
+@pytest.mark.parametrize("weight", ["value", "one", "log"])
+def test_what_is_asked_for_is_small_beside_the_table_and_few_cells_go(weight):
+    problem = large_table()
+    costs = {"value": problem.value, "one": np.ones(problem.size), "log": np.log1p(problem.value)}
+    found, _, seen = suppress_by_boxes(dataclasses.replace(problem, weight=costs[weight]), None)
+    assert seen.holds
+    assert found.hidden.sum() == 4  # a box
+
+
+def test_a_search_that_fails_decides_nothing(monkeypatch):
+    """Whether a table can be published is said by the audit of everything suppressed, not by what the search finds."""
+    problem = large_table()
+    monkeypatch.setattr(BoxSearch, "protect", lambda *_: False)
+    found, _, seen = suppress_by_boxes(problem, None)
+    assert seen.holds
+    assert audit(problem, found.hidden).holds
+    assert found.hidden.sum() < problem.size / 2
+    with pytest.raises(Unsatisfiable, match="1 of 1 sensitive cells can be computed"):
+        suppress_by_boxes(dataclasses.replace(problem, free=np.zeros(problem.size, dtype=bool)), None)
+
+
+def test_a_set_of_records_is_found_once():
+    """All records, and all but those of the last atom: the nested cells and the sums of cells tell the same two atoms."""
+    codes = [np.array([[0, 0, 1, 1]]), np.array([[0, -1, 1, -1]])]
+    held = [sparse.csr_matrix(np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]))]
+    held += [sparse.csr_matrix(np.array([[1.0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]))]
+    found = few_between(held, np.array([9, 2, 8, 3]), codes, [np.zeros(3, dtype=bool), np.ones(3, dtype=bool)])
+    told = [tuple(one.tolist()) for one in found]
+    assert sorted(told) == sorted(set(told))
+    assert {(1,), (3,), (1, 3)} <= set(told)
 
 
 COUNTED = {"r": ["a"] * 100 + ["b"] * 100, "s": ["y"] * 100 + ["y", "z"] * 50}

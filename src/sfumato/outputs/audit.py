@@ -135,7 +135,9 @@ class TableIntruder:
         aim = np.zeros(len(self.cells))
         aim[at] = -sign
         found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
-        return self.value if found.x is None else np.asarray(found.x)
+        if found.x is None or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack:
+            return self.value  # nothing is known to be wide
+        return np.asarray(found.x)
 
     @cached_property
     def small(self) -> SmallProgram | None:

@@ -230,7 +230,8 @@ class EarlierTable:
 class Beside:
     """A new table and those published before as one set of equations; the new one's cells stand first.
 
-    ``given_away`` says how many cells could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one.
+    ``given_away`` says how many cells and differences could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one;
+    ``between`` how many of these are differences: few records that cells of both tables tell, each set once. They are the last ``differences`` unknowns.
     """
 
     problem: Problem
@@ -238,6 +239,21 @@ class Beside:
     earlier: tuple[RegisteredRelease, ...]
     given_away: Mapping[int, int] = dataclasses.field(default_factory=dict)
     unknown: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    between: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    differences: int = 0
+
+    def exposed(self, own: NDArray[np.bool_]) -> tuple[int, int]:
+        """How many cells and differences could be computed when these cells of the new table are suppressed, and how many of them are differences."""
+        found = {one.cell for one in self.audit(own).exposed}
+        return len(found), sum(one >= self.problem.size - self.differences for one in found)
+
+    def words(self, number: int) -> str:
+        """What could be computed from both tables."""
+        few = self.between.get(number, 0)
+        cells = self.given_away.get(number, 0) - few
+        parts = [f"{cells:,} cell{'s' * (cells != 1)}"] * (cells > 0)
+        parts += [f"{few:,} difference{'s' * (few != 1)} of cells (few records, judged like a cell)"] * (few > 0)
+        return " and ".join(parts)
 
     def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """What an intruder does not see when these cells of the new table are suppressed."""
@@ -262,7 +278,7 @@ class Beside:
         told = []
         for entry in self.earlier:
             count = self.given_away.get(entry.number, 0)
-            ours = f"{count:,} cell{'s' * (count != 1)} could be computed, or narrowed down too far; more are suppressed, and none can be now"
+            ours = f"{self.words(entry.number)} could be computed, or narrowed down too far; more cells are suppressed, and none can be now"
             what = ours if count else "nothing more can be computed from both"
             told.append(
                 f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
@@ -313,7 +329,8 @@ def put_beside(
     if not singles:
         atoms.owner[:], apart.owner[:] = NOBODY, NOBODY
     matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
-    return Beside(_joined(problems, atoms, apart, matrix), problem.size, tuple(one.entry for one in earlier))
+    joined = _joined(problems, atoms, apart, matrix)
+    return Beside(joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets))
 
 
 def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:

@@ -29,7 +29,6 @@ def few_between(
     """
     found: dict[bytes, NDArray[np.int64]] = {}
     for one in _nested(held, rows):
-        one = one.astype(np.int64)  # sparse indices are shorter: the same set has the same bytes
         found.setdefault(one.tobytes(), one)
     if sum(one.shape[0] for one in held) * len(rows) <= MOST_WORK:
         for one in _combined([one.toarray() > 0 for one in held], rows, told):
@@ -53,7 +52,7 @@ def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np
             for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
                 wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
                 if len(np.intersect1d(wide, thin)) == len(thin):
-                    yield np.setdiff1d(wide, thin)
+                    yield np.setdiff1d(wide, thin).astype(np.int64)  # the same set has the same bytes
 
 
 def _combined(

@@ -253,7 +253,7 @@ def suppress_by_boxes(
     lost = 0
     for number, cell in enumerate(order):
         lost += not search.protect(cell)
-        if number % 200 == 0:
+        if number % (200 if boxes is not None else 5) == 0:
             progress(0.8 * number / len(order), "suppressing")
     if lost and problem.size > MOST_UNKNOWNS:
         raise impossible(lost, len(order))  # which a program over all cells said
@@ -280,7 +280,7 @@ def _until_it_holds(search: BoxSearch) -> TableAudit | None:
         seen = audit(search.problem, search.hidden, exact=False, moves=search.moves)
         if seen.holds:
             return seen
-        if not all([search.protect(one.cell, one.owner) for one in seen.exposed]):
+        if not all(search.protect(one.cell, one.owner) for one in seen.exposed):
             return None
     return None
 

@@ -311,12 +311,11 @@ def _with_earlier(
     alone = judged.table.attacked_by_singles(singles)
     joint = put_beside(judged, problem, memory, earlier, singles=alone)
     say_if_long(joint.problem, "tables beside earlier ones")
-    given_away = {}
+    given_away, between = {}, {}
     for one in earlier:
         pair = joint if len(earlier) == 1 else put_beside(judged, problem, memory, [one], singles=alone)
-        seen = pair.audit(found.hidden)
-        given_away[one.entry.number] = len({exposed.cell for exposed in seen.exposed})
-    beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown)
+        given_away[one.entry.number], between[one.entry.number] = pair.exposed(found.hidden)
+    beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown, between=between)
     if beside.audit(found.hidden).holds:
         return found, beside
     try:
@@ -339,10 +338,10 @@ def _together(beside: Beside, found: Suppression, rounds: int) -> NDArray[np.boo
 
 def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
     """Why a table cannot be published after others."""
-    told = [f"table {number} ({count:,} cells)" for number, count in beside.given_away.items() if count]
+    told = [f"table {number} ({beside.words(number)})" for number, count in beside.given_away.items() if count]
     return Unsatisfiable(
-        f"together with what was published before of the same records, cells can be computed or narrowed down too far whatever is suppressed: "
-        f"{', '.join(told) or 'all tables together'}; tabulate by the same columns and records as before, or by coarser ones",
+        f"{error}; that is together with what was published before of the same records: {', '.join(told) or 'all tables together'}; "
+        "tabulate by the same columns and records as before, by coarser ones, or records that are in no earlier table",
         closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
     )
 

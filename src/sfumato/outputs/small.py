@@ -44,7 +44,8 @@ class SmallProgram:
     ) -> NDArray[np.float64] | None:
         """A table that fulfils the equations, as ``value`` does, with one cell as far up or down as can be; None where no proved answer was found.
 
-        Every answer is checked: equations and bounds hold. ``prices`` are what a unit of room of every cell is worth.
+        Every answer is checked: equations and bounds hold, and what the room of all cells is worth (``prices``, of a unit each) is no more than what was reached, so
+        that nothing further can be. A doubt, or no number, is no answer.
         """
         if self.tableau is None or self.solved % AGAIN == 0:
             self.tableau, self.basis = kernels.simplex.reduced(self.matrix, np.minimum(value - low, high - value))
@@ -54,8 +55,24 @@ class SmallProgram:
         self.prices, best = kernels.simplex.pushed(
             self.tableau, self.basis, point, low, high, at, float(sign), near, MOST_STEPS
         )
-        off = float(np.abs(self.matrix @ (point - value)).max(initial=0.0))
-        if best and off <= 0.1 * self.slack and (point >= low - near).all() and (point <= high + near).all():
+        if best and self._proved(point, value, low, high, sign * float(point[at] - value[at])):
             return point
         self.tableau = None
         return None
+
+    def _proved(
+        self,
+        point: NDArray[np.float64],
+        value: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        reached: float,
+    ) -> bool:
+        """Whether a point is a table within the bounds, and the prices let no other go further."""
+        near = 1e-3 * self.slack
+        if not (np.isfinite(point).all() and (point >= low - near).all() and (point <= high + near).all()):
+            return False
+        off = float(np.abs(self.matrix @ (point - value)).sum())
+        rise, fall = np.flatnonzero(self.prices > 0), np.flatnonzero(self.prices < 0)
+        worth = self.prices[rise] @ (high - value)[rise] + self.prices[fall] @ (low - value)[fall]
+        return off <= self.slack and float(worth) - reached <= self.slack
