@@ -139,7 +139,7 @@ PICTURES = (
     Picture("explore-dark", "/explore", explore, size=TALL, dark=True),
     Picture("look", "/look", look),
     Picture("attacks", "/look", attacks),
-    Picture("write", "/write", write, size=(1280, 1480)),
+    Picture("write", "/write", write, size=(1280, 1620)),
     Picture("recipe", "/run", recipe),
     Picture("hierarchies-narrow", "/hierarchies", hierarchies, size=NARROW),
 )

@@ -13,6 +13,7 @@ exchange two folders           yes      no       no: moved in two steps
 make a rename last             yes      yes      no: left to the file system
 Ctrl-C noted and kept waiting  yes      yes      yes, in the main thread
 keep memory (``keep_memory``)  glibc    no       no: left to the C library
+what one thread computed       yes      no       no: the time that passed is told
 =============================  =======  =======  =========================================================
 """
 
@@ -25,6 +26,7 @@ import os
 import signal
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -237,3 +239,22 @@ def keep_memory() -> bool:
     except (OSError, AttributeError, TypeError):  # Windows, macOS, musl
         return False
     return all(bool(settle(setting, KEPT_BYTES)) for setting in (MMAP_THRESHOLD, TRIM_THRESHOLD))
+
+
+# Threads.
+
+
+def computed(thread: threading.Thread, begun: float) -> float:
+    """Seconds that a thread computed; where the system does not tell, those since ``begun`` by ``time.monotonic``."""
+    try:
+        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+    except (AttributeError, OSError):
+        return time.monotonic() - begun
+
+
+def raise_in(thread: threading.Thread, error: type[BaseException]) -> None:
+    """Raise an error in another thread, at its next line of Python; one call of a library that lasts is not ended."""
+    import ctypes
+
+    if thread.ident is not None and thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))

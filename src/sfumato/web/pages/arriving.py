@@ -41,7 +41,7 @@ class Arriving:
         self.gone: OrderedDict[str, None] = OrderedDict()
         self.done: OrderedDict[str, None] = OrderedDict()
         self._take, self._remove = client.handle_event, client.remove_elements
-        client.handle_event, client.remove_elements = self.take, self.remove  # type: ignore[method-assign]
+        client.handle_event, client.remove_elements = self.take, self.remove  # type: ignore[method-assign,assignment]
 
     def take(self, message: dict[str, Any]) -> None:
         """Hand a gesture to its part, or say that it came too late."""

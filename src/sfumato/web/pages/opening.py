@@ -120,7 +120,7 @@ class Opening:
         self._list_projects()
 
     def _list_projects(self) -> None:
-        about = {"tabindex": 0, "aria_label": "recent projects"}
+        about: dict[str, Any] = {"tabindex": 0, "aria_label": "recent projects"}
         with self.page.client, redrawn(self.projects), element("ul", "entries", "projects", **about):
             for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
                 self._project(one)

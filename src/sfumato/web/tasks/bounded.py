@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sfumato.core.portable import computed, raise_in
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
@@ -45,26 +45,13 @@ def within(seconds: float, act: Callable[[], Answer], *, name: str, progress: Pr
     try:
         while thread.is_alive():
             thread.join(PAUSE)
-            if thread.is_alive() and _computed(thread, begun) > seconds:
+            if thread.is_alive() and computed(thread, begun) > seconds:
                 raise UnreadableInput(f"{name} takes more than {seconds:g} seconds to be understood; that is no policy")
             progress(0.0, "")
     except BaseException:
-        _end(thread)
+        raise_in(thread, _Ended)
+        thread.join(PATIENCE)
         raise
     if "error" in came:
         raise came["error"]
     return came["answer"]  # type: ignore[no-any-return]
-
-
-def _computed(thread: threading.Thread, begun: float) -> float:
-    """Seconds that a thread computed; where the system does not tell, those that passed."""
-    try:
-        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
-    except (AttributeError, OSError):
-        return time.monotonic() - begun
-
-
-def _end(thread: threading.Thread) -> None:
-    if thread.ident is not None and thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Ended))
-        thread.join(PATIENCE)
