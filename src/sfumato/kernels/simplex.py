@@ -8,7 +8,8 @@ A caller checks the answer against its own equations; one that stops too early i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 TINY = 1e-9
 

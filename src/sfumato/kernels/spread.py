@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sfumato.kernels.loading import njit
 
 
 class ValueLine(NamedTuple):
