@@ -293,8 +293,10 @@ def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int6
         if not exact and not primary:
             continue
         if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
-            intruder.extreme(at, 1)
-            intruder.extreme(at, -1)
+            if intruder.high[at] < problem.upper[cell]:  # else some table that was met goes as far as anybody believes
+                intruder.extreme(at, 1)
+            if intruder.low[at] > problem.lower[cell]:
+                intruder.extreme(at, -1)
         low, high = float(intruder.low[at]), float(intruder.high[at])
         if primary and not _wide(problem, cell, low, high):
             exposed.append(Exposed(int(cell), NOBODY, low, high))
