@@ -1,4 +1,4 @@
-"""Sixteen hundred random small tables: none that is published fails the audit of a stranger who reads what was written."""
+"""Two thousand random small tables: none that is published fails the audit of a stranger who reads what was written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("highspy")
 
 from tests.outputs.many_tables import published
 
-EACH = 80
+EACH = 100
 
 
 @pytest.mark.parametrize("part", range(20))
