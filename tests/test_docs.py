@@ -164,7 +164,9 @@ def run_here(command: str) -> tuple[int, str]:
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patched, open(os.devnull, encoding="utf-8") as nothing:
         patched.setenv("NO_COLOR", "1")
-        patched.setenv("COLUMNS", "120")
+        patched.setenv(
+            "COLUMNS", "80"
+        )  # the first call in a process decides, and other tests count the letters of lines
         patched.setattr(sys, "stdin", nothing)
         patched.setattr(sys, "argv", shlex.split(command, comments=True))
         try:

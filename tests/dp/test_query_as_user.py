@@ -136,6 +136,7 @@ def test_a_table_whose_name_sql_cannot_say_is_quoted(ask):
     start = ("--epsilon", "0.1", "--budget", "1", "--name", "my-people")
     unsaid = ask("sex,cost\nf,1\n", "SELECT COUNT(*) FROM my-people", *start)
     assert unsaid.code == 2 and 'the table is written "my-people"' in unsaid.err
+    assert ask("sex,cost\nf,1\n", 'SELECT COUNT(*) FROM "my-people"', *start).code == 0
     assert ask("sex,cost\nf,1\n", 'SELECT COUNT(*) FROM "my-people"', "--epsilon", "0.1").code == 0
 
 

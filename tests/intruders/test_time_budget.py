@@ -168,7 +168,10 @@ def test_a_program_gets_nodes_for_as_long_as_there_is_time(monkeypatch, solver):
 
     monkeypatch.setattr(worst_case, "now", computed)
     worst_case.solve(solver, None, None, seconds=9.0, nodes=10**6)
-    assert given == [50, 100, 200, 400]
+    assert given == [50, 100, 200]
+    given.clear()
+    worst_case.solve(solver, None, None, seconds=1000.0, nodes=10**6)
+    assert given == [50, 12_475, 10**6]
     given.clear()
     worst_case.solve(solver, None, None, seconds=1e9, nodes=120)
-    assert given == [50, 100, 120]
+    assert given == [50, 120]
