@@ -56,7 +56,7 @@ def check_output(
     """Judge a table, model, curve or picture before it leaves: ``pass``, ``review`` or ``fail``, with reasons and what to do.
 
     ``data`` are the records behind it (any frame); ``unit`` the column that tells persons apart (else the one with that role; else every row is a person), ``where`` which of them
-    were used, ``weight`` what they were weighted by. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
+    were used, ``weight`` what they were weighted by in a table. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
     (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
     table are values of. ``counts`` are the persons behind every row (of a test, in every group): beside records they must be theirs; without records too few fails, and nothing of a table passes.
     ``kind`` says what it is where it cannot be seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
@@ -82,7 +82,7 @@ def check_output(
     if kind is None and found == "survival" and features is None and (curve := curve_of(output)) is not None:
         known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
         found = "table" if known or by is not None or tells is not None else found  # means by time, say
-    _require_fitting(found, across=across, column=column, features=features)
+    _require_fitting(found, across=across, weight=weight, column=column, features=features)
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
@@ -96,7 +96,9 @@ def check_output(
     return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
 
 
-def _require_fitting(kind: str, *, across: str | None, column: str | None, features: Sequence[str] | None) -> None:
+def _require_fitting(
+    kind: str, *, across: str | None, weight: str | None, column: str | None, features: Sequence[str] | None
+) -> None:
     """Refuse words that would not be listened to."""
     table = kind in ("table", "correlation")
     if table and (column is not None or features is not None):
@@ -105,6 +107,10 @@ def _require_fitting(kind: str, *, across: str | None, column: str | None, featu
         )
     if not table and across is not None:
         raise ParameterError("across is about cross tables")
+    if not table and weight is not None:
+        raise ParameterError(
+            "weight is about tables; a model says itself how it was weighted, curves and pictures are not judged with weights"
+        )
 
 
 def _fitted(
