@@ -303,6 +303,16 @@ def fake_sfumato(folder: Path, exit_code: int) -> None:
     script.chmod(0o755)
 
 
+def is_judged_by(command: str, exit_code: int, passes: bool) -> None:
+    """A block with this command passes, or fails by the exit code."""
+    block = Block("console", f"$ {command}\n", 1)
+    if passes:
+        run_console(block, "page.md")
+    else:
+        with pytest.raises(AssertionError, match=f"exit {exit_code}"):
+            run_console(block, "page.md")
+
+
 @pytest.mark.parametrize(
     ("command", "exit_code", "passes"),
     [
@@ -317,12 +327,7 @@ def test_compares_exit_codes(command, exit_code, passes, tmp_path, monkeypatch):
     fake_sfumato(tmp_path, exit_code)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
-    block = Block("console", f"$ {command}\n", 1)
-    if passes:
-        run_console(block, "page.md")
-    else:
-        with pytest.raises(AssertionError, match=f"exit {exit_code}"):
-            run_console(block, "page.md")
+    is_judged_by(command, exit_code, passes)
 
 
 @pytest.mark.parametrize(
@@ -337,12 +342,7 @@ def test_compares_exit_codes(command, exit_code, passes, tmp_path, monkeypatch):
 )
 def test_compares_exit_codes_of_calls_in_this_process(command, exit_code, passes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    block = Block("console", f"$ {command}\n", 1)
-    if passes:
-        run_console(block, "page.md")
-    else:
-        with pytest.raises(AssertionError, match=f"exit {exit_code}"):
-            run_console(block, "page.md")
+    is_judged_by(command, exit_code, passes)
 
 
 def test_refuses_other_commands_beside_sfumato():

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
-from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.errors import ParameterError
 from sfumato.relations.knowledge import Persons
-from sfumato.relations.means import chosen
+from sfumato.relations.means import BUDGET, KeptPlan, RowsStep, chosen, left_alone, rows_within
 from sfumato.relations.models import PersonsModel
 from sfumato.relations.persons import aims
 from sfumato.relations.promises import require_tables
@@ -27,26 +23,8 @@ if TYPE_CHECKING:
     from sfumato.relations.tables import Tables
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class EvenPlan(Plan):
-    """Which rows of the tables stay, table after table; for the owner only. ``told`` are counts."""
-
-    kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
-    told: Mapping[str, Any]
-    warned: tuple[str, ...] = ()
-
-    def describe(self) -> dict[str, Any]:
-        """How many rows go; not which."""
-        return dict(self.told)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What whoever runs the recipe should know."""
-        return self.warned
-
-
 @parameters
-class EvenCounts(ShapedStep):
+class EvenCounts(RowsStep):
     r"""Rows go until everybody has as many rows, in every table, as at least k − 1 others who are alike by the own columns; everybody stays.
 
     A means for persons_k_anonymity with ``knows: counts``. The persons of a class are put in the order of how many rows they have, cut into groups of at least k, and
@@ -69,14 +47,12 @@ class EvenCounts(ShapedStep):
     ['rows_dropped', 'share_dropped']
     """
 
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")
-    ] = 1.0
+    budget: BUDGET = 1.0
 
     name: ClassVar[str] = "even_counts"
     tells: ClassVar[tuple[str, ...]] = ("rows_dropped", "share_dropped")
 
-    def plan(self, people: Any, goal: Goal) -> EvenPlan:
+    def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Choose groups, and draw the rows that stay."""
         tables = require_tables(people, self.name)
         if tables.split:
@@ -96,32 +72,15 @@ class EvenCounts(ShapedStep):
             if not stays.all():
                 kept.append({rows.name: stays})
                 left = left.kept(kept[-1])
-        told = self._require(tables, left)
-        return EvenPlan(tuple(kept), told, _warned(classes, k))
-
-    def _require(self, before: Tables, after: Tables) -> dict[str, Any]:
-        """What goes, in counts; refused beyond the budget."""
-        gone = {rows.name: len(rows) - len(after[rows.name]) for rows in before.below}
-        all_rows = sum(len(rows) for rows in before.below)
-        share = sum(gone.values()) / max(all_rows, 1)
-        if share > self.budget + 1e-9:
-            raise Unsatisfiable(
-                f"{self.name}: {sum(gone.values()):,} of {all_rows:,} rows would be left out, more than the budget of {self.budget:g} allows; "
-                "recode the own columns first, or ask for less",
-                closest={"rows": sum(gone.values()), "budget": share},
-            )
-        return {"rows_dropped": gone, "share_dropped": round(share, 6)}
+        before, after = ({rows.name: len(rows) for rows in each.below} for each in (tables, left))
+        told = rows_within(self.budget, before, after, step=self.name, first="recode the own columns")
+        short = int((np.bincount(classes, minlength=1)[classes] < k).sum())
+        return KeptPlan(tuple(kept), told, left_alone(self.name, short))
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         return f"Rows were left out until enough people have the same numbers of them: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
-
-    def apply(self, people: Any, plan: EvenPlan) -> Any:
-        """Leave them out, table after table."""
-        for stays in plan.kept:
-            people = people.kept(stays)
-        return people
 
 
 def _all_rows(tables: Tables) -> NDArray[np.int64]:
@@ -141,15 +100,6 @@ def _evened(tables: Tables, table: str, groups: NDArray[np.int64], goal: Goal) -
     most = counts.copy()
     most[grouped] = fewest[groups[grouped]]
     return chosen(tables[table].owner, most, goal.stream(f"even_counts: rows of {table}"))
-
-
-def _warned(classes: NDArray[np.int64], k: int) -> tuple[str, ...]:
-    short = int((np.bincount(classes)[classes] < k).sum()) if len(classes) else 0
-    if not short:
-        return ()
-    return (
-        f"even_counts leaves {short:,} persons alone whose own columns too few share; let suppress_persons follow, or recode",
-    )
 
 
 def even_groups(classes: NDArray[np.int64], counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:

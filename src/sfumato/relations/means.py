@@ -14,7 +14,7 @@ from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations import pseudonyms
 from sfumato.relations.promises import require_tables
 from sfumato.relations.telling import counted, listed, were
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
 TABLE = Field(description="the table, by its name in the recipe")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class KeptPlan(Plan):
-    """The rows that stay, by table, and what was done in counts."""
+BUDGET = Annotated[float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")]
 
-    stays: Mapping[str, NDArray[np.bool_]]
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class KeptPlan(Plan):
+    """The rows that stay, by table, round after round; for the owner only. ``told`` is what was done, in counts."""
+
+    kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
     told: Mapping[str, Any]
     warned: tuple[str, ...] = ()
 
@@ -51,8 +54,31 @@ class RowsStep(ShapedStep):
     """A means that lets rows go; what belongs to them goes too. Means inherit this class."""
 
     def apply(self, people: Any, plan: KeptPlan) -> Any:
-        """Keep the rows of the plan."""
-        return require_tables(people, self.name).kept(plan.stays)
+        """Keep the rows of the plan, round after round."""
+        for stays in plan.kept:
+            people = people.kept(stays)
+        return people
+
+
+def rows_within(
+    budget: float, before: Mapping[str, int], after: Mapping[str, int], *, step: str, first: str
+) -> dict[str, Any]:
+    """How many rows of the tables below the people went, for a plan to tell; refused beyond the budget, with what should be done ``first``."""
+    gone = {table: count - after[table] for table, count in before.items()}
+    rows, lost = sum(before.values()), sum(gone.values())
+    share = lost / max(rows, 1)
+    if share > budget + 1e-9:
+        raise Unsatisfiable(
+            f"{step}: {lost:,} of {rows:,} rows would be left out, more than the budget of {budget:g} allows; {first} first, or ask for less",
+            closest={"rows": lost, "budget": share},
+        )
+    return {"rows_dropped": gone, "share_dropped": round(share, 6)}
+
+
+def left_alone(step: str, persons: int) -> tuple[str, ...]:
+    """The warning that letting rows go makes no larger crowds of some persons; none where there are none."""
+    words = f"{step} leaves {persons:,} persons alone whose own columns too few share; let suppress_persons follow, or recode"
+    return (words,) if persons else ()
 
 
 def _below(tables: Tables, name: str, step: str) -> TableRows:
@@ -108,7 +134,7 @@ class CapRows(RowsStep):
         rows, counts = _below(tables, self.table, self.name), tables.per_person(self.table)
         stays = chosen(rows.owner, np.minimum(counts, self.at_most), goal.stream(f"rows of {self.table}"))
         told = {"table": self.table, "at_most": self.at_most, "people_capped": int((counts > self.at_most).sum())}
-        return KeptPlan({self.table: stays}, {**told, "rows_dropped": int((~stays).sum())})
+        return KeptPlan(({self.table: stays},), {**told, "rows_dropped": int((~stays).sum())})
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
@@ -159,7 +185,7 @@ class CoarsenCounts(RowsStep):
             "rows_dropped": int((~stays).sum()),
             "people_emptied": emptied,
         }
-        return KeptPlan({self.table: stays}, told, warned)
+        return KeptPlan(({self.table: stays},), told, warned)
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
@@ -201,7 +227,7 @@ class DropPeople(RowsStep):
         goes = np.zeros(tables.people, dtype=bool)
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
-        return KeptPlan({tables.parts[0].name: ~goes}, {"table": self.table, "people_dropped": int(goes.sum())})
+        return KeptPlan(({tables.parts[0].name: ~goes},), {"table": self.table, "people_dropped": int(goes.sum())})
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.knowledge import FactRows, Persons
+from sfumato.relations.means import BUDGET, KeptPlan, RowsStep, left_alone, rows_within
 from sfumato.relations.models import PersonsModel
 from sfumato.relations.persons import aims
 from sfumato.relations.telling import rows_gone
@@ -29,26 +27,8 @@ MOST_LISTED = 3_000_000
 """Sets of rows that are listed at a time; what is beyond is found when these are dealt with."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class RowsPlan(Plan):
-    """Which rows of the tables stay, round by round; for the owner only. ``told`` are counts."""
-
-    kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
-    told: Mapping[str, Any]
-    warned: tuple[str, ...] = ()
-
-    def describe(self) -> dict[str, Any]:
-        """How many rows go; not which."""
-        return dict(self.told)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What whoever runs the recipe should know."""
-        return self.warned
-
-
 @parameters
-class TrimRows(ShapedStep):
+class TrimRows(RowsStep):
     """Leave rows out of the tables below the people where few rows of a person are shared by too few persons; everybody stays.
 
     A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their own columns, a row that fewer than k of them have is
@@ -70,34 +50,26 @@ class TrimRows(ShapedStep):
     {'rows_dropped': {'visits': 15, 'prescriptions': 17}, 'share_dropped': 0.090395}
     """
 
-    budget: Annotated[
-        float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")
-    ] = 1.0
+    budget: BUDGET = 1.0
 
     name: ClassVar[str] = "trim_rows"
     tells: ClassVar[tuple[str, ...]] = ("rows_dropped", "share_dropped")
 
-    def plan(self, people: Any, goal: Goal) -> RowsPlan:
+    def plan(self, people: Any, goal: Goal) -> KeptPlan:
         """Choose the rows that go; rows below rows that go, go with them, so it is looked at again until nothing is left to do."""
         promises = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
         models = [model for model in promises if model.rows_to_trim is not None]
         if not models:
             raise ParameterError(f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has none")
-        before, left = _rows_in(people.shown()), people
+        left = people
         kept: list[Mapping[str, NDArray[np.bool_]]] = []
         stream = goal.stream("trim_rows: which of equal rows goes")
         while stays := _trimmed(models, left.shown(), stream):
             kept.append(stays)
             left = left.kept(stays)
-        shown = left.shown()
-        gone = sum(before.values()) - sum(_rows_in(shown).values())
-        if gone > self.budget * sum(before.values()) + 1e-9:
-            raise Unsatisfiable(
-                f"{self.name}: {gone:,} of {sum(before.values()):,} rows would be left out, more than the budget of {self.budget:g} allows; "
-                "recode their columns first, or ask for less",
-                closest={"rows": gone, "budget": gone / max(sum(before.values()), 1)},
-            )
-        return RowsPlan(tuple(kept), _told(before, _rows_in(shown)), _warned(models, shown))
+        before, after = ({rows.table: len(rows.person) for rows in each.shown().rows} for each in (people, left))
+        told = rows_within(self.budget, before, after, step=self.name, first="recode their columns")
+        return KeptPlan(tuple(kept), told, left_alone(self.name, _short(models, left.shown())))
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
@@ -106,34 +78,14 @@ class TrimRows(ShapedStep):
             f"Rows that too few persons share were left out: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
         )
 
-    def apply(self, people: Any, plan: RowsPlan) -> Any:
-        """Leave them out, round by round."""
-        for stays in plan.kept:
-            people = people.kept(stays)
-        return people
 
-
-def _rows_in(shown: Shown) -> dict[str, int]:
-    return {rows.table: len(rows.person) for rows in shown.rows}
-
-
-def _told(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
-    gone = {table: count - after[table] for table, count in before.items()}
-    share = sum(gone.values()) / max(sum(before.values()), 1)
-    return {"rows_dropped": gone, "share_dropped": round(share, 6)}
-
-
-def _warned(models: list[PersonsModel], shown: Shown) -> tuple[str, ...]:
-    """That some persons are in crowds that no trimming of rows makes larger."""
+def _short(models: list[PersonsModel], shown: Shown) -> int:
+    """How many persons are in crowds that no trimming of rows makes larger."""
     short = np.zeros(shown.persons, dtype=np.bool_)
     for model in models:
         classes = Persons.of(shown, own=model.own).classes
-        short |= np.bincount(classes)[classes] < (model.rows_to_trim or (1, 0))[0]
-    if not short.any():
-        return ()
-    return (
-        f"trim_rows leaves {int(short.sum()):,} persons alone whose own columns too few share; let suppress_persons follow, or recode",
-    )
+        short |= np.bincount(classes, minlength=1)[classes] < (model.rows_to_trim or (1, 0))[0]
+    return int(short.sum())
 
 
 def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generator) -> dict[str, NDArray[np.bool_]]:
