@@ -255,6 +255,36 @@ DEAF = "() => { window.late = []; window.socket.onevent = (packet) => window.lat
 HEARS = "() => { delete window.socket.onevent; for (const one of window.late.splice(0)) window.socket.onevent(one); }"
 
 
+def test_a_drawing_from_before_does_not_undo_what_was_entered(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.go("/write")
+        tab.sees("release of version 1")
+        other = tab.another()
+        other.go("/promises")
+        other.sees("today: k = 1")
+        page.evaluate(DEAF)
+        other.page.get_by_role("button", name="Remove Round").click()
+        page.wait_for_function("JSON.stringify(window.late).includes('release of version 2')")
+        page.get_by_label("CSV: disarm cells").check()
+        page.get_by_label("Format of the data").select_option("Parquet")
+        page.get_by_label("Folder", exact=True).fill(str(tmp_path / "there"))
+        page.keyboard.press("Tab")
+        page.wait_for_function("JSON.stringify(window.late).includes('there')")
+        page.evaluate(HEARS)
+        tab.sees("release of version 2")
+        page.wait_for_timeout(2_500)  # longer than the page has patience with what the server does not say
+        assert page.get_by_label("CSV: disarm cells").is_checked()
+        assert page.get_by_label("Format of the data").input_value() == "parquet"
+        assert page.get_by_label("Folder", exact=True).input_value() == str(tmp_path / "there")
+        page.get_by_label("CSV: disarm cells").uncheck()
+        page.wait_for_timeout(2_500)
+        assert not page.get_by_label("CSV: disarm cells").is_checked()
+        assert len(sentences(bench)) == 2
+
+
 def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_told(
     browser: Any, files: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -139,10 +139,8 @@ class Drawer:
                 "The recipe was changed since you began to type. Apply is refused until you take it as it is now."
             )
         shown = words if self.draft is None else self.draft
-        area = element(
-            "textarea", "code", "mono", key="recipe text", id="taken", rows=24, spellcheck="false", wrap="off"
-        )
-        area.props["aria-label"] = "The recipe as text"
+        about = {"id": "taken", "rows": 24, "spellcheck": "false", "wrap": "off", "aria-label": "The recipe as text"}
+        area = element("textarea", "code", "mono", key="recipe text", data_draft=True, **about)
         area.props[AS_TYPED_IN_AREA] = shown
         area.props["data-version"] = project.version
         area.on("input", js_handler=BEGUN)

@@ -17,6 +17,9 @@ being typed."""
 AT_FIRST = ("checked", "selected")
 """The same of boxes and options: as attributes they say what was drawn, and a script of the page takes that over where nobody is at work."""
 FIELDS, UNSETTLED = ("input", "select", "textarea"), ("file", "search")
+ECHO = (
+    "(event) => emit(event.target.type === 'checkbox' ? event.target.checked : window.sfumato.sent(event.target.value))"
+)
 DRAWINGS = itertools.count(1)
 """Every drawing of a field has a number, so that the page sees that it was drawn anew although it stayed where it is."""
 
@@ -26,6 +29,7 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
 
     ``key`` names it across redraws: the focus goes back to the element of the same key.
     What fields hold at first is their ``defaultValue``: a ``value`` would be put back over what is being typed with every change of the page.
+    A field is drawn at once as what was entered in it, also where nothing else on the page changes by it, unless it keeps a draft (``data_draft``).
     """
     made = ui.element(tag).classes(" ".join(classes))
     for name, value in attributes.items():
@@ -37,7 +41,33 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
         made.props["data-key"] = key
     if tag in FIELDS and attributes.get("type") not in UNSETTLED:
         made.props["data-drawn"] = next(DRAWINGS)
+        if "data-draft" not in made.props and attributes.get("type") != "radio":
+            made.on("change", lambda event: _echo(made, event.args), js_handler=ECHO)
     return made
+
+
+def _echo(field: Element, told: str | bool | None) -> None:
+    """Draw a field as what was entered in it, so that a drawing which was on its way before is not the last one it sees."""
+    if field.is_deleted or told is None:
+        return
+    if isinstance(told, bool):
+        _mark(field, "^checked", told)
+    elif field.tag == "select":
+        for one in field.descendants():
+            if one.tag == "option":
+                _mark(one, "^selected", one.props.get("value") == told)
+                one.update()
+    else:
+        field.props[AS_TYPED_IN_AREA if field.tag == "textarea" else AS_TYPED] = told
+    field.props["data-drawn"] = next(DRAWINGS)
+    field.update()
+
+
+def _mark(one: Element, name: str, holds: bool) -> None:
+    if holds:
+        one.props[name] = ""
+    else:
+        one.props.pop(name, None)
 
 
 def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.element:
