@@ -34,15 +34,19 @@ contract:
 """
 OTHERS_EDIT = """() => {
   let turn = 0;
+  const version = () => document.querySelector("button.version").textContent.split(" ")[0];
   const again = () => {
-    const field = document.getElementById("limit-linkage");
+    const field = document.getElementById("limit-linkage"), before = version();
     field.value = (0.2 + (++turn % 50) / 100).toFixed(2);
     field.dispatchEvent(new Event("change", { bubbles: true }));
-    window.others = setTimeout(again, 60 + 200 * Math.random());
+    const seen = () => {
+      window.others = version() === before ? setTimeout(seen, 20) : setTimeout(again, 60 + 200 * Math.random());
+    };
+    seen();
   };
   again();
 }"""
-"""Another tab that edits all the time: every edit draws the pages of all tabs anew."""
+"""Another tab that edits all the time, as quickly as it sees what it did: every edit draws the pages of all tabs anew."""
 
 
 @pytest.fixture

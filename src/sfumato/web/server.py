@@ -176,6 +176,7 @@ def _server(app: Any, place: Reach) -> Any:
         server_header=False,
         proxy_headers=False,
         log_config=None,
+        ws_ping_interval=None,  # the pages have pings of their own, with the patience of AWAY
         timeout_graceful_shutdown=PATIENCE,
         ssl_certfile=place.certificate,
         ssl_keyfile=place.key,

@@ -36,7 +36,13 @@ const settle = (field) => {
   delete field.dataset.begun;
   if (shown(field) === drawn(field)) return;
   if (isBox(field)) field.checked = field.defaultChecked;
-  else field.value = drawn(field) ?? "";
+  else replace(field, drawn(field) ?? "");
+};
+// Whoever has selected all of a field means all of it, also when it says something else now.
+const replace = (field, words) => {
+  const all = field === document.activeElement && field.selectionStart === 0 && field.selectionEnd === field.value.length;
+  field.value = words;
+  if (all) field.select();
 };
 new MutationObserver((changes) => {
   for (const change of changes) settle(change.target);
