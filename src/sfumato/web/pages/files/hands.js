@@ -38,7 +38,11 @@ const settle = (field) => {
   if (isBox(field)) field.checked = field.defaultChecked;
   else replace(field, drawn(field) ?? "");
 };
-// Whoever has selected all of a field means all of it, also when it says something else now.
+// Whoever has selected all of a field means all of it, also when it says something else now. Browsers show the words of a drawing at once, and select
+// nothing, in fields that were never written in: so what one comes to is written in.
+document.addEventListener("focusin", ({ target }) => {
+  if (target.dataset?.drawn && (target.type === "text" || target.tagName === "TEXTAREA")) target.value = target.value;
+}, true);
 const replace = (field, words) => {
   const all = field === document.activeElement && field.selectionStart === 0 && field.selectionEnd === field.value.length;
   field.value = words;
