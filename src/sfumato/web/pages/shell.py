@@ -149,6 +149,14 @@ class Page:
                 Words(words)
                 button("Dismiss", self.messages.clear, "quiet", key="dismiss")
 
+    def ask_for_table(self, words: str) -> None:
+        """Say in place that there is no table yet and what to do, or that it is being read."""
+        if self.workbench.reading:
+            text("The table is being read. This page shows it as soon as it is there.", "p", "soft", role="status")
+            return
+        text(words, "p", "soft")
+        text("Go to Data", "a", "button", href="/", key="to data")
+
     def complain(self, words: str) -> None:
         """Say in place what is wrong."""
         text(words, "p", "problem", role="alert")

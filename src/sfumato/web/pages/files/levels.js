@@ -45,7 +45,8 @@ export default {
       return this.records ? (100 * number) / this.records : 0;
     },
     title(l) {
-      return l.level === 0 ? "as it is" : l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level;
+      if (l.level === 0) return "as it is";
+      return l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level + (l.name ? ": " + l.name : "");
     },
     spoken(l) {
       return l.bands.map((b, i) => this.n(b) + " " + this.bands[i]).join(", ");
