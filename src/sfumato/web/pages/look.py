@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages import closer, specs
-from sfumato.web.pages.parts import Chart, button, element, section, text
+from sfumato.web.pages.parts import Chart, button, element, section, text, until_drawn
 from sfumato.web.pages.tables import badge, choice, folded, pager, row, table, tabs
 from sfumato.web.pins import number, percent
 
@@ -77,8 +77,7 @@ class LookStage:
         text("What would others get?", "h1")
         project = self.workbench.project
         if not project.has_recipe or self.workbench.opened is None:
-            text("Open a table first: there is nothing to look at yet.", "p")
-            text("Open a table", "a", "button", href="/", key="to data")
+            self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
             return
         made = await self.workbench.worker.ask("made_versions")
         if not made:
@@ -91,7 +90,7 @@ class LookStage:
         self.told = await self.ask("look")
         self._head(made)
         tabs("Views of the release", TABS, self.tab, lambda name: self.again(tab=name))
-        with element("div", "panel", *([] if self.version == project.version else ["old"])):
+        with element("div", "panel", *([] if self.version == project.version else ["old"])), until_drawn():
             await VIEWS[self.tab](self)
 
     def _head(self, made: list[int]) -> None:
