@@ -135,10 +135,26 @@ columns:
 """)
     born, age = (asked(bench_of(frame), "levels", recipe=plan, column=c, at={})["levels"] for c in ("born", "age"))
     assert [level["name"] for level in born] == ["", "month", "quarter", "year", "decade", ""]
-    assert [level["name"] for level in age] == ["", "widths of 5", "widths of 10", ""]
+    assert [level["name"] for level in age] == ["", "width 5", "width 10", ""]
     assert [label for label, _ in born[0]["items"]] == ["12/31/1980", "06/15/1985", "01/02/1990"]
     timed = in_reading_order([("b", 1), (None, 2), ("a", 1)], {"a": 2.0, "b": 1.0}.get)
     assert timed == [("b", 1), ("a", 1), (None, 2)]
+
+
+def test_words_that_a_file_keeps_beside_its_codes_are_told(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pl.DataFrame({"sex": [1.0, 2.0, 2.0, 9.0], "age": [30.0, 40.0, 50.0, 60.0]})
+    path = tmp_path / "people.sav"
+    words = {"sex": {1.0: "male", 2.0: "female", 9.0: "not said"}}
+    pyreadstat.write_sav(frame, str(path), column_labels={"sex": "Sex of respondent"}, variable_value_labels=words)
+    bench = Bench()
+    asked(bench, "open_data", path=str(path), example=None, options={})
+    cards = {card["name"]: card["label"] for card in asked(bench, "columns")["columns"]}
+    assert cards == {"sex": "Sex of respondent", "age": ""}
+    plan = recipes.parse("{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: plain}}}")
+    told = asked(bench, "levels", recipe=plan, column="sex", at={})
+    assert told["words"] == {"1": "male", "2": "female", "9": "not said"}
+    assert {value for value, _ in told["levels"][0]["items"]} == {"1", "2", "9"}
 
 
 @pytest.mark.parametrize("column", ["age", "job", "zip"])

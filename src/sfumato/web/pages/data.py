@@ -155,6 +155,7 @@ class DataStage:
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
+            "label": card["label"],
             "role": "ask" if attribute is None else edits.choice_of(attribute),
             "kind": card["kind"] if attribute is None else str(attribute.kind),
             "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],

@@ -338,6 +338,7 @@ class HierarchyStage:
             used=min(self.at()[column], answer["top"]) if known else -1,
             set=column in fixed,
             can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
+            words=answer["words"],
             bands=[_band(low, high) for low, high in bands(answer["k"])],
         )
 

@@ -128,6 +128,7 @@ def _proposal(bench: Bench) -> Proposal:
 def _card(column: ColumnProposal, data: Dataset) -> dict[str, Any]:
     return {
         "name": column.name,
+        "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
         "roles": [str(role) for role in column.roles],
         "unit": column.unit or "person",
         "kind": str(column.kind),

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.classes import ClassTable, count_classes
-from sfumato.core.encoding import positions_in
+from sfumato.core.encoding import label, positions_in
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, bind
 from sfumato.core.parameters import values_of
 from sfumato.core.schema import Role
@@ -257,6 +257,7 @@ def levels(
         "top": fitted.ladder.top,
         "uncovered": _lost(fitted)["uncovered"],
         "records_lost": _lost(fitted)["records"],
+        "words": words_of(table, column),
         "levels": [
             {**_level(fitted, classes.roll_up({column: n}), n, k, rule), "name": name_of(rule, n, fitted.ladder)}
             for n in range(fitted.ladder.depth)
@@ -264,13 +265,18 @@ def levels(
     }
 
 
+def words_of(table: Dataset, column: str) -> dict[str, str]:
+    """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside numbers."""
+    return {label(code): str(words) for code, words in table.source.labels.get("values", {}).get(column, {}).items()}
+
+
 def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
-    """What a level between the lowest and the top is called, where its rule says that: ``month``, ``widths of 10``; else nothing."""
+    """What a level between the lowest and the top is called, where its rule says that: ``month``, ``width 10``; else nothing."""
     if not 0 < level < ladder.top:
         return ""
     if isinstance(hierarchy, Dates):
         return hierarchy.periods(timed=ladder.top > len(USUAL) + 1)[level - 1]
-    return f"widths of {hierarchy.widths[level - 1]:,g}" if isinstance(hierarchy, Intervals) else ""
+    return f"width {hierarchy.widths[level - 1]:,g}" if isinstance(hierarchy, Intervals) else ""
 
 
 def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder, ...]:

@@ -16,9 +16,9 @@ export default {
             <span :class="['small', { alarm: l.small > 0 }]">{{ n(l.small) }} in classes under {{ k }}</span>
           </div>
           <ul class="values" tabindex="0" :aria-label="'values of ' + title(l)">
-            <li v-for="(item, i) in l.items" :key="i" :class="['row2', { few: item[1] < k }]" :title="item[0] === null ? 'missing' : item[0]">
+            <li v-for="(item, i) in l.items" :key="i" :class="['row2', { few: item[1] < k }]" :title="item[0] === null ? 'missing' : said(item[0])">
               <span class="fill" :style="{ width: (l.most ? (64 * item[1]) / l.most : 0) + '%' }" aria-hidden="true"></span>
-              <span :class="['lab', { soft: item[0] === null }]">{{ item[0] === null ? "missing" : item[0] === "" ? "(empty)" : item[0] }}</span>
+              <span :class="['lab', { soft: item[0] === null }]">{{ item[0] === null ? "missing" : item[0] === "" ? "(empty)" : said(item[0]) }}</span>
               <span class="n">{{ n(item[1]) }}</span>
             </li>
             <li v-if="l.more" class="soft small pad">… and {{ n(l.more) }} more</li>
@@ -38,7 +38,7 @@ export default {
         </tr></tbody>
       </table>
     </div>`,
-  props: { levels: Array, k: Number, records: Number, used: Number, set: Boolean, can: Boolean, bands: Array },
+  props: { levels: Array, k: Number, records: Number, used: Number, set: Boolean, can: Boolean, bands: Array, words: Object },
   methods: {
     n: (number) => number.toLocaleString("en"),
     share(number) {
@@ -47,6 +47,9 @@ export default {
     title(l) {
       if (l.level === 0) return "as it is";
       return l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level + (l.name ? ": " + l.name : "");
+    },
+    said(value) {
+      return this.words && Object.hasOwn(this.words, value) ? value + " · " + this.words[value] : value;
     },
     spoken(l) {
       return l.bands.map((b, i) => this.n(b) + " " + this.bands[i]).join(", ");
