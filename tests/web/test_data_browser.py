@@ -182,7 +182,7 @@ def _levels(tab: Tab) -> None:
     assert page.locator(".pick.on").inner_text().split() == ["age", "2/4"]
     page.get_by_role("button", name="Let the search choose").click()
     _done(tab, "age: the search chooses the level")
-    page.get_by_role("heading", name="level 1: width 5").wait_for()
+    page.get_by_role("rowheader", name="level 1: width 5").wait_for()
     together = page.locator(".growth tbody tr").first.inner_text()
     page.locator('[data-key="classes of"]').select_option("alone")
     page.wait_for_function("(before) => document.querySelector('.growth tbody tr').innerText !== before", arg=together)

@@ -5,12 +5,12 @@ export default {
       <div class="levels" tabindex="0" role="group" aria-label="all levels side by side" :style="{ gridTemplateColumns: 'repeat(' + levels.length + ', minmax(9.5rem, 1fr))' }">
         <section v-for="l in levels" :key="l.level" :class="['level', { chosen: l.level === used }]" :aria-label="title(l)">
           <div class="levelhead">
-            <h3>{{ title(l) }}</h3>
+            <h3>{{ place(l) }}</h3>
             <span v-if="l.level === used" class="tag">{{ set ? "in use" : "found" }}</span>
             <button v-if="can && !(l.level === used && set)" type="button" class="button quiet" :data-key="'use level ' + l.level"
               :aria-label="'use level ' + l.level" @click="$emit('use', l.level)">use</button>
           </div>
-          <p class="soft small">{{ l.values === 1 ? "1 value" : n(l.values) + " values" }}{{ l.rare ? ", " + n(l.rare) + " rarer than " + k : "" }}</p>
+          <p class="soft small">{{ l.name ? l.name + ": " : "" }}{{ l.values === 1 ? "1 value" : n(l.values) + " values" }}{{ l.rare ? ", " + n(l.rare) + " rarer than " + k : "" }}</p>
           <div class="risk">
             <div class="riskbar" :style="{ width: share(l.small) + '%' }"></div>
             <span :class="['small', { alarm: l.small > 0 }]">{{ n(l.small) }} in classes under {{ k }}</span>
@@ -44,9 +44,11 @@ export default {
     share(number) {
       return this.records ? (100 * number) / this.records : 0;
     },
+    place(l) {
+      return l.level === 0 ? "as it is" : l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level;
+    },
     title(l) {
-      if (l.level === 0) return "as it is";
-      return l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level + (l.name ? ": " + l.name : "");
+      return this.place(l) + (l.name ? ": " + l.name : "");
     },
     said(value) {
       return this.words && Object.hasOwn(this.words, value) ? value + " · " + this.words[value] : value;
