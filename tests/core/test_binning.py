@@ -104,6 +104,18 @@ def test_dates_are_named_as_dates():
     assert column.names == ("2024-01", "2024-06", "2024-12")
 
 
+def test_dates_written_otherwise_are_named_as_dates_too():
+    """12,000 birthdays of which each occurs once are no pile of others."""
+    days = pl.Series(["03/15/2024", "06/01/2024", "12/31/2024", "12/31/2024"])
+    hierarchy = sf.dates("month", "year", format="%m/%d/%Y")
+    table = Dataset(pl.DataFrame({"v": days})).with_roles(quasi="v").with_kinds(v="date").with_hierarchies(v=hierarchy)
+    released = Dataset(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(table.schema)
+    column = binned(Pair.of(table, released), "v", fewest=2)
+    assert column.names[0] == "2024-03" and column.names[-1] == "2024-12"
+    assert column.before.sum() == pytest.approx(1.0) and column.after.sum() == pytest.approx(1.0)
+    assert column.before[0] == 0.25 and column.before[-1] == 0.5 and column.after[-1] < 0.5
+
+
 def test_suppressed_cells_of_a_number_are_missing_or_spread():
     gone = binned(pair_of([1, 2, 3, 4], [None] * 4, v="numeric"), "v")
     assert gone.names[-1] == "missing" and gone.after[-1] == 1.0

@@ -226,3 +226,27 @@ def test_a_column_is_unchanged_when_every_cell_is(cells):
     before, after = (pl.DataFrame({"a": pl.Series(list(each), dtype=pl.String)}) for each in zip(*cells, strict=True))
     pair = Pair.of(Dataset(before).with_roles(quasi=["a"]), Dataset(after).with_roles(quasi=["a"]))
     assert (pair._unchanged("a") is not None) == all(one == other for one, other in cells)
+
+
+
+@given(
+    st.lists(st.dates(datetime.date(1900, 1, 1), datetime.date(2030, 1, 1)), min_size=1, max_size=12),
+    st.sampled_from(["%d.%m.%Y", "%m/%d/%Y", "%d%m%Y"]),
+    st.integers(0, 3),
+)
+def test_dates_lie_where_they_lie_however_they_are_written(days, written, level):
+    """A column written as a format says is read as the same column in ISO 8601 is."""
+    readings = []
+    for form in (None, written):
+        hierarchy = sf.dates("month", "year", format=form)
+        text = [day.isoformat() if form is None else day.strftime(form) for day in days]
+        ladder = bind(hierarchy, (*dict.fromkeys(text),), [1] * len(set(text)))
+        place = {name: code for code, name in enumerate(ladder.labels[0])}
+        released = [ladder.labels[level][ladder.climb(0, level)[place[value]]] for value in text]
+        attribute = Attribute((Role.QUASI,), kind=Kind.DATE, hierarchy=hierarchy)
+        readings.append(read_column("day", attribute, pl.Series(text), pl.Series(released)))
+    iso, other = readings
+    assert iso.scale == other.scale == "number" and iso.span == other.span
+    assert iso.places[iso.original].tolist() == other.places[other.original].tolist()
+    for ends in ("low", "high", "loss"):
+        assert getattr(iso, ends)[iso.released].tolist() == getattr(other, ends)[other.released].tolist()

@@ -83,6 +83,17 @@ def test_cards_of_columns_hold_no_value() -> None:
     assert all(0 <= bar <= 1 for card in answer["columns"] for bar in card["bars"])
 
 
+def test_text_that_says_numbers_or_dates_is_drawn_from_low_to_high() -> None:
+    days = ["12/31/1990", "01/01/1980", "01/02/1980", "01/03/1980"] * 40
+    ages = [str(age) for age in (20, 21, 21, 29)] * 40
+    frame = pl.DataFrame({"birth date": days, "age": ages, "half": [*ages[:-1], "old"]})
+    cards = {card["name"]: card for card in asked(bench_of(frame), "columns")["columns"]}
+    assert cards["birth date"]["kind"] == "date" and cards["birth date"]["bars"][0] == 1.0
+    assert cards["birth date"]["bars"][-1] == pytest.approx(1 / 3, abs=0.01) and 0.0 in cards["birth date"]["bars"]
+    assert cards["age"]["kind"] == "numeric" and cards["age"]["bars"][:2] == [0.5, 1.0]
+    assert cards["half"]["bars"] == sorted(cards["half"]["bars"], reverse=True)
+
+
 def test_missing_values_are_counted() -> None:
     frame = people().with_columns(pl.when(pl.col("age") < 25).then(None).otherwise(pl.col("age")).alias("age"))
     cards = {card["name"]: card for card in asked(bench_of(frame), "columns")["columns"]}

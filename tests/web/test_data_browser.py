@@ -105,6 +105,34 @@ def _rows(tab: Tab) -> None:
     assert page.get_by_text("Person 0", exact=True).count() == 0
 
 
+COUNTED = """(told) => [...document.querySelectorAll("table.columns tbody tr:first-child .num")]
+    .map((one) => one.innerText.trim()).join(" ") === told"""
+"""Whether the first column has so many missing and distinct values."""
+
+
+def test_codes_are_read_as_missing_and_what_is_selected_stays_at_hand(browser: Any, tmp_path: Path) -> None:
+    """Counts follow how the table is read, there and back; what can be done with selected columns is in sight however far down they are."""
+    path = tmp_path / "wide.csv"
+    ages = ["-9" if i % 4 == 0 else str(20 + (7 * i) % 60) for i in range(200)]
+    pl.DataFrame({"age": ages, **{f"answer {n}": [(i * n) % 7 for i in range(200)] for n in range(1, 30)}}).write_csv(
+        path
+    )
+    with served(tmp_path, path) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        page.get_by_role("button", name="Read them as missing").click()
+        page.wait_for_function(COUNTED, arg="50 45")
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_function(COUNTED, arg="– 46")
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 860})
+            last = page.get_by_label("select answer 29", exact=True)
+            last.scroll_into_view_if_needed()
+            last.check()
+            clear = page.get_by_role("group", name="role of the selected columns").get_by_role("button", name="Clear")
+            page.wait_for_function(f"(one) => ({IN_SIGHT})(one)", arg=clear.element_handle())
+            clear.click()
+
+
 def test_a_file_is_dropped_and_kept_in_the_project(browser: Any, tmp_path: Path) -> None:
     path = table(tmp_path)
     with served(tmp_path) as bench, bench.tab(browser) as tab:
@@ -130,6 +158,11 @@ def test_levels_are_chosen_and_groups_changed(browser: Any, tmp_path: Path) -> N
         _file(tab, tmp_path)
 
 
+IN_SIGHT = """(one) => {
+    const box = one.getBoundingClientRect();
+    return one.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
+}"""
+"""Whether somebody sees an element where it stands: it is on the screen, and nothing is before it."""
 DRAWN = """(words) => {
     const version = document.querySelector(".undo .version")?.innerText ?? "";
     return version.includes(words) && version.match(/v([0-9]+)/)?.[1] === document.querySelector(".work")?.dataset.version;
@@ -149,6 +182,13 @@ def _levels(tab: Tab) -> None:
     assert page.locator(".pick.on").inner_text().split() == ["age", "2/4"]
     page.get_by_role("button", name="Let the search choose").click()
     _done(tab, "age: the search chooses the level")
+    page.get_by_role("rowheader", name="level 1: width 5").wait_for()
+    together = page.locator(".growth tbody tr").first.inner_text()
+    page.locator('[data-key="classes of"]').select_option("alone")
+    page.wait_for_function("(before) => document.querySelector('.growth tbody tr').innerText !== before", arg=together)
+    assert page.locator(".growth tbody tr").first.inner_text().split() == ["as", "it", "is", "60", "6", "6.7"]
+    page.locator('[data-key="classes of"]').select_option("all")
+    page.wait_for_function("(before) => document.querySelector('.growth tbody tr').innerText === before", arg=together)
     slider = page.locator('[data-key="width 1"]')
     slider.focus()
     page.keyboard.press("ArrowRight")
@@ -206,6 +246,8 @@ def _file(tab: Tab, folder: Path) -> None:
     page.get_by_role("button", name="Look at it").click()
     tab.sees("This is a preview")
     tab.sees("2 values have no place")
+    page.wait_for_function("document.activeElement?.dataset.key === 'put under other'")  # far above what was pressed
+    assert page.get_by_role("button", name="Use it").evaluate(IN_SIGHT)
     page.get_by_role("button", name="List them").click()
     page.get_by_label("values without a place").get_by_text("smith").wait_for()
     page.get_by_role("button", name="Put them under Other").click()
@@ -214,3 +256,8 @@ def _file(tab: Tab, folder: Path) -> None:
     page.locator(".level", has_text="Other").first.wait_for()
     page.get_by_role("button", name="Save this hierarchy as a file").click()
     tab.sees("It holds values: keep it")
+    tab.go("/hierarchies")
+    page.locator(".pick", has_text="onerror").click()
+    page.get_by_role("button", name="Change the groups by hand").click()
+    page.wait_for_function("document.activeElement?.dataset.key === 'groups of level 1'")
+    assert page.locator('[data-key="groups of level 1"]').evaluate(IN_SIGHT)

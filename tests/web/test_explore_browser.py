@@ -145,6 +145,11 @@ def _views(tab: Tab) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Why is record 2 risky?").wait_for()
     assert tab.focused() == "record 1"
+    below = "document.querySelector('.why').closest('tr').previousElementSibling.previousElementSibling.innerText"
+    assert page.evaluate(below).startswith("2")  # where it was asked for, not above all rows
+    button(tab, "Close: why it is risky").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement?.dataset.key === 'record 1'")
     button(tab, "Next →").click()
     tab.sees("records 21 to 40 of 400")
     tab.clean()

@@ -195,6 +195,14 @@ def test_columns_of_the_role_come_first() -> None:
     sensitive = form_of(LDiversity("ill", l=3), SCHEMA)[0]
     assert next((choice.value, choice.group) for choice in sensitive.choices) == ("ill", "sensitive")
     assert sensitive.single
+    both = Schema({"race": Attribute(("quasi", "sensitive")), **SCHEMA.attributes})
+    first = form_of(LDiversity("ill", l=3), both)[0].choices
+    assert [choice.value for choice in first] == [
+        "ill",
+        "race",
+        "age",
+        "cost",
+    ]  # what is known as well has nothing to hide
     assert read_form(LDiversity, {"sensitive": ["ill"], "l": "3"}) == LDiversity("ill", l=3)
     assert read_form(LDiversity, {"sensitive": ["ill", "age"], "l": 3}) == LDiversity(("ill", "age"), l=3)
 

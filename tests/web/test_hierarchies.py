@@ -124,6 +124,57 @@ def test_values_are_capped_and_the_rest_counted() -> None:
     assert [label for label, _ in levels[1]["items"]] == [f"{n}-{n + 9}" for n in range(0, 200, 10)]
 
 
+def test_levels_are_called_what_their_rule_calls_them_and_dates_stand_in_their_order() -> None:
+    days = ["01/02/1990", "12/31/1980", "06/15/1985", "06/15/1985"]
+    frame = pl.DataFrame({"born": days, "age": [30, 40, 35, 35]})
+    plan = recipes.parse("""
+sfumato: 1
+columns:
+  born: {role: quasi, kind: date, hierarchy: {dates: {format: "%m/%d/%Y"}}}
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}
+""")
+    born, age = (asked(bench_of(frame), "levels", recipe=plan, column=c, at={})["levels"] for c in ("born", "age"))
+    assert [level["name"] for level in born] == ["", "month", "quarter", "year", "decade", ""]
+    assert [level["name"] for level in age] == ["", "width 5", "width 10", ""]
+    assert [label for label, _ in born[0]["items"]] == ["12/31/1980", "06/15/1985", "01/02/1990"]
+    timed = in_reading_order([("b", 1), (None, 2), ("a", 1)], {"a": 2.0, "b": 1.0}.get)
+    assert timed == [("b", 1), ("a", 1), (None, 2)]
+
+
+def test_words_that_a_file_keeps_beside_its_codes_are_told(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pl.DataFrame({"sex": [1.0, 2.0, 2.0, 9.0], "age": [30.0, 40.0, 50.0, 60.0]})
+    path = tmp_path / "people.sav"
+    words = {"sex": {1.0: "male", 2.0: "female", 9.0: "not said"}}
+    pyreadstat.write_sav(frame, str(path), column_labels={"sex": "Sex of respondent"}, variable_value_labels=words)
+    bench = Bench()
+    asked(bench, "open_data", path=str(path), example=None, options={})
+    cards = {card["name"]: card["label"] for card in asked(bench, "columns")["columns"]}
+    assert cards == {"sex": "Sex of respondent", "age": ""}
+    plan = recipes.parse("{columns: {sex: {role: quasi, hierarchy: {suppress: {}}}, age: {role: plain}}}")
+    told = asked(bench, "levels", recipe=plan, column="sex", at={})
+    assert told["words"] == {"1": "male", "2": "female", "9": "not said"}
+    assert {value for value, _ in told["levels"][0]["items"]} == {"1", "2", "9"}
+
+
+@pytest.mark.parametrize("column", ["age", "job", "zip"])
+def test_classes_of_a_column_alone_are_its_values(column: str) -> None:
+    """As if nothing else were known: a class is a value, whatever the other columns are, and also where their hierarchies do not fit."""
+    told = asked(
+        bench_of(workers()),
+        "levels",
+        recipe=recipe(job="{tree: {nested: {'*': {care: [nurse]}}}}"),
+        column=column,
+        at={},
+        alone=True,
+    )
+    for level in told["levels"][:1]:
+        assert level["classes"] == level["values"]
+        assert level["small"] == sum(n for _, n in level["items"] if n < 5)
+        assert level["smallest"] == min(n for _, n in level["items"])
+    assert told["levels"][-1]["classes"] == 1
+
+
 def test_words_are_shown_from_common_to_rare() -> None:
     assert in_reading_order([("b", 1), ("a", 1), ("c", 5), (None, 9)]) == [("c", 5), ("a", 1), ("b", 1), (None, 9)]
 
@@ -324,6 +375,8 @@ def test_an_exported_hierarchy_shows_the_same_levels_when_it_comes_back(tmp_path
     assert answer["values"] == workers()[column].drop_nulls().n_unique()
     mine = asked(bench, "levels", recipe=plan, column=column, at={})
     again = asked(bench, "levels", recipe=plan, column=column, at={}, hierarchy={"file": {"path": str(path)}})
+    for level in (*mine["levels"], *again["levels"]):
+        del level["name"]  # a file says nothing of widths
     assert again == mine
 
 

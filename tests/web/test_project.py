@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -20,6 +21,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.web import project as module
 from sfumato.web.project import Opened, Outdated, Project
+from sfumato.web.take_away import taken
 
 
 def recipe(k: int) -> Recipe:
@@ -255,3 +257,23 @@ def test_effects_are_kept_with_their_version_and_forgotten_with_the_table(tmp_pa
     with pytest.raises(ParameterError, match="no version 9"):
         again.go_to(9)
     again.close()
+
+
+def test_a_recipe_that_is_taken_away_finds_its_files_from_any_folder(tmp_path: Path) -> None:
+    """Hierarchy files and populations lie with the project; the text is saved elsewhere, and typed back it is the same recipe."""
+    folder, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    with contextlib.closing(Project.open(folder)) as project:
+        (folder / "hierarchies").mkdir()
+        (folder / "hierarchies" / "age.csv").write_text("1;young;*\n9;old;*\n", "utf-8")
+        text = """{columns: {age: {role: quasi, hierarchy: {file: {path: hierarchies/age.csv}}}, zip: {role: quasi, hierarchy: {suppress: {}}}},
+            meet: [{k_map: {k: 2, population: people.csv}}]}"""
+        project.edit(recipes.parse(text, base=folder), "Opened", based_on=0)
+        name, saved = taken(project, "recipe")
+        elsewhere.mkdir()
+        (elsewhere / name).write_text(saved, "utf-8")
+        read = recipes.load(elsewhere / name)
+        assert read.schema["age"].hierarchy.path == folder / "hierarchies" / "age.csv"  # type: ignore[union-attr]
+        assert read.meet[0].population == str(folder / "people.csv")
+        assert recipes.parse(saved, base=folder).schema == project.recipe.schema
+        assert "hierarchies/age.csv" in (folder / "recipe.yaml").read_text("utf-8")
+        assert str(folder) not in (folder / "recipe.yaml").read_text("utf-8")

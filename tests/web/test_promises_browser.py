@@ -96,6 +96,9 @@ def test_promises_by_mouse_and_by_keys(browser: Any, table: tuple[Path, Path], t
         page.get_by_role("heading", name=f"3-diversity of {EVIL}").wait_for()
         tab.sees("today: l = ")
         assert page.evaluate("window.hit") is None
+        page.wait_for_function("!document.querySelector('[data-key=add-meet-open]').closest('details').open")
+        page.get_by_text("Add a promise", exact=True).click()
+        page.get_by_label("Add a promise: search").wait_for()
 
         # a published threshold, with its source
         page.get_by_text("Published thresholds, with their sources").click()

@@ -134,6 +134,10 @@ class Hierarchy(Protocol):
         """
         return None
 
+    def day_of(self, value: str) -> float | None:
+        """The day (since 1970) that a value means, of a hierarchy that alone knows how its dates are written; None from any other."""
+        return None
+
     @property
     def learns_from(self) -> str | None:
         """The column that must be seen beside its own before paths are known; None for most, and once it was seen."""

@@ -315,12 +315,27 @@ def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[
     if attribute.order is not None:
         ranks = {label: float(rank) for rank, label in enumerate(attribute.order)}
         return "order", np.array([math.nan if v is None else ranks.get(v, math.nan) for v in values])
-    place: Callable[[str], float | None] | None = {Kind.NUMERIC: number, Kind.DATE: day}.get(attribute.kind)
+    place: Callable[[str], float | None] | None = {Kind.NUMERIC: number, Kind.DATE: _day_in(attribute)}.get(
+        attribute.kind
+    )
     if place is not None:
         found = [None if v is None else place(v) for v in values]
         if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
             return "number", np.array([math.nan if f is None else f for f in found])
     return "category", np.full(len(values), np.nan)
+
+
+def _day_in(attribute: Attribute) -> Callable[[str], float | None]:
+    """How dates of a column are read: as its hierarchy says that they are written, else as in ISO 8601."""
+    hierarchy = attribute.hierarchy
+    if hierarchy is None:
+        return day
+
+    def read(value: str) -> float | None:
+        found = hierarchy.day_of(value)
+        return day(value) if found is None else found
+
+    return read
 
 
 def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[int]]]:

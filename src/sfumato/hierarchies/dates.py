@@ -123,6 +123,7 @@ def _day_in(level: str, parts: list[int]) -> datetime.date:
 USUAL: tuple[Level, ...] = ("month", "quarter", "year", "decade")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:.+", re.ASCII)
 _DAY_SECONDS = 86_400
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 @parameters
@@ -175,10 +176,24 @@ class Dates(Hierarchy):
                 "give format='…' (such as %d.%m.%Y), or make them missing"
             )
         timed = any(m.period == "time" for m in moments)
-        calendar = _Calendar(tuple(self.levels or (("day", *USUAL) if timed else USUAL)), "time" if timed else "day")
+        calendar = _Calendar(self.periods(timed=timed), "time" if timed else "day")
         own = [calendar.own(moment) for moment in moments]
         rows = [calendar.row(*cell) for cell in zip(values, moments, own, strict=True)]
         return extent_paths(rows, own, calendar.extents, calendar.range(moments))
+
+    def periods(self, *, timed: bool) -> tuple[Level, ...]:
+        """The periods of the levels below the top: those that are listed, else the usual ones, with the day first where cells have a time."""
+        return tuple(self.levels or (("day", *USUAL) if timed else USUAL))
+
+    def day_of(self, value: str) -> float | None:
+        """The day of a date that is written as ``format`` says, with the part of the day where there is a time."""
+        if self.format is None:
+            return None
+        try:
+            when = datetime.datetime.strptime(value, self.format)
+        except ValueError:
+            return None
+        return (when.replace(tzinfo=None) - _EPOCH) / datetime.timedelta(days=1)
 
     def _read(self, text: str) -> _Moment | None:
         if text == TOP:

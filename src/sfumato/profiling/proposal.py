@@ -53,6 +53,8 @@ def common_codes(frame: pl.DataFrame) -> dict[str, tuple[Code, ...]]:
     >>> narrow = pl.Series([31, -9, -9], dtype=pl.Int8)
     >>> common_codes(pl.DataFrame({"cost": [12.5, 999.0, 999.0], "age": narrow}))
     {'cost': (999,), 'age': (-9,)}
+    >>> common_codes(pl.DataFrame({"job code": ["0110", "-9", "-9", "9999", "9999"]}))
+    {'job code': ('-9',)}
     """
     by_column: dict[str, tuple[Code, ...]] = {column.name: (*_words(column), *_numbers(column)) for column in frame}
     return {name: codes for name, codes in by_column.items() if codes}
@@ -64,9 +66,12 @@ def _words(column: pl.Series) -> list[str]:
     text = column.cast(pl.String)
     spelled = text.str.strip_chars()
     counted = spelled.filter(spelled.str.to_lowercase().is_in([*WORDS, *map(str, (*BELOW, *ABOVE))])).value_counts()
-    return sorted(
-        word for word, count in counted.rows() if count >= LEAST and not (_number(word) and _all_codes(spelled))
-    )
+    found = sorted(word for word, count in counted.rows() if count >= LEAST)
+    if not any(map(_number, found)) or not _all_codes(spelled):
+        return found
+    below = [word for word in found if word.startswith("-") and _number(word)]
+    lowest = spelled.filter(~spelled.is_in(below)).str.starts_with("-").any()  # a postcode is not negative
+    return [word for word in found if not _number(word) or (word in below and not lowest)]
 
 
 def _number(word: str) -> bool:

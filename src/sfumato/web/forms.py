@@ -284,12 +284,18 @@ def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> di
 
 
 def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[FormChoice, ...]:
-    """The columns of a schema under the role they have, those of certain roles first."""
+    """The columns of a schema under the role they have, those of certain roles first: those that have no other role before the rest."""
     if schema is None:
         return ()
     columns = [FormChoice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
-    first = [one for one in columns if set(one.group.split(" and ")) & set(roles)]
-    return (*first, *(one for one in columns if one not in first))
+    return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
+
+
+def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
+    """0 where a column has nothing but the roles that are asked for, 1 where it has others too, 2 where it has none of them."""
+    if not set(own) & set(roles):
+        return 2
+    return int(not set(own) <= set(roles))
 
 
 def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sfumato import recipe_files as recipes
+from sfumato.core.schema import Schema
 from sfumato.core.yaml_text import write_yaml
 from sfumato.engines.databases import is_address
 from sfumato.scripts import Errand, to_command, to_notebook, to_python
 
 if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
     from sfumato.web.project import Project
 
 
@@ -41,12 +44,28 @@ def taken(project: Project, kind: str) -> tuple[str, str]:
     """The name of the file and the text of a form of the recipe in use."""
     form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
     if kind == "recipe":
-        return form.file, write_yaml(recipes.to_dict(recipe, base=project.folder))
+        return form.file, write_yaml(recipes.to_dict(_from_anywhere(recipe), base=Path()))
     if kind == "python":
         return form.file, to_python(recipe, errand)
     if kind == "notebook":
         return form.file, to_notebook(recipe, errand)
     return form.file, to_command(errand, str(project.folder / "recipe.yaml")) + "\n"
+
+
+def _from_anywhere(recipe: Recipe) -> Recipe:
+    """The recipe with files that are found from any folder: the text is saved where the files of the project are not."""
+
+    def found(model: Any) -> Any:
+        path = model.population
+        return model if path is None else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
+
+    attributes = {
+        name: attribute
+        if attribute.hierarchy is None
+        else dataclasses.replace(attribute, hierarchy=attribute.hierarchy.resolved(recipe.base.absolute()))
+        for name, attribute in recipe.schema.attributes.items()
+    }
+    return dataclasses.replace(recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet)))
 
 
 def errand_of(project: Project) -> Errand:

@@ -32,6 +32,8 @@ SEARCH = """(event) => {
   window.sfumato.say(box.querySelector('.found'), seen + ' found');
 }"""
 """What is searched for stays in the page: the list is there already."""
+CLOSED = "(event) => { event.target.closest('details').open = false; }"
+"""The browser opened the list, so the browser closes it: drawn anew it is empty until somebody opens it again."""
 
 
 class Adding:
@@ -76,7 +78,8 @@ class Adding:
                 text(entry.title, "span", "strong")
                 text(entry.line, "p", "help")
             label = f"Add {entry.title}"
-            button("Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label)
+            made = button("Add", lambda: self.choose(entry.name), key=f"{self.key}-{entry.name}", label=label)
+            made.on("click", js_handler=CLOSED)
 
     def choose(self, name: str | None) -> None:
         """Add what needs nothing more, and ask for the rest of what does."""

@@ -49,20 +49,25 @@ async def rows(stage: LookStage) -> None:
         text("Rows were drawn anew and are nobody's: there is no original row to show beside them.", "p")
     else:
         text("Each record as it was, and below it what is released of it; ● marks what changed.", "p", "small", "soft")
-    if stage.row is not None and found["aligned"]:
-        await _why(stage, stage.row)
+    asked = stage.row if any(one["row"] == stage.row for one in found["rows"]) else None
+    why = None if asked is None else await stage.ask("why_risky", row=asked)
     pager("records", first, ROWS, found["total"], lambda at: stage.again(first={**stage.first, "rows": at}))
     heads = [("record", False), ("which", False), *((name, False) for name in found["columns"])]
     with table("Records before and after", heads, "records"):
         for one in found["rows"]:
             _record(stage, one, found["columns"])
+            if why is not None and one["row"] == asked:
+                with element("tr", "now"), element("td", colspan=len(heads)):
+                    _why(stage, one["row"], why)
 
 
 def _record(stage: LookStage, one: Mapping[str, Any], columns: list[str]) -> None:
     before, after, number_of = one["before"], one["after"], one["row"]
     if before is not None:
         with element("tr", "was"):
-            with element("th", scope="row"):
+            with element(
+                "th", scope="row", data_heir=f"record {number_of} "
+            ):  # who closes what is said of it comes back here
                 words = f"{number_of + 1:,}"
                 label = f"Why is record {words} risky?"
                 pressed = "true" if stage.row == number_of else "false"
@@ -102,9 +107,8 @@ def _now(name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) 
     _cell(after[name], *(["changed"] if changed else []), changed=changed)
 
 
-async def _why(stage: LookStage, at: int) -> None:
-    """Why one record is risky."""
-    found = await stage.ask("why_risky", row=at)
+def _why(stage: LookStage, at: int, found: Mapping[str, Any]) -> None:
+    """Why one record is risky, told below it."""
     with section(f"Why is record {at + 1:,} risky?", "why"):
         others = found["before"] - 1
         told = (
@@ -112,7 +116,9 @@ async def _why(stage: LookStage, at: int) -> None:
             if not others
             else f"{others:,} others were like it in all quasi-identifiers"
         )
-        now = "nothing of it is released" if found["after"] is None else f"now {found['after'] - 1:,} others are"
+        now = (
+            "nothing of it is released" if found["after"] is None else f"now {found['after'] - 1:,} others are like it"
+        )
         text(f"{told}; {now}.", "p")
         if found["sets"]:
             text("Who knows this of the person finds the record in the original:", "p")
@@ -121,7 +127,7 @@ async def _why(stage: LookStage, at: int) -> None:
                     text(" + ".join(names), "li")
         else:
             text(f"No {found['most']} columns or fewer single it out in the original.", "p")
-        button("Close", lambda: stage.again(row=None), key="close why")
+        button("Close", lambda: stage.again(row=None), key=f"record {at} close", label="Close: why it is risky")
 
 
 # Attacks.

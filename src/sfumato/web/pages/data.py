@@ -47,6 +47,8 @@ class DataStage:
         self.columns: ColumnList | None = None
         self.cards: list[dict[str, Any]] = []
         self.codes: dict[str, list[Any]] = {}
+        self.looked_at: dict[str, Any] | None = None
+        """The reading of the table that the cards are about: a recipe that reads codes as missing has it read again."""
         self.rows: RowPages | None = None
 
     async def changed(self) -> None:
@@ -74,7 +76,7 @@ class DataStage:
     def _frame(self) -> None:
         """What stays while a table is open."""
         self.columns = self.rows = None
-        self.cards, self.codes = [], {}
+        self.cards, self.codes, self.looked_at = [], {}, None
         with self.page.client, redrawn(self.place):
             if self._reading:
                 text("What are the columns?", "h1")
@@ -132,9 +134,10 @@ class DataStage:
             self._say(single)
         if self.rows is not None:
             await self.rows.fill()
-        if not self.cards:
+        reading = self.wb.opened
+        if self.looked_at is not reading:
             answer = await self.wb.answer("columns")
-            self.cards, self.codes = answer["columns"], answer["missing_codes"]
+            self.cards, self.codes, self.looked_at = answer["columns"], answer["missing_codes"], reading
             self._list()
             with self.page.client:
                 self._note()
@@ -152,6 +155,7 @@ class DataStage:
         roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
         return {
             "name": card["name"],
+            "label": card["label"],
             "role": "ask" if attribute is None else edits.choice_of(attribute),
             "kind": card["kind"] if attribute is None else str(attribute.kind),
             "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],

@@ -29,6 +29,7 @@ class GroupEditor:
         self.stage = stage
         self.level = 1
         self.opened: str | None = None
+        self.arrives = 0
 
     async def asked(self, column: str) -> dict[str, Any] | str | None:
         """The groups of the column; words where there are none to change; None where it has no categories."""
@@ -45,7 +46,9 @@ class GroupEditor:
 
     def draw(self, column: str, groups: dict[str, Any] | str) -> None:
         """Draw the groups, or the way to them."""
-        with section("Groups"):
+        with section("Groups") as drawn:
+            if self.arrives:
+                drawn.props["data-arrives"] = self.arrives
             if isinstance(groups, str):
                 if groups:
                     text(groups, "p", "soft")
@@ -79,6 +82,8 @@ class GroupEditor:
 
     async def _begin(self, column: str) -> None:
         self.opened, self.level = column, 1
+        self.stage.arrivals += 1
+        self.arrives = self.stage.arrivals
         await self.stage.redraw()
 
     async def _move(self, given: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
@@ -43,6 +43,10 @@ class HierarchyStage:
         self.levels: Levels | None = None
         self.turn = 0
         self.opened: set[str] = set()
+        self.alone = False
+        """Whether classes are those of the column that is looked at, whatever the others are."""
+        self.arrivals = 0
+        """How often somebody asked on one part of the page for what is drawn on another."""
         self.editor = GroupEditor(self)
         self.exchange = HierarchyFiles(self)
 
@@ -52,25 +56,30 @@ class HierarchyStage:
         """Draw everything anew for the recipe in use."""
         self.draft = None
         if self.wb.opened is None or not self.wb.project.has_recipe:
-            self._nothing("Open a table first.", "/")
+            self._nothing(lambda: self.page.ask_for_table("Open a table first, on the stage Data."))
             return
+        if not self.lines:
+            self._nothing(lambda: text("Counting classes …", "p", "soft", role="status"))
         self.lines = await self.wb.answer("overview")
         names = [line["column"] for line in self.lines]
         if not names:
-            self._nothing("No column is a quasi-identifier yet. Say which ones are.", "/")
+            self._nothing(
+                lambda: self.page.ask_for_table(
+                    "No column is a quasi-identifier yet. Say on the stage Data which ones are."
+                )
+            )
             return
         self.column = self.column if self.column in names else names[0]
         await self._show()
 
-    def _nothing(self, words: str, path: str) -> None:
+    def _nothing(self, say: Callable[[], Any]) -> None:
+        """The stage without a column: why there is none."""
         with self.page.client:
             with redrawn(self.side):
                 pass
             with redrawn(self.work):
                 text("How coarse may columns become?", "h1")
-                with element("p"):
-                    text(words + " ")
-                    text("Go to Data", "a", href=path)
+                say()
 
     async def _show(self) -> None:
         """One column in full: asked for first, then drawn at once, so that nothing jumps."""
@@ -100,7 +109,8 @@ class HierarchyStage:
     async def _asked(self, column: str, draft: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
         given = None if draft is None else dict(draft)
         try:
-            return await self.wb.answer("levels", column=column, at=self.at(), hierarchy=given), ""
+            asked = self.wb.answer("levels", column=column, at=self.at(), hierarchy=given, alone=self.alone)
+            return await asked, ""
         except SfumatoError as error:
             return None, str(error)
 
@@ -214,8 +224,9 @@ class HierarchyStage:
                 self._fill(answer)
 
     async def look_at(self, spec: dict[str, Any], words: str) -> None:
-        """Show a hierarchy that is not in use yet."""
+        """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was asked for."""
         self.draft, self.draft_words = spec, words
+        self.arrivals += 1
         await self._show()
 
     def put(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
@@ -241,7 +252,9 @@ class HierarchyStage:
             if answer is not None and lost:
                 have = "1 value has" if lost == 1 else f"{lost:,} values have"
                 self.page.complain(f"{have} no place ({answer['records_lost']:,} records). A run refuses them.")
-            with element("div", "tools"):
+            with element("div", "tools") as tools:
+                if self.draft is not None:
+                    tools.props["data-arrives"] = self.arrivals
                 if lost:
                     self._mend()
                 if self.draft is not None:
@@ -284,16 +297,33 @@ class HierarchyStage:
     def _levels(self, column: str, answer: dict[str, Any]) -> None:
         with section("All levels side by side"):
             self._choice(column)
+            self._counted(column)
             self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
             self.levels.on("use", lambda event: self._use_level(int(event.args)))
             self._fill(answer)
             text(
-                f"Bars are records. Records in classes under {answer['k']} count the other columns as they are chosen now. "
-                "Values are shown for the owner's eyes only.",
+                "Bars are records. Values are shown for the owner's eyes only.",
                 "p",
                 "soft",
                 "small",
             )
+
+    def _counted(self, column: str) -> None:
+        """Which classes are counted: those of all quasi-identifiers, or of this one alone, which tells what its hierarchy does by itself."""
+        with element("label", "option", "inline"):
+            text("Classes of", "span", "small", "soft")
+            with element("select", "field", key="classes of") as select:
+                for alone, words in (
+                    (False, "all quasi-identifiers, the others as they are chosen now"),
+                    (True, f"{column} alone, as if nothing else were known"),
+                ):
+                    picked = {"selected": True} if alone is self.alone else {}
+                    text(words, "option", value="alone" if alone else "all", **picked)
+        select.on("change", lambda event: self._count(event.args == "alone"), js_handler=VALUE)
+
+    async def _count(self, alone: bool) -> None:
+        self.alone = alone
+        await self._show()
 
     def _fill(self, answer: dict[str, Any]) -> None:
         if self.levels is None:
@@ -308,6 +338,7 @@ class HierarchyStage:
             used=min(self.at()[column], answer["top"]) if known else -1,
             set=column in fixed,
             can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
+            words=answer["words"],
             bands=[_band(low, high) for low, high in bands(answer["k"])],
         )
 

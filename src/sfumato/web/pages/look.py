@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages import closer, specs
-from sfumato.web.pages.parts import Chart, button, element, section, text
+from sfumato.web.pages.parts import Chart, button, element, section, text, until_drawn
 from sfumato.web.pages.tables import badge, choice, folded, pager, row, table, tabs
 from sfumato.web.pins import number, percent
 
@@ -22,7 +22,7 @@ AT_ONCE = 6
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = LookStage(page)
-    stage.place = page.live(stage.draw, classes="work figured")
+    stage.place = page.live(stage.draw, early=lambda: stage.changed, classes="work figured")
 
 
 class LookStage:
@@ -40,11 +40,17 @@ class LookStage:
         self.row: int | None = None
         self.page_of_report = "owner"
         self.seconds = 20
+        self.drawn: tuple[str, int] | None = None
         self.place: Any = None
 
     async def ask(self, task: str, **given: Any) -> Any:
         """What the bench says of the release that is shown."""
         return await self.workbench.worker.ask(task, of=self.version, **given)
+
+    @property
+    def changed(self) -> bool:
+        """Whether another view or another release is asked for than what is drawn: then that is said at once, and what was there is gone."""
+        return self.drawn != (self.tab, self.workbench.project.version)
 
     def again(self, **changes: Any) -> None:
         """Draw again with something changed."""
@@ -74,25 +80,27 @@ class LookStage:
 
     async def draw(self) -> None:
         """Draw all of it."""
+        asked = (self.tab, self.workbench.project.version)
         text("What would others get?", "h1")
         project = self.workbench.project
         if not project.has_recipe or self.workbench.opened is None:
-            text("Open a table first: there is nothing to look at yet.", "p")
-            text("Open a table", "a", "button", href="/", key="to data")
+            self.page.ask_for_table("Open a table first: there is nothing to look at yet.")
             return
-        made = await self.workbench.worker.ask("made_versions")
+        with until_drawn():
+            made = await self.workbench.worker.ask("made_versions")
+            if made:
+                now = project.version
+                self.version = now if now in made else self.version if self.version in made else made[-1]
+                self.told = await self.ask("look")
         if not made:
             text("Nothing has been made yet. A release is made from the recipe as it is; nothing is written.", "p")
             button("Make the release", self.make, "strongly", key="make")
             return
-        self.version = (
-            project.version if project.version in made else self.version if self.version in made else made[-1]
-        )
-        self.told = await self.ask("look")
         self._head(made)
         tabs("Views of the release", TABS, self.tab, lambda name: self.again(tab=name))
-        with element("div", "panel", *([] if self.version == project.version else ["old"])):
+        with element("div", "panel", *([] if self.version == project.version else ["old"])), until_drawn():
             await VIEWS[self.tab](self)
+        self.drawn = asked
 
     def _head(self, made: list[int]) -> None:
         project, told = self.workbench.project, self.told

@@ -120,6 +120,17 @@ def section(title: str, *classes: str, level: int = 2) -> Iterator[ui.element]:
         yield made
 
 
+@contextlib.contextmanager
+def until_drawn() -> Iterator[None]:
+    """Say that something is on its way for as long as the block waits for it."""
+    waiting = text("One moment …", "p", "soft", role="status")
+    try:
+        yield
+    finally:
+        if not waiting.is_deleted:
+            waiting.delete()
+
+
 class Chart(Element, component=Path(__file__).parent / "files" / "chart.js"):
     """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label`` says what it shows to who cannot see it."""
 

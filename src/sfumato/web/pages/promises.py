@@ -59,7 +59,7 @@ class PromiseStage:
         """Draw everything; what the table of today says is filled in when it is known."""
         text("What must hold, and how do we get there?", "h1")
         if not self.page.workbench.project.has_recipe:
-            text("Open a table first, on the stage Data.", "p", "soft")
+            self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         problems = element("div", "problems", role="status")
         with section("Promises", "promised"):

@@ -58,8 +58,7 @@ class QuestionStage:
         """Draw all of it."""
         text("What do you want to know?", "h1")
         if not self.workbench.project.has_recipe or self.workbench.opened is None:
-            text("Open a table first: there is nobody to ask about yet.", "p")
-            text("Open a table", "a", "button", href="/", key="to data")
+            self.page.ask_for_table("Open a table first: there is nobody to ask about yet.")
             return
         self.state = await self.ask("budget_state")
         if not self.state["started"]:

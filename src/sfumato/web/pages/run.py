@@ -50,7 +50,7 @@ class RunStage:
     async def draw_start(self) -> None:
         """The button, and how much there is to search."""
         if not self.bench.project.has_recipe or self.bench.opened is None:
-            text("Open a table first, on the stage Data.", "p", "soft")
+            self.page.ask_for_table("Open a table first, on the stage Data.")
             return
         with element("div", "startrow"):
             button("Make the release", self.start, "strongly", key="make")

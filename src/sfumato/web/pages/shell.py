@@ -63,7 +63,12 @@ class Page:
         self._leave.append(workbench.listen_moved(self._load_anew))
 
     def live(
-        self, draw: Callable[[], Awaitable[None] | None], *, early: bool = False, tag: str = "div", classes: str = ""
+        self,
+        draw: Callable[[], Awaitable[None] | None],
+        *,
+        early: bool | Callable[[], bool] = False,
+        tag: str = "div",
+        classes: str = "",
     ) -> ui.element:
         """A part that is drawn now, and again whenever the recipe changes; what is the same as before stays in its place.
 
@@ -76,7 +81,8 @@ class Page:
         async def once() -> None:
             drawn = beside(place)
             part = asyncio.ensure_future(self._drawn(draw, drawn, place))
-            if early or not place.default_slot.children:
+            soon = early() if callable(early) else early
+            if soon or not place.default_slot.children:
                 await asyncio.wait({part}, timeout=AT_ONCE if place.default_slot.children else 0)
                 put(drawn, place)
                 drawing.rest = part
@@ -148,6 +154,14 @@ class Page:
             with element("div", "message", role="alert"):
                 Words(words)
                 button("Dismiss", self.messages.clear, "quiet", key="dismiss")
+
+    def ask_for_table(self, words: str) -> None:
+        """Say in place that there is no table yet and what to do, or that it is being read."""
+        if self.workbench.reading:
+            text("The table is being read. This page shows it as soon as it is there.", "p", "soft", role="status")
+            return
+        text(words, "p", "soft")
+        text("Go to Data", "a", "button", href="/", key="to data")
 
     def complain(self, words: str) -> None:
         """Say in place what is wrong."""

@@ -151,4 +151,5 @@ class UnderWay:
 def told(job: Underway) -> str:
     """How far work is, in words."""
     far = f" · {job.share:.0%}" if job.share else ""
-    return f"{job.title} · {job.words or UNKNOWN}{far}"
+    words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"
+    return f"{job.title}{words}{far}"

@@ -14,7 +14,7 @@ from sfumato import examples
 from sfumato import recipe_files as recipes
 from sfumato.core.classes import count_classes
 from sfumato.core.encoding import label
-from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import UnreadableInput
 from sfumato.io.values import with_values
 from sfumato.profiling.columns import look_at
@@ -128,6 +128,7 @@ def _proposal(bench: Bench) -> Proposal:
 def _card(column: ColumnProposal, data: Dataset) -> dict[str, Any]:
     return {
         "name": column.name,
+        "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
         "roles": [str(role) for role in column.roles],
         "unit": column.unit or "person",
         "kind": str(column.kind),
@@ -138,8 +139,20 @@ def _card(column: ColumnProposal, data: Dataset) -> dict[str, Any]:
         "missing_share": column.missing_share,
         "distinct": column.distinct,
         "alone": column.uniqueness,
-        "bars": shape_of(data.column(column.name)),
+        "bars": shape_of(_as_its_kind(data.column(column.name), column)),
     }
+
+
+def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
+    """Text that holds numbers or dates as what it says, where all of it says so: its picture goes from low to high."""
+    if values.dtype != pl.String or column.kind not in (Kind.NUMERIC, Kind.DATE):
+        return values
+    if column.kind is Kind.NUMERIC:
+        read = values.str.strip_chars().cast(pl.Float64, strict=False)
+    else:
+        form = (column.hierarchy or {}).get("dates", {}).get("format")
+        read = values.str.to_date(form or "%Y-%m-%d", strict=False)
+    return read if read.null_count() == values.null_count() else values
 
 
 def shape_of(values: pl.Series) -> list[float]:

@@ -16,12 +16,14 @@ import numpy as np
 from sfumato import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.classes import ClassTable, count_classes
-from sfumato.core.encoding import positions_in
+from sfumato.core.encoding import label, positions_in
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, bind
 from sfumato.core.parameters import values_of
+from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.hierarchies.classification import SCHEMES, PublicClassification
+from sfumato.hierarchies.dates import USUAL, Dates
 from sfumato.hierarchies.file import HierarchyFile, read_hierarchy
 from sfumato.hierarchies.grouped import GroupedNumbers
 from sfumato.hierarchies.intervals import Intervals
@@ -236,15 +238,17 @@ def levels(
     column: str,
     at: Mapping[str, int],
     hierarchy: Mapping[str, Any] | None = None,
+    alone: bool = False,
 ) -> dict[str, Any]:
-    """What each level of a column would show: its values, and the classes with the other columns at the levels ``at``.
+    """What each level of a column would show: its values, and the classes with the other columns at the levels ``at``, or of this column ``alone``.
 
     ``hierarchy`` is tried instead of that of the recipe, in a recipe's words. Labels are values of people: the owner's eyes only.
     """
     table, k = described(bench, recipe), edits.crowd_of(recipe)
     base = _base(table)
-    fitted = _of_column(bench, table, base, column, hierarchy_of(table, column, hierarchy, recipe.base))
-    others = _others(bench, table, base, column, at)
+    rule = hierarchy_of(table, column, hierarchy, recipe.base)
+    fitted = _of_column(bench, table, base, column, rule)
+    others = _base(_only(table, column)) if alone else _others(bench, table, base, column, at)
     classes = dataclasses.replace(others, ladders=_with_own(others, column, fitted.ladder))
     return {
         "column": column,
@@ -253,12 +257,40 @@ def levels(
         "top": fitted.ladder.top,
         "uncovered": _lost(fitted)["uncovered"],
         "records_lost": _lost(fitted)["records"],
-        "levels": [_level(fitted, classes.roll_up({column: n}), n, k) for n in range(fitted.ladder.depth)],
+        "words": words_of(table, column),
+        "levels": [
+            {**_level(fitted, classes.roll_up({column: n}), n, k, rule), "name": name_of(rule, n, fitted.ladder)}
+            for n in range(fitted.ladder.depth)
+        ],
     }
+
+
+def words_of(table: Dataset, column: str) -> dict[str, str]:
+    """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside numbers."""
+    return {label(code): str(words) for code, words in table.source.labels.get("values", {}).get(column, {}).items()}
+
+
+def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
+    """What a level between the lowest and the top is called, where its rule says that: ``month``, ``width 10``; else nothing."""
+    if not 0 < level < ladder.top:
+        return ""
+    if isinstance(hierarchy, Dates):
+        return hierarchy.periods(timed=ladder.top > len(USUAL) + 1)[level - 1]
+    return f"width {hierarchy.widths[level - 1]:,g}" if isinstance(hierarchy, Intervals) else ""
 
 
 def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder, ...]:
     return tuple(ladder if name == column else own for name, own in zip(classes.columns, classes.ladders, strict=True))
+
+
+def _only(table: Dataset, column: str) -> Dataset:
+    """The table with this column as its only quasi-identifier."""
+    schema = table.schema
+    for name in schema.quasi:
+        if name != column:
+            left = tuple(role for role in schema[name].roles if role is not Role.QUASI)
+            schema = schema.replace(name, roles=left or (Role.PLAIN,))
+    return table.with_schema(schema)
 
 
 def _others(bench: Bench, table: Dataset, base: ClassTable, column: str, at: Mapping[str, int]) -> ClassTable:
@@ -280,12 +312,14 @@ def _others(bench: Bench, table: Dataset, base: ClassTable, column: str, at: Map
     return classes
 
 
-def _level(fitted: Fitted, classes: ClassTable, level: int, k: int) -> dict[str, Any]:
+def _level(
+    fitted: Fitted, classes: ClassTable, level: int, k: int, hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
     labels, records = fitted.ladder.labels[level], fitted.records(level)
     nodes = [(name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE]
     sizes, amounts = classes.sizes, classes.records
     small = sizes < k
-    ordered = in_reading_order(nodes)
+    ordered = in_reading_order(nodes, None if hierarchy is None else hierarchy.day_of)
     return {
         "level": level,
         "values": len(nodes),
@@ -315,12 +349,19 @@ def bands(k: int) -> tuple[tuple[int, float], ...]:
 _NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
 
 
-def in_reading_order(nodes: Sequence[tuple[str | None, int]]) -> list[tuple[str | None, int]]:
+def in_reading_order(
+    nodes: Sequence[tuple[str | None, int]], day_of: Callable[[str], float | None] | None = None
+) -> list[tuple[str | None, int]]:
     """Nodes as a reader looks for them: numbers, intervals and dates from low to high, words from common to rare, missing last.
 
     >>> in_reading_order([("10-14", 1), (None, 9), ("5-9", 2), (">=80", 1), ("<5", 3)])
     [('<5', 3), ('5-9', 2), ('10-14', 1), ('>=80', 1), (None, 9)]
+
+    ``day_of`` tells the day of a date that is not written as the calendar goes.
     """
+    days = {} if day_of is None else {name: day_of(name) for name, _ in nodes if name is not None}
+    if days and None not in days.values():
+        return sorted(nodes, key=lambda node: (node[0] is None, days.get(node[0] or "", 0.0)))
     found = {name: _NUMBER.match(name) for name, _ in nodes if name is not None}
     missing = [node for node in nodes if node[0] is None]
     present = [(str(name), n) for name, n in nodes if name is not None]

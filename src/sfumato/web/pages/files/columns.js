@@ -36,7 +36,7 @@ export default {
           <tr v-for="r in g.rows" :key="r.name" :class="{ asking: r.role === 'ask', chosen: chosen[r.name] }">
             <td class="tick" :data-heir="'accept ' + r.name"><input type="checkbox" :checked="!!chosen[r.name]" :aria-label="'select ' + r.name" :data-key="'select ' + r.name"
               @click="pick(r, $event)" @keydown="key(r, $event)" /></td>
-            <th scope="row" class="name">{{ r.name }}</th>
+            <th scope="row" class="name">{{ r.name }}<span v-if="r.label" class="said small soft">{{ r.label }}</span></th>
             <td class="role">
               <div class="rolepick" role="group" :aria-label="'role of ' + r.name">
                 <button v-for="s in segments" :key="s" type="button" :aria-pressed="r.role === s ? 'true' : 'false'" :data-key="'role ' + s + ' ' + r.name"
@@ -86,7 +86,7 @@ export default {
     },
     matching() {
       const words = this.query.trim().toLowerCase();
-      const found = this.rows.filter((r) => (!words || r.name.toLowerCase().includes(words)) && (this.only === null || r.role === this.only));
+      const found = this.rows.filter((r) => (!words || (r.name + " " + r.label).toLowerCase().includes(words)) && (this.only === null || r.role === this.only));
       return this.order === "distinct" ? found.sort((a, b) => b.distinct - a.distinct) : found;
     },
     groups() {

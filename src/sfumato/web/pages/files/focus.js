@@ -9,8 +9,21 @@ const heirOf = (key) => {
 document.addEventListener("focusin", (event) => {
   last = event.target.closest?.("[data-key]")?.getAttribute("data-key") ?? null;
 });
+// What was asked for on one part of a page and is drawn on another comes into sight and takes the focus, each time it is asked for once.
+let arrived = 0;
+const arrive = () => {
+  for (const part of document.querySelectorAll("[data-arrives]")) {
+    const time = Number(part.dataset.arrives);
+    const first = part.querySelector("button:not(:disabled), input, select");
+    if (time <= arrived || !first) continue;
+    arrived = time;
+    part.scrollIntoView({ block: "center" });
+    first.focus({ preventScroll: true });
+  }
+};
 new MutationObserver(() => {
+  arrive();
   if (last === null || (document.activeElement && document.activeElement !== document.body)) return;
   const again = inSight(document.querySelector(`[data-key="${CSS.escape(last)}"]`)) ?? heirOf(last);
   again?.focus({ preventScroll: true });
-}).observe(document.documentElement, { childList: true, subtree: true });
+}).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-arrives"] });

@@ -5,20 +5,20 @@ export default {
       <div class="levels" tabindex="0" role="group" aria-label="all levels side by side" :style="{ gridTemplateColumns: 'repeat(' + levels.length + ', minmax(9.5rem, 1fr))' }">
         <section v-for="l in levels" :key="l.level" :class="['level', { chosen: l.level === used }]" :aria-label="title(l)">
           <div class="levelhead">
-            <h3>{{ title(l) }}</h3>
+            <h3>{{ place(l) }}</h3>
             <span v-if="l.level === used" class="tag">{{ set ? "in use" : "found" }}</span>
             <button v-if="can && !(l.level === used && set)" type="button" class="button quiet" :data-key="'use level ' + l.level"
               :aria-label="'use level ' + l.level" @click="$emit('use', l.level)">use</button>
           </div>
-          <p class="soft small">{{ l.values === 1 ? "1 value" : n(l.values) + " values" }}{{ l.rare ? ", " + n(l.rare) + " rarer than " + k : "" }}</p>
+          <p class="soft small">{{ l.name ? l.name + ": " : "" }}{{ l.values === 1 ? "1 value" : n(l.values) + " values" }}{{ l.rare ? ", " + n(l.rare) + " rarer than " + k : "" }}</p>
           <div class="risk">
             <div class="riskbar" :style="{ width: share(l.small) + '%' }"></div>
             <span :class="['small', { alarm: l.small > 0 }]">{{ n(l.small) }} in classes under {{ k }}</span>
           </div>
           <ul class="values" tabindex="0" :aria-label="'values of ' + title(l)">
-            <li v-for="(item, i) in l.items" :key="i" :class="['row2', { few: item[1] < k }]" :title="item[0] === null ? 'missing' : item[0]">
+            <li v-for="(item, i) in l.items" :key="i" :class="['row2', { few: item[1] < k }]" :title="item[0] === null ? 'missing' : said(item[0])">
               <span class="fill" :style="{ width: (l.most ? (64 * item[1]) / l.most : 0) + '%' }" aria-hidden="true"></span>
-              <span :class="['lab', { soft: item[0] === null }]">{{ item[0] === null ? "missing" : item[0] === "" ? "(empty)" : item[0] }}</span>
+              <span :class="['lab', { soft: item[0] === null }]">{{ item[0] === null ? "missing" : item[0] === "" ? "(empty)" : said(item[0]) }}</span>
               <span class="n">{{ n(item[1]) }}</span>
             </li>
             <li v-if="l.more" class="soft small pad">… and {{ n(l.more) }} more</li>
@@ -38,14 +38,20 @@ export default {
         </tr></tbody>
       </table>
     </div>`,
-  props: { levels: Array, k: Number, records: Number, used: Number, set: Boolean, can: Boolean, bands: Array },
+  props: { levels: Array, k: Number, records: Number, used: Number, set: Boolean, can: Boolean, bands: Array, words: Object },
   methods: {
     n: (number) => number.toLocaleString("en"),
     share(number) {
       return this.records ? (100 * number) / this.records : 0;
     },
-    title(l) {
+    place(l) {
       return l.level === 0 ? "as it is" : l.level === this.levels.length - 1 ? "everything alike" : "level " + l.level;
+    },
+    title(l) {
+      return this.place(l) + (l.name ? ": " + l.name : "");
+    },
+    said(value) {
+      return this.words && Object.hasOwn(this.words, value) ? value + " · " + this.words[value] : value;
     },
     spoken(l) {
       return l.bands.map((b, i) => this.n(b) + " " + this.bands[i]).join(", ");

@@ -48,6 +48,15 @@ new MutationObserver((_, watching) => {
   bar.scrollLeft = stage.offsetLeft - bar.offsetLeft - (bar.clientWidth - stage.offsetWidth) / 2;
 }).observe(document.documentElement, { childList: true, subtree: true });
 
+// What sticks below the bar of stages, or is scrolled to, keeps clear of it however many lines it has.
+const heights = new ResizeObserver(([bar]) => document.documentElement.style.setProperty("--bar", `${bar.target.offsetHeight}px`));
+new MutationObserver((_, watching) => {
+  const bar = document.querySelector("header.bar");
+  if (!bar) return;
+  watching.disconnect();
+  heights.observe(bar);
+}).observe(document.documentElement, { childList: true, subtree: true });
+
 const tick = () => {
   for (const clock of document.querySelectorAll("[data-started]")) {
     const seconds = Math.max(0, Math.floor((Date.now() - Number(clock.dataset.started)) / 1000));
