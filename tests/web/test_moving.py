@@ -23,7 +23,10 @@ from tests.web.people import written
 # Knocking, without a browser.
 
 
-def test_who_knocks_is_answered_by_files_that_only_the_owner_reads(tmp_path: Path) -> None:
+def test_who_knocks_is_answered_by_files_that_only_the_owner_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knocking, "PATIENCE", 120.0)
     given: list[str] = []
 
     def renew() -> str:
@@ -82,11 +85,14 @@ def test_an_answer_of_somebody_else_is_not_believed(tmp_path: Path, monkeypatch:
 # With a browser.
 
 
+PATIENT = "from sfumato.web import knocking; knocking.PATIENCE = 120.0; from sfumato.cli import main; main()"
+
+
 def again(bench: Served, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command once more."""
-    command = [sys.executable, "-m", "sfumato", "serve", *words, "--project", str(bench.project), "--no-browser"]
+    """The command once more, by somebody who waits for an answer also where the machine is busy."""
+    command = [sys.executable, "-c", PATIENT, "serve", *words, "--project", str(bench.project), "--no-browser"]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=env)
 
 
 @pytest.mark.service
