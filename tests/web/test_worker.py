@@ -26,7 +26,9 @@ def tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, task in naps.OURS.items():
         monkeypatch.setitem(TASKS, name, task)
     monkeypatch.setattr(module, "work", naps.work)
-    monkeypatch.setattr(module, "PATIENCE", SECONDS)  # what stops when it is asked to is not ended before, however busy the machine is
+    monkeypatch.setattr(
+        module, "PATIENCE", SECONDS
+    )  # what stops when it is asked to is not ended before, however busy the machine is
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
 
 
