@@ -17,7 +17,7 @@ from sfumato.web import knocking
 from sfumato.web.folders import remember
 from sfumato.web.knocking import ANSWER, KNOCK, answered, new_address
 from sfumato.web.project import Opened, Project
-from tests.web.browser import NEEDS_BROWSER, SOURCE, Served, served
+from tests.web.browser import NEEDS_BROWSER, SOURCE, Served, served, stranger
 from tests.web.people import written
 
 # Knocking, without a browser.
@@ -102,22 +102,20 @@ def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(browser: Any
     with served(tmp_path, table, recipe=recipe) as bench:
         with bench.tab(browser) as tab:
             tab.page.locator("table.columns tbody tr").nth(5).wait_for()
-        with contextlib.closing(browser.new_context()) as stranger:
-            page = stranger.new_page()
+        with stranger(browser) as page:
             assert page.goto(bench.address).status == 401 and "once more" in page.inner_text("body")
         first, second = again(bench), again(bench, str(table))
         assert first.returncode == second.returncode == 0, first.stderr + second.stderr
         addresses = [one.stdout.strip() for one in (first, second)]
         assert len({*addresses, bench.address}) == 3 and "new address" in second.stderr
-        with contextlib.closing(browser.new_context()) as stranger:
-            page = stranger.new_page()
+        with stranger(browser) as page:
             assert page.goto(addresses[0]).status == 401, "only the newest is good"
             assert page.goto(bench.address).status == 401
         bench.address = addresses[1]
         with bench.tab(browser) as tab:
             tab.page.locator("table.columns tbody tr").nth(5).wait_for()
-        with contextlib.closing(browser.new_context()) as stranger:
-            assert stranger.new_page().goto(addresses[1]).status == 401, "and that once"
+        with stranger(browser) as page:
+            assert page.goto(addresses[1]).status == 401, "and that once"
         assert stat.S_IMODE(bench.project.stat().st_mode) == 0o700
         assert again(bench, "-r", str(recipe)).returncode == 2
         other = again(bench, str(recipe.with_name("people.yaml").with_suffix(".csv")), "--delimiter", ";")
