@@ -131,7 +131,7 @@ class Served:
         try:
             tab = Tab(self, context, context.new_page())
             tab.page.goto(self.address)
-            tab.page.wait_for_selector("h1")
+            tab.ready()
             yield tab
             tab.fine(excuse)
         finally:
@@ -184,7 +184,12 @@ class Tab:
     def go(self, path: str) -> None:
         """Open a stage by its address."""
         self.page.goto(self.bench.origin + path)
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until a page is there and the server hears it: gestures from before are told later, in any order."""
         self.page.wait_for_selector("h1")
+        self.page.wait_for_function("window.did_handshake === true")
 
     def open_hospital(self) -> None:
         """Open the bundled table, as the first page offers."""

@@ -182,7 +182,9 @@ def test_keys_that_pass_through_values_make_one_version(browser: Any, files: tup
         tab.sees("today: k = 1")
         page.get_by_label("k, slider").focus()
         page.clock.install()
-        page.clock.pause_at(page.evaluate("Date.now()") + 1000)  # it does not rest between two keys, however slow the machine is
+        page.clock.pause_at(
+            page.evaluate("Date.now()") + 1000
+        )  # it does not rest between two keys, however slow the machine is
         for _ in range(5):
             page.keyboard.press("ArrowRight")
         assert len(sentences(bench)) == 3

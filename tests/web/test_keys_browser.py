@@ -49,7 +49,7 @@ class Keys:
     def next_stage(self, path: str) -> None:
         self.press("Alt+PageDown")
         self.page.wait_for_url(re.compile(rf"{path}$"))
-        self.page.wait_for_selector("h1")
+        self.tab.ready()
 
     def type(self, words: str) -> None:
         self.press("Control+a")
