@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -359,3 +360,26 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         tab.sees("so nothing was done")
         page.get_by_role("button", name="Remove Round").wait_for(state="detached")
         assert len(sentences(bench)) == made + 1
+
+
+def test_a_text_that_was_begun_before_a_change_is_told_so_whatever_comes_first(
+    browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.sees("5-anonymity")
+        other = tab.another()
+        other.go("/promises")
+        other.sees("today: k = 1")
+        page.bring_to_front()
+        page.get_by_role("button", name="⟨⟩ Recipe").click()
+        area = page.get_by_label("The recipe as text")
+        area.wait_for()
+        page.evaluate(DEAF)
+        other.page.get_by_role("button", name="Remove Round").click()
+        until(tab, lambda: len(sentences(bench)) == 2, "the other tab removes a step")
+        area.fill(area.input_value() + "# mine\n")
+        page.keyboard.press("Tab")
+        page.evaluate(HEARS)
+        tab.sees("changed since you began to type")
+        expect(area).to_have_value(re.compile("# mine"))
