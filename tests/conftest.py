@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 _COLLECTIONS = gc.get_threshold()
+gc.disable()  # until all tests are collected: nothing of that is garbage
 
 
 _LONG = ("test_docs.py", "test_faults.py", "test_learned_linkage.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples in docstrings are those of the package; in tests, nobody looks for any."""
+    found = yield
+    return [one for one in found if type(one).__name__ != "DoctestModule"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +54,7 @@ def pytest_collection_finish() -> None:
     """All that was imported stays for good: a search for garbage that looks through it takes longer than many a test."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_teardown() -> None:

@@ -288,14 +288,14 @@ def members(path: Path, classes: set[str]) -> set[str]:
 HOOKS = {name for file, classes in CONTRACTS.items() for name in members(PACKAGE / file, classes)} - NO_HOOKS
 
 
-def registered(*rooms: str) -> set[str]:
+@functools.cache
+def registered() -> frozenset[str]:
     """The names that models and steps have in recipes."""
-    trees = [ast.parse(p.read_text(encoding="utf-8")) for room in rooms for p in (PACKAGE / room).rglob("*.py")]
+    files = [path for room in ("models", "steps") for path in (PACKAGE / room).rglob("*.py")]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
     found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)]
-    return {n.value.value for n in found if getattr(n.target, "id", "") == "name" and isinstance(n.value, ast.Constant)}  # type: ignore[misc]
-
-
-REGISTERED = registered("models", "steps")
+    named = [n.value for n in found if getattr(n.target, "id", "") == "name" and isinstance(n.value, ast.Constant)]
+    return frozenset(value.value for value in named)
 
 
 def is_a_name(node: ast.expr) -> bool:
@@ -317,7 +317,7 @@ def contract_offences(module: str, tree: ast.Module) -> Iterator[str]:
                 yield f"line {node.lineno}: {hook} is a member with a default; ask for it"
         if isinstance(node, ast.Compare) and any(map(is_a_name, [node.left, *node.comparators])):
             literals = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
-            for name in (literals & REGISTERED) - MAY_COMPARE.get(module, set()):
+            for name in (literals & registered()) - MAY_COMPARE.get(module, set()):
                 yield f"line {node.lineno}: ask what it says (as crowd does), not whether it is called {name}"
 
 
@@ -362,7 +362,7 @@ def test_the_contracts_are_found():
     hooks = {"claims", "replayable", "secret", "locked", "survey", "released_schema", "clue", "resolved"}
     hooks |= {"preserved", "warnings", "scores", "effort", "after_writing", "forced", "enough_k", "population", "crowd"}
     assert hooks <= HOOKS
-    assert {"k_anonymity", "l_diversity", "global_recoding", "mondrian", "pseudonymize"} <= REGISTERED
+    assert {"k_anonymity", "l_diversity", "global_recoding", "mondrian", "pseudonymize"} <= registered()
 
 
 def test_what_is_excused_is_still_there():

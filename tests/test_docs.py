@@ -153,7 +153,7 @@ def run_shell(command: str) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     return done.returncode, done.stderr

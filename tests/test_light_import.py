@@ -33,7 +33,7 @@ REPORT = "\nimport json, sys\nprint('LOADED ' + json.dumps(sorted({name.split('.
 def loaded_by(code: str) -> set[str]:
     """The top-level packages in ``sys.modules`` of a fresh process after it ran some code."""
     done = subprocess.run(
-        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     last = done.stdout.splitlines()[-1]
@@ -71,7 +71,7 @@ def test_a_command_is_there_when_it_is_called_and_only_then(name):
 def test_help_is_shown():
     """The check above means nothing if the command line never got that far."""
     done = subprocess.run(
-        [sys.executable, "-m", "sfumato", "--help"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "sfumato", "--help"], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "Usage" in done.stdout
@@ -129,12 +129,18 @@ def _people(folder):
 
 
 def _after(*words: str) -> set[str]:
-    """The modules of a process that ran a command whose loops were compiled before."""
-    for turn in ("first", "again"):  # what compiles the loops needs more than what finds them compiled
+    """The modules of a process that ran a command whose loops were compiled before.
+
+    What compiles the loops needs more than what finds them compiled; who compiles others at the same moment may take some out of the cache again.
+    """
+    for turn in ("first", "again", "a third time"):
         code = RUN.format(words=", ".join(repr(word.replace("TURN", turn)) for word in words))
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
+        loaded = set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
+        if turn != "first" and not loaded & COMPILER:
+            break
+    return loaded
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_script_notebook_command_and_workbench_make_the_same_release(
 def test_bundled_tables_and_options_of_reading_are_in_the_words_of_a_command(tmp_path: Path) -> None:
     lines = to_command(Errand(example="patients", output="o u t", format="parquet", sign="my key.pem")).split("\n")
     code = shlex.split(lines[0])
-    subprocess.run([sys.executable, *code[1:]], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, *code[1:]], cwd=tmp_path, check=True, timeout=300)
     assert (tmp_path / "patients.csv").is_file()
     assert shlex.split(lines[1])[2:] == [
         *("patients.csv", "--recipe", "recipe.yaml", "--output", "o u t", "--format", "parquet", "--sign", "my key.pem")

@@ -6,7 +6,7 @@ import itertools
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato import examples
@@ -21,7 +21,11 @@ def named(people, model) -> list[list[str]]:
     return sorted(sorted(people.labels[item] for item in row if item >= 0) for row in model.moles(people).tolist())
 
 
+HOLDS_SMALLER = [frozenset({"a1", "a2", "a3", "c1"}), frozenset({"a1", "c1"}), frozenset({"a1", "a2", "a3"})]
+
+
 @given(BASKETS, st.integers(1, 4), st.integers(1, 4))
+@example(HOLDS_SMALLER, 2, 3)
 def test_km_anonymity(baskets, k, m):
     verdict = models.KmAnonymity(k, m).judge(people_of(baskets))
     if not any(baskets):

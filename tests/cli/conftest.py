@@ -50,6 +50,7 @@ def sfumato(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
 
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr("sys.argv", ["sfumato", *map(str, arguments)])
+        monkeypatch.setattr("__main__.__package__", None, raising=False)  # it is called so, however the tests are
         monkeypatch.setenv("COLUMNS", "80")
         try:
             main()

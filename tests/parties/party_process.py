@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime
 import json
 import os
@@ -17,6 +18,8 @@ from sfumato.parties.study import read_study
 from tests.parties.studies import ledger_of, tables
 
 KILLED = 9
+PATIENT = 100
+"""Seconds that a patient party waits for others, whatever the study says."""
 
 
 class Odd(Mesh):
@@ -29,10 +32,9 @@ class Odd(Mesh):
         if phase == when:
             if what == "kill":
                 os._exit(KILLED)
-            if what == "kill amid":  # one of the others has heard, the rest has not
+            if what == "kill amid":  # one of the others has heard, the rest has not; all of them have spoken
                 first = min(outgoing)
-                await super()._exchange(phase, {first: outgoing[first]}, {}, missing)
-                await asyncio.sleep(0.2)
+                await super()._exchange(phase, {first: outgoing[first]}, lengths, missing)
                 os._exit(KILLED)
             if what == "garbage":
                 for line in self._lines.values():
@@ -57,7 +59,8 @@ def party(study_file: str, folder: str, number: int, report: str, behaviour: tup
 
     async def run():
         planned = prepare(study, number, tables()[number], home)
-        mesh = await Odd.open(number, study.peers(), home.keys, study.limits)
+        patience = {"connect": PATIENT} if behaviour[0] == "patient" else {}
+        mesh = await Odd.open(number, study.peers(), home.keys, dataclasses.replace(study.limits, **patience))
         mesh.behaviour = behaviour
         return await meet(planned, mesh)
 

@@ -14,6 +14,7 @@ from sfumato.errors import Declined, ParameterError, PartyError, PartyLeft, Part
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.keys import new_keys
 from sfumato.parties.mesh import HEAD, Mesh, MeshLimits, Peer
+from tests.parties.patient import run as run_patiently
 
 QUICK = MeshLimits(connect=20, step=20, total=60)
 
@@ -71,7 +72,7 @@ def meet(folder, script, *, names=("p0", "p1", "p2"), shown=None, limits=QUICK):
     async def everyone():
         return await asyncio.gather(*(one(i) for i in range(len(names))), return_exceptions=True)
 
-    return asyncio.run(everyone())
+    return run_patiently(everyone())
 
 
 def test_everybody_hears_everybody(folder):
@@ -137,7 +138,7 @@ def test_in_one_process_who_leaves_may_be_left_out_too():
         lines = [network.channel(i) for i in range(2)]
         return await asyncio.gather(*(line.broadcast(Phase.OPEN, b"x", 1, missing="allow") for line in lines))
 
-    assert asyncio.run(run()) == [{0: b"x", 1: b"x"}] * 2
+    assert run_patiently(run()) == [{0: b"x", 1: b"x"}] * 2
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_who_does_not_come_is_missing(folder):
             *(Mesh.open(i, peers, keys_of(folder, f"p{i}"), limits) for i in (0, 2)), return_exceptions=True
         )
 
-    for error in asyncio.run(run()):
+    for error in run_patiently(run()):
         assert isinstance(error, PartyMissing)
         assert error.party == 1
 
@@ -236,7 +237,7 @@ def test_who_gave_up_while_others_wait_can_come_back(folder, monkeypatch, hasty,
         await asyncio.gather(*(mesh.close() for mesh in meshes))
         return heard
 
-    assert asyncio.run(run()) == [{i: bytes([i]) for i in range(3)}] * 3
+    assert run_patiently(run()) == [{i: bytes([i]) for i in range(3)}] * 3
 
 
 @pytest.mark.parametrize("number", [0, 2])
@@ -271,7 +272,7 @@ def test_own_keys_must_be_those_of_the_study(folder):
         await Mesh.open(0, peers, keys_of(folder, "stranger"), QUICK)
 
     with pytest.raises(WrongCertificate, match="not the certificate of the study"):
-        asyncio.run(run())
+        run_patiently(run())
 
 
 def test_the_study_limits_the_bytes(folder):

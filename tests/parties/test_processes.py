@@ -151,7 +151,7 @@ def test_one_has_an_expired_certificate(processes, tmp_path):
     plain = document(tmp_path, **NOISY)
     plain["limits"]["connect"] = 8
     written(tmp_path, plain)
-    ended = run(processes, tmp_path)
+    ended = run(processes, tmp_path, odd={0: ("patient", 0)})
     assert set(errors(ended).values()) <= {"WrongCertificate", "PartyMissing", "PartyLeft"}
     assert errors(ended)[0] == "WrongCertificate"
     assert all(attempt.state is State.PLANNED for attempt in attempts(tmp_path))

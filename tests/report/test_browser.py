@@ -28,7 +28,7 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
     "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
-SECONDS = 60
+SECONDS = 300
 WANTED = re.compile(r"https?:|wss?:|ftp:|//")
 
 

@@ -60,6 +60,7 @@ EXCUSED = ("Failed to load resource: net::ERR_CONNECTION",)
 FOLLOWED = """(scheme) => document.querySelector("[data-key=colours]").value !== "system"
     || document.body.classList.contains("body--dark") === (scheme === "dark")"""
 """Whether a page took over the colours of the system, unless others were chosen."""
+FOCUSED = "(document.activeElement?.closest('[data-key]')?.dataset.key ?? '')"
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
@@ -74,6 +75,25 @@ def open_browser() -> Iterator[Any]:
             yield opened
         finally:
             opened.close()
+
+
+def expect(seen: Any, *words: str) -> Any:
+    """What is said of a part of a page is waited for: a gesture is answered by the server, which may be busy."""
+    from playwright.sync_api import expect as expected
+
+    expected.set_options(timeout=MILLISECONDS)
+    return expected(seen, *words)
+
+
+@contextlib.contextmanager
+def stranger(browser: Any, **options: Any) -> Iterator[Any]:
+    """A page of somebody who has no cookie."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(MILLISECONDS)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
 @dataclasses.dataclass(eq=False)
@@ -111,7 +131,7 @@ class Served:
         try:
             tab = Tab(self, context, context.new_page())
             tab.page.goto(self.address)
-            tab.page.wait_for_selector("h1")
+            tab.ready()
             yield tab
             tab.fine(excuse)
         finally:
@@ -164,7 +184,12 @@ class Tab:
     def go(self, path: str) -> None:
         """Open a stage by its address."""
         self.page.goto(self.bench.origin + path)
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until a page is there and the server hears it: gestures from before are told later, in any order."""
         self.page.wait_for_selector("h1")
+        self.page.wait_for_function("window.did_handshake === true")
 
     def open_hospital(self) -> None:
         """Open the bundled table, as the first page offers."""
@@ -209,7 +234,11 @@ class Tab:
 
     def focused(self) -> str:
         """The ``key`` of what has the focus."""
-        return str(self.page.evaluate("document.activeElement?.closest('[data-key]')?.dataset.key ?? ''"))
+        return str(self.page.evaluate(FOCUSED))
+
+    def focuses(self, *keys: str) -> None:
+        """Wait until something of one of these ``key`` has the focus."""
+        self.page.wait_for_function(f"(keys) => keys.includes({FOCUSED})", arg=keys)
 
     def fine(self, excuse: tuple[str, ...] = ()) -> None:
         """Nothing was logged as an error, raised, or asked of others."""

@@ -44,11 +44,12 @@ class Keys:
         """The first stop of a page skips to the work."""
         self.to("#work", 1)
         self.press("Enter")
+        self.page.wait_for_function("document.activeElement?.id === 'work'")
 
     def next_stage(self, path: str) -> None:
         self.press("Alt+PageDown")
         self.page.wait_for_url(re.compile(rf"{path}$"))
-        self.page.wait_for_selector("h1")
+        self.tab.ready()
 
     def type(self, words: str) -> None:
         self.press("Control+a")
@@ -77,7 +78,7 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
         tab.page.wait_for_function("document.activeElement?.dataset.key === 'find a column'")
         keys.to("select name")
         keys.press("ArrowDown", "ArrowDown")
-        assert tab.focused() == "select sex"
+        tab.focuses("select sex")
         keys.press("s")
         keys.version(2)
 

@@ -17,13 +17,16 @@ from sfumato.web import knocking
 from sfumato.web.folders import remember
 from sfumato.web.knocking import ANSWER, KNOCK, answered, new_address
 from sfumato.web.project import Opened, Project
-from tests.web.browser import NEEDS_BROWSER, SOURCE, Served, served
+from tests.web.browser import NEEDS_BROWSER, SOURCE, Served, served, stranger
 from tests.web.people import written
 
 # Knocking, without a browser.
 
 
-def test_who_knocks_is_answered_by_files_that_only_the_owner_reads(tmp_path: Path) -> None:
+def test_who_knocks_is_answered_by_files_that_only_the_owner_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knocking, "PATIENCE", 120.0)
     given: list[str] = []
 
     def renew() -> str:
@@ -82,11 +85,14 @@ def test_an_answer_of_somebody_else_is_not_believed(tmp_path: Path, monkeypatch:
 # With a browser.
 
 
+PATIENT = "from sfumato.web import knocking; knocking.PATIENCE = 120.0; from sfumato.cli import main; main()"
+
+
 def again(bench: Served, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command once more."""
-    command = [sys.executable, "-m", "sfumato", "serve", *words, "--project", str(bench.project), "--no-browser"]
+    """The command once more, by somebody who waits for an answer also where the machine is busy."""
+    command = [sys.executable, "-c", PATIENT, "serve", *words, "--project", str(bench.project), "--no-browser"]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=env)
 
 
 @pytest.mark.service
@@ -96,22 +102,20 @@ def test_a_closed_browser_gets_a_new_address_and_old_ones_stay_dead(browser: Any
     with served(tmp_path, table, recipe=recipe) as bench:
         with bench.tab(browser) as tab:
             tab.page.locator("table.columns tbody tr").nth(5).wait_for()
-        with contextlib.closing(browser.new_context()) as stranger:
-            page = stranger.new_page()
+        with stranger(browser) as page:
             assert page.goto(bench.address).status == 401 and "once more" in page.inner_text("body")
         first, second = again(bench), again(bench, str(table))
         assert first.returncode == second.returncode == 0, first.stderr + second.stderr
         addresses = [one.stdout.strip() for one in (first, second)]
         assert len({*addresses, bench.address}) == 3 and "new address" in second.stderr
-        with contextlib.closing(browser.new_context()) as stranger:
-            page = stranger.new_page()
+        with stranger(browser) as page:
             assert page.goto(addresses[0]).status == 401, "only the newest is good"
             assert page.goto(bench.address).status == 401
         bench.address = addresses[1]
         with bench.tab(browser) as tab:
             tab.page.locator("table.columns tbody tr").nth(5).wait_for()
-        with contextlib.closing(browser.new_context()) as stranger:
-            assert stranger.new_page().goto(addresses[1]).status == 401, "and that once"
+        with stranger(browser) as page:
+            assert page.goto(addresses[1]).status == 401, "and that once"
         assert stat.S_IMODE(bench.project.stat().st_mode) == 0o700
         assert again(bench, "-r", str(recipe)).returncode == 2
         other = again(bench, str(recipe.with_name("people.yaml").with_suffix(".csv")), "--delimiter", ";")

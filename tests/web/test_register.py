@@ -22,7 +22,7 @@ from sfumato.verbs import read
 from sfumato.web.bench import Bench
 from sfumato.web.project import Project, data_in
 from sfumato.web.tasks import running, writing
-from tests.web.browser import NEEDS_BROWSER, SOURCE, served
+from tests.web.browser import NEEDS_BROWSER, SOURCE, expect, served
 
 UNLIKE = ("created", "certificate", "folder")
 """What two entries of one release may differ in: the time, the digest of a certificate with its salt, and where it lies."""
@@ -167,7 +167,7 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         page.get_by_role("button", name="Command line").click()
         page.get_by_text("--to 'the newspaper'").wait_for()
         page.keyboard.press("Escape")
-        assert page.get_by_label("Who receives the release").input_value() == "the newspaper"
+        expect(page.get_by_label("Who receives the release")).to_have_value("the newspaper")
         page.get_by_role("button", name="Ask the register first").click()
         tab.sees("25 people stand alone in all of them together")
         tab.sees("Nothing was written yet")
@@ -186,4 +186,4 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         ).read_bytes()
     with served(clinic, **state) as bench, bench.tab(browser) as tab:
         tab.go("/write")
-        assert tab.page.get_by_label("Register", exact=True).input_value() == str(clinic / "releases.db")
+        expect(tab.page.get_by_label("Register", exact=True)).to_have_value(str(clinic / "releases.db"))

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.web.browser import NEEDS_BROWSER, Served, served
+from tests.web.browser import NEEDS_BROWSER, Served, served, stranger
 from tests.web.pem import self_signed
 
 pytestmark = [*NEEDS_BROWSER, pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")]
@@ -41,17 +41,22 @@ def ask(bench: Served, path: str, method: str = "GET", **heads: str) -> tuple[in
 
 def children(process: int) -> list[int]:
     """All processes below one."""
-    direct = [
-        int(one) for task in Path(f"/proc/{process}/task").iterdir() for one in (task / "children").read_text().split()
-    ]
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    direct = [int(one) for thread in threads for one in content(thread).split()]
     return direct + [below for one in direct for below in children(one)]
 
 
-def alive(process: int) -> bool:
+def content(file: Path) -> bytes:
+    """What a file of a process holds: nothing if the process has ended meanwhile."""
     try:
-        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+        return file.read_bytes()
     except OSError:
-        return False
+        return b""
+
+
+def alive(process: int) -> bool:
+    status = content(Path(f"/proc/{process}/status"))
+    return bool(status) and b"State:\tZ" not in status
 
 
 def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
@@ -101,6 +106,7 @@ def test_whatever_ends_it_nothing_is_left(tmp_path: Path, number: int, code: int
     with served(tmp_path, table, TMPDIR=str(tmp_path / "tmp")) as bench:
         wait_for((bench.project / "recipe.yaml").exists)
         below = children(bench.process.pid)
+        wait_for(lambda: len(list((tmp_path / "tmp").iterdir())) == 1)
         (private,) = (tmp_path / "tmp").iterdir()
         assert below and stat.S_IMODE(private.stat().st_mode) == 0o700
         assert bench.stop(number) == code
@@ -124,28 +130,18 @@ def test_the_browser_is_opened_without_a_token_in_sight_of_others(browser: Any, 
         assert stat.S_IMODE((bench.project / "open.html").stat().st_mode) == 0o600
         token = urlsplit(bench.address).query.removeprefix("token=")
         assert token in (bench.project / "open.html").read_text()
-        shown = b"".join(file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline") if readable(file))
-        assert token.encode() not in shown
-        page = browser.new_page()
-        page.goto(address)  # from a file, as a browser does: a strict cookie would be lost on a redirect
-        page.wait_for_selector("h1", timeout=90_000)
-        assert page.url == bench.origin + "/" and "token" not in page.url
-        assert page.evaluate("document.cookie") == ""
-        page.close()
+        assert token.encode() not in b"".join(map(content, Path("/proc").glob("[0-9]*/cmdline")))
+        with stranger(browser) as page:
+            page.goto(address)  # from a file, as a browser does: a strict cookie would be lost on a redirect
+            page.wait_for_selector("h1")
+            assert page.url == bench.origin + "/" and "token" not in page.url
+            assert page.evaluate("document.cookie") == ""
         bench.stop()
         assert not (bench.project / "open.html").exists()
 
 
-def readable(file: Path) -> bool:
-    try:
-        file.read_bytes()
-    except OSError:
-        return False
-    return True
-
-
 def wait_for(holds: Any) -> None:
-    for _ in range(900):
+    for _ in range(1_200):
         if holds():
             return
         time.sleep(0.1)
@@ -175,7 +171,7 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
 
 def memory(process: int) -> int:
     """Pages that a process holds: the one with the data has more than those that only look after others."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return int((content(Path(f"/proc/{process}/statm")).split() or [b"0", b"0"])[1])
 
 
 def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any, tmp_path: Path) -> None:
@@ -190,14 +186,10 @@ def test_with_a_certificate_others_are_served_encrypted_and_only_so(browser: Any
         plain.close()
         with pytest.raises(OSError, match="refused"):
             socket.create_connection(("127.0.0.1", bench.port), 30)
-        context = browser.new_context(ignore_https_errors=True)
-        page = context.new_page()
-        page.goto(bench.address)
-        page.wait_for_selector("h1", timeout=90_000)
-        page.get_by_text("Who has this address can work with these data").wait_for(
-            timeout=90_000
-        )  # its socket is encrypted too
-        (cookie,) = context.cookies()
-        assert cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict"
-        context.close()
+        with stranger(browser, ignore_https_errors=True) as page:
+            page.goto(bench.address)
+            page.wait_for_selector("h1")
+            page.get_by_text("Who has this address can work with these data").wait_for()  # its socket is encrypted too
+            (cookie,) = page.context.cookies()
+            assert cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict"
         assert not any("Everything stays" in line for line in bench.said)

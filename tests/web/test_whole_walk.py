@@ -17,7 +17,7 @@ from sfumato import recipe_files
 from sfumato.profiling.yaml_text import recipe_text
 from sfumato.verbs import profile, read
 from sfumato.web.pages.stages import STAGES
-from tests.web.browser import NEEDS_BROWSER, Served, Tab, served
+from tests.web.browser import NEEDS_BROWSER, Served, Tab, expect, served
 
 pytestmark = NEEDS_BROWSER
 
@@ -128,6 +128,7 @@ def _run(tab: Tab, number: int) -> None:
     version(tab, number)
     tab.go("/run")
     button(tab, "Make the release").click()
+    tab.page.get_by_text("the recipe was changed since").wait_for(state="detached")
     tab.page.get_by_text("Every promise holds").first.wait_for()
     lost = tab.page.locator(".figure", has_text="records lost").locator(".value")
     lost.get_by_text(re.compile(r"^[\d,]+$")).wait_for()
@@ -165,8 +166,9 @@ def _write(tab: Tab, out: Path) -> None:
     page.get_by_role("textbox", name="Folder").fill(str(out))
     button(tab, "Write the release of version 9").click()
     tab.sees("To publish")
-    assert page.locator(".claims .holds").count() > 5 and not page.locator(".claims .fails").count()
-    assert page.get_by_role("textbox", name="Folder").input_value() == str(out), "what was typed stays"
+    page.locator(".claims .holds").nth(5).wait_for()
+    assert not page.locator(".claims .fails").count()
+    expect(page.get_by_role("textbox", name="Folder"), "what was typed stays").to_have_value(str(out))
 
 
 def _verifies(out: Path, path: Path) -> None:
@@ -201,7 +203,7 @@ def _every_page_is_clean(tab: Tab) -> None:
     for stage in STAGES:
         tab.go(stage.path)
         tab.page.locator(".undo .version").wait_for()
-        assert tab.page.locator("h1").count() == 1, stage.name
+        expect(tab.page.locator("h1"), stage.name).to_have_count(1)
         tab.clean()
 
 
@@ -214,13 +216,13 @@ def _undone_and_done_again(tab: Tab, path: Path) -> None:
         button(tab, "Undo").click()
         version(tab, number)
         assert in_use(bench) == recipe_files.parse(before[f"{number:04d}.yaml"].decode(), base=bench.project)
-    assert button(tab, "Undo").is_disabled()
+    expect(button(tab, "Undo")).to_be_disabled()
     proposed = recipe_files.parse(recipe_text(profile(read(str(path)))))
     assert in_use(bench) == proposed
     for number in range(2, 10):
         tab.page.keyboard.press("Control+Shift+Z")
         version(tab, number)
-    assert button(tab, "Redo").is_disabled()
+    expect(button(tab, "Redo")).to_be_disabled()
     assert {file.name: file.read_bytes() for file in (bench.project / "history").iterdir()} == before
 
 
@@ -233,7 +235,7 @@ def _is_all_there(tab: Tab, before: list[str]) -> None:
     assert sentences(tab.bench) == before and len(before) == 9
     page.locator(".undo .version").click()
     page.locator("ol.history li").nth(8).wait_for()
-    assert [line.inner_text() for line in page.locator("ol.history .sentence strong").all()] == before[::-1]
+    expect(page.locator("ol.history .sentence strong")).to_have_text(before[::-1])
     page.keyboard.press("Escape")
     tab.go("/explore")
     page.locator(".pins li").first.wait_for()

@@ -26,7 +26,9 @@ def tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, task in naps.OURS.items():
         monkeypatch.setitem(TASKS, name, task)
     monkeypatch.setattr(module, "work", naps.work)
-    monkeypatch.setattr(module, "PATIENCE", 0.3)
+    monkeypatch.setattr(
+        module, "PATIENCE", SECONDS
+    )  # what stops when it is asked to is not ended before, however busy the machine is
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
 
 
@@ -42,7 +44,7 @@ async def until(holds: Callable[[], Any]) -> None:
         await asyncio.sleep(0.02)
 
 
-def test_work_is_answered_stopped_ended_and_survives_its_process() -> None:
+def test_work_is_answered_stopped_ended_and_survives_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """One process for all of it: starting one takes a second."""
     fresh: list[bool] = []
     told: list[tuple[float, str]] = []
@@ -78,8 +80,10 @@ def test_work_is_answered_stopped_ended_and_survives_its_process() -> None:
             assert not fresh
 
             # what does not listen is ended with its process
-            deaf = asyncio.ensure_future(process.ask("stubborn"))
-            await asyncio.sleep(0.1)
+            begun = asyncio.Event()
+            deaf = asyncio.ensure_future(process.ask("stubborn", on_progress=lambda *_: begun.set()))
+            await begun.wait()
+            monkeypatch.setattr(module, "PATIENCE", 0.3)
             await process.cancel("stubborn")
             with pytest.raises(Cancelled):
                 await deaf
@@ -173,12 +177,14 @@ def test_a_table_that_kills_its_process_is_not_opened_for_ever(tmp_path: Path, m
         def counted() -> None:
             starts.append(1)
             start()
+            if len(starts) == 1:  # it does not read the table before it is killed
+                os.kill(workbench.worker._process.pid, signal.SIGSTOP)
 
         monkeypatch.setattr(workbench.worker, "start", counted)
         try:
             # what dies while it reads the table is not let read it again by itself
             opening = asyncio.ensure_future(workbench.begin())
-            await until(lambda: workbench.job is not None and workbench.worker._process is not None)
+            await until(lambda: workbench.job is not None and workbench.worker._asked)
             os.kill(workbench.worker._process.pid, signal.SIGKILL)
             await opening
             assert "died" in workbench.trouble and workbench.opened is None and len(starts) == 2

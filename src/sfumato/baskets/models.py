@@ -28,6 +28,8 @@ K = Annotated[int, Field(ge=1, description="smallest crowd that is acceptable")]
 M = Annotated[int, Field(ge=1, le=20, description="items an intruder knows at most")]
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 TAKEN_APART = "the baskets were taken apart, so nobody's items stand together; judge them by disassociated_km"
+MOST_COUNTED = 100_000
+"""Broken sets that are counted without those that hold a smaller one; where there are more, some of those are counted too."""
 NOBODY = "nobody has an item, so there is nothing to judge"
 
 
@@ -128,7 +130,7 @@ class KmAnonymity(BasketModel):
     def judged(self, people: Baskets) -> Verdict:
         """The smallest crowd, and who has a set that fewer share."""
         least = itemsets.smallest_support(people.sets, self.m) or 0
-        found = None if least >= self.k else itemsets.violating(people.sets, self.m, self.k, most=0)
+        found = None if least >= self.k else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
         concerned = 0 if found is None else int(found.carriers.sum())
         return verdict(
             self,
@@ -501,7 +503,7 @@ class KKmAnonymity(BasketModel):
         sizes = np.bincount(people.classes)[people.classes]
         sets = within(people.sets, people.classes)
         least = min(int(sizes.min()), itemsets.smallest_support(sets, self.m) or 0)
-        found = itemsets.violating(sets, self.m, self.k, most=0)
+        found = itemsets.violating(sets, self.m, self.k, most=MOST_COUNTED)
         concerned = int((found.carriers | (sizes < self.k)).sum())
         small = len(np.unique(people.classes[sizes < self.k]))
         return verdict(

@@ -162,6 +162,8 @@ class Drawer:
         if self.draft is None:
             self.begun = version
         self.draft = None if words == before else words
+        if self.draft is not None and self.begun != self.page.workbench.project.version:
+            self.page.redraw(self.inner)  # it was changed while this was on its way: that is told now
 
     def _forget(self) -> None:
         self.draft = None
