@@ -20,8 +20,9 @@ from sfumato.register.store import open_register, start_register
 from sfumato.scripts import Errand, to_command, to_python
 from sfumato.verbs import read
 from sfumato.web.bench import Bench
+from sfumato.web.pins import figures_of
 from sfumato.web.project import Project, data_in
-from sfumato.web.tasks import running, writing
+from sfumato.web.tasks import exploring, running, writing
 from tests.web.browser import NEEDS_BROWSER, SOURCE, served
 
 UNLIKE = ("created", "certificate", "folder")
@@ -242,3 +243,51 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
     with served(clinic, **state) as bench, bench.tab(browser) as tab:
         tab.go("/write")
         assert tab.page.get_by_label("Register", exact=True).input_value() == str(clinic / "releases.db")
+
+
+def test_candidates_are_held_against_the_register_as_write_holds_them(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By recoding, masking and drawing, with a limit and without one: the comparison says what Write would say, and enters nothing."""
+    monkeypatch.setattr(
+        exploring, "fair_terms", lambda candidates, terms: terms
+    )  # attacks on drawn rows take their time
+    said = {"file": str(clinic / "releases.db"), "to": "the press"}
+    quietly = lambda *_: None  # noqa: E731
+    bench, _ = bench_of(clinic, RECIPE.format(hidden="job"))
+    given: dict[str, Any] = {"history": "", "register": said}
+    writing.write(bench, quietly, folder=str(clinic / "out"), key="1", **given)
+    recoded = RECIPE.format(hidden="town")
+    head, _ = recoded.split("meet:")
+    texts = {
+        "recoded": recoded,
+        "masked": head
+        + "meet:\n- k_anonymity: 2\nsteps:\n- pram: {columns: [job], retain: 0.7}\n- global_recoding: {}\n",
+        "drawn": head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1}\n",
+    }
+    pins = [(name, recipe_files.parse(text)) for name, text in texts.items()]
+    for name, text in texts.items():
+        limited = (
+            text.replace("copied_records: 1", "copied_records: 1, composition: 0") if "limits" in text else text + LIMIT
+        )
+        pins.append((f"{name}, limited", recipe_files.parse(limited)))
+    asked = exploring.compare(bench, quietly, pins=pins, register={"file": said["file"]})
+    alone = exploring.compare(bench, quietly, pins=pins)
+    assert asked["registered"] == 1 and alone["registered"] is None
+    for place, (name, recipe) in enumerate(pins):
+        outcome, told = asked["candidates"][place], asked["more"][name]["together"]
+        if "limited" in name:
+            assert not outcome["holds"] and "people whom all releases together single out" in outcome["reason"]
+            with pytest.raises(SfumatoError) as refused:
+                running.make(bench, quietly, recipe=recipe, key=name, register=said)
+            assert outcome["reason"].split("people whom")[1] in str(refused.value), name
+            assert not alone["candidates"][place]["holds"] and "register" in alone["candidates"][place]["reason"]
+        else:
+            made = running.make(bench, quietly, recipe=recipe, key=name, register=said)
+            assert outcome["holds"] == made["holds"]
+            assert told == writing.ask_register(bench, quietly, key=name, register=said)["sentences"], name
+    lines = {title: cells for title, cells, _ in figures_of(asked)}
+    assert "25 people stand alone" in lines["with the 1 release of the register"][0]
+    lines = {title: cells for title, cells, _ in figures_of(alone)}
+    assert set(lines["with earlier releases"]) == {"not asked: no register is named under Write"}
+    assert len(entries(clinic / "releases.db")) == 1

@@ -100,8 +100,8 @@ async def _compare(page: Page) -> None:
     made = page.attempt(lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)])
     if made is None:
         return
-    about = digest_of(project.pins)
-    found = await page.wait_for(workbench.do("compare", "Comparing candidates", pins=made))
+    about, register = digest_of(project.pins, project.register), dict(project.register) or None
+    found = await page.wait_for(workbench.do("compare", "Comparing candidates", pins=made, register=register))
     if found is not None:
         workbench.findings[COMPARED] = {**found, "about": about, "titles": [one["title"] for one in project.pins]}
         project.tell()
@@ -111,10 +111,11 @@ async def _compare(page: Page) -> None:
 
 
 def _compared(page: Page, found: Mapping[str, Any]) -> None:
-    old = found["about"] != digest_of(page.workbench.project.pins)
+    project = page.workbench.project
+    old = found["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", *(["old"] if old else [])):
         if old:
-            badge("for the candidates pinned before")
+            badge("for the candidates or the register of before")
         rows, front = _placed(found)
         risk, utility = found["axes"]["risk"], found["axes"]["utility"]
         if rows:

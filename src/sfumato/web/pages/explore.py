@@ -150,6 +150,9 @@ class Explore:
                 button(
                     f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey"
                 )
+        if self.workbench.recipe.limits or self.workbench.recipe.contract:
+            words = "Limits and the contract are not asked of these points: a run asks them, and so does the comparison of candidates below."
+            text(words, "p", "soft", "small")
         self._choose_first()
         self._controls()
         with element("div", "two", *([] if found["fresh"] else ["old"])):

@@ -61,7 +61,7 @@ def write(
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
     told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
-    with _remembering(register) as remembered:
+    with remembering(register) as remembered:
         refuse_existing(place, force=force)  # before anything is planned
         written = remembered.write(release, place, sign=sign, more=trail, **told)
     progress(0.6, "computing again what the certificate says")
@@ -91,7 +91,7 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
     """What the release of a version would tell together with those of a register; nothing is written, there or elsewhere."""
     progress(0.1, "asking the register")
     release = _made(bench, key, register)
-    with _remembering(register) as remembered:
+    with remembering(register) as remembered:
         remembered.found = remembered.together(release)
     return _found(remembered) or {}
 
@@ -113,7 +113,8 @@ def made_release(bench: Bench, key: str) -> Release:
 
 
 @contextlib.contextmanager
-def _remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
+def remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
+    """The register that the page names, as long as it is asked; without one nothing is remembered."""
     if not register:
         yield Remembering()
         return
