@@ -58,6 +58,7 @@ class Explore:
         self.page, self.workbench = page, page.workbench
         self.axes = ("score", "marketer_risk")
         self.view = "Plane"
+        self.pinning = {"version": "", "recipe": ""}
         self.levels: dict[str, int] | None = None
         """The point that is selected."""
         self.found: dict[str, Any] = {}
@@ -109,7 +110,7 @@ class Explore:
             self._not_yet()
         else:
             self._landscape()
-        candidates.draw(self.page)
+        candidates.draw(self.page, self.pinning)
 
     def _no_lattice(self) -> None:
         names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
