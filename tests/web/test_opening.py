@@ -307,7 +307,8 @@ def test_tables_and_views_of_postgresql_are_opened_through_the_page(
     for sql in (
         "CREATE TABLE visits AS SELECT 30 + i AS age, 'flu' AS ill, i * 1.5 AS cost, i % 2 = 0 AS paid FROM generate_series(1, 8) i",
         "CREATE VIEW young AS SELECT age, ill FROM visits WHERE age < 35",
-        'CREATE SCHEMA ward; CREATE MATERIALIZED VIEW ward."Visits 2026" AS SELECT age, ill FROM visits',
+        "CREATE SCHEMA ward",
+        'CREATE MATERIALIZED VIEW ward."Visits 2026" AS SELECT age, ill FROM visits',
         f'CREATE TABLE {Name(hostile).quoted} AS SELECT age AS "a ${{1}} \\ \'", ill AS "__proto__" FROM visits',
     ):
         made.execute(sql)
