@@ -400,11 +400,7 @@ def try_candidate(
 
 
 def try_and_keep(
-    dataset: Dataset,
-    candidate: Candidate,
-    terms: CommonTerms,
-    progress: Progress = silent,
-    memory: Memory | None = None,
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
 ) -> tuple[CandidateOutcome, Release | None]:
     """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
     started = time.monotonic()
