@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.clusters import postgresql  # noqa: F401 - a fixture
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # All processes of a run share one cache of compiled loops, kept between runs: what one of them has compiled, the others

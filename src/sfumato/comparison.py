@@ -45,6 +45,7 @@ from sfumato.report.risk_utility import chart_of, comparison_page, front_told, p
 if TYPE_CHECKING:
     import altair as alt
 
+    from sfumato.core.attack import Memory
     from sfumato.core.pair import Pair
     from sfumato.release.release import Release
     from sfumato.report.pictures import Picture
@@ -399,15 +400,14 @@ def try_candidate(
 
 
 def try_and_keep(
-    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
 ) -> tuple[CandidateOutcome, Release | None]:
-    """The same, with the release itself; None where nothing came out."""
+    """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
     started = time.monotonic()
     recipe = candidate.recipe
+    how: dict[str, Any] = {"seed": terms.seed, "refuse": False, "memory": memory}
     try:
-        release = make_release(
-            described(dataset, recipe), recipe, seed=terms.seed, refuse=False, progress=_part(progress, 0.0, 0.6)
-        )
+        release = make_release(described(dataset, recipe), recipe, progress=_part(progress, 0.0, 0.6), **how)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
     return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release

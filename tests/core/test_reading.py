@@ -228,7 +228,6 @@ def test_a_column_is_unchanged_when_every_cell_is(cells):
     assert (pair._unchanged("a") is not None) == all(one == other for one, other in cells)
 
 
-
 @given(
     st.lists(st.dates(datetime.date(1900, 1, 1), datetime.date(2030, 1, 1)), min_size=1, max_size=12),
     st.sampled_from(["%d.%m.%Y", "%m/%d/%Y", "%d%m%Y"]),

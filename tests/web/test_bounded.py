@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from sfumato import recipe_files
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.verbs import read
 from sfumato.web.bench import Bench, Stopped
@@ -73,12 +75,51 @@ def test_what_computes_too_long_is_ended_and_so_is_what_nobody_wants() -> None:
         if turns[0]:
             raise Stopped
 
-    with pytest.raises(UnreadableInput, match=r"more than 0\.1 seconds"):
-        within(0.1, endless, name="it", progress=silent)
+    long = UnreadableInput("it takes too long")
+    with pytest.raises(UnreadableInput, match="it takes too long"):
+        within(0.1, endless, too_long=long, progress=silent)
     turns[0] = 0
     with pytest.raises(Stopped):
-        within(1e9, endless, name="it", progress=wished)
+        within(1e9, endless, too_long=long, progress=wished)
     before = turns[0]
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 // 0, name="it", progress=silent)
+        within(5, lambda: 1 // 0, too_long=long, progress=silent)
     assert turns[0] == before, "nothing goes on"
+
+
+@pytest.mark.parametrize("task", ["compile", "comply"])
+def test_what_a_policy_asks_of_the_table_is_computed_only_for_so_long(
+    task: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [0]
+
+    def endless(*_: object, **__: object) -> None:
+        while True:
+            turns[0] += 1
+
+    def wished(share: float, words: str = "") -> None:
+        if turns[0]:
+            raise Stopped
+
+    def ask(progress: Callable[..., None]) -> None:
+        if task == "compile":
+            recipe = recipe_files.parse("{columns: {age: quasi}, meet: [{k_anonymity: {k: 2}}]}")
+            policies.compile_policy(bench, progress, recipe=recipe, path="preset:sdc_practice_3", purpose="research")
+        else:
+            said = {"purpose": "research", "folder": str(tmp_path)}
+            policies.comply_policy(
+                bench, progress, key="1", within=str(tmp_path), said=said, path="preset:sdc_practice_3"
+            )
+
+    monkeypatch.setattr(policies, "SECONDS_ON_THE_TABLE", 0.1)
+    monkeypatch.setattr(policies, "compile_policies", endless)
+    monkeypatch.setattr(policies, "hold_against", endless)
+    before = threading.active_count()
+    with pytest.raises(ParameterError, match=f"'sfumato policy {task}' work on it"):
+        ask(silent)
+    assert turns[0] and threading.active_count() == before
+    monkeypatch.setattr(policies, "SECONDS_ON_THE_TABLE", 1e9)
+    turns[0] = 0
+    with pytest.raises(Stopped):
+        ask(wished)
+    assert threading.active_count() == before

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.web.browser import NEEDS_BROWSER, Tab, expect, served
+from tests.web.browser import DRAWN, NEEDS_BROWSER, Tab, expect, served
 from tests.web.people import JOB, RECIPE, written
 
 pytestmark = NEEDS_BROWSER
@@ -165,6 +165,13 @@ def _views(tab: Tab) -> None:
     tab.clean()
 
 
+BROKEN = """() => [...document.querySelectorAll(".attacks td.cell-verdict")].filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return new Set([...words.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+}).length"""
+
+
 def _attacks(tab: Tab) -> None:
     """Nobody tried: unknown, in words; then they do."""
     button(tab, "Attacks").click()
@@ -173,6 +180,14 @@ def _attacks(tab: Tab) -> None:
     button(tab, "Let the intruders try").click()
     tab.page.get_by_text("records were looked for").first.wait_for(timeout=LONG)
     tab.clean()
+    for width in (1280, 390):
+        tab.page.set_viewport_size({"width": width, "height": 860})
+        tab.page.evaluate(DRAWN)
+        assert not tab.page.evaluate(BROKEN), f"a verdict on several lines at {width}"
+        assert tab.page.evaluate(
+            "(() => {const one = document.querySelector('.attacks').parentElement; return one.scrollWidth <= one.clientWidth})()"
+        )
+    tab.page.set_viewport_size({"width": 1280, "height": 860})
 
 
 def _report(tab: Tab) -> None:

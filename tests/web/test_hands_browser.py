@@ -296,17 +296,61 @@ def test_a_drawing_from_before_does_not_undo_what_was_entered(
         page.wait_for_function("JSON.stringify(window.late).includes('there')")
         page.evaluate(HEARS)
         tab.sees("release of version 1")
-        page.wait_for_timeout(2_500)  # longer than the page has patience with what the server does not say
         assert page.get_by_label("CSV: disarm cells").is_checked()
         assert page.get_by_label("Format of the data").input_value() == "parquet"
         assert folder.input_value() == str(tmp_path / "there")
         page.get_by_label("CSV: disarm cells").uncheck()
-        page.wait_for_function(
-            "(box) => !box.defaultChecked", arg=page.get_by_label("CSV: disarm cells").element_handle()
-        )
-        page.wait_for_timeout(2_500)
+        page.wait_for_function("document.querySelector('[data-key=defuse]').defaultChecked === false")
         assert not page.get_by_label("CSV: disarm cells").is_checked()
         assert sentences(bench)[1:] == ["without Round"]
+
+
+ENTER = """() => [...document.querySelectorAll("#work [data-drawn]:not([data-draft])")].filter((one) => one.offsetParent && !one.disabled).map((one) => {
+  if (one.type === "checkbox") one.checked = !one.checked;
+  else if (one.type === "radio") one.checked = true;
+  else if (one.tagName === "SELECT") one.selectedIndex = (one.selectedIndex + 1) % one.options.length;
+  else one.value = one.type === "number" || one.inputMode === "decimal" ? "7" : "entered";
+  one.dispatchEvent(new Event("input", { bubbles: true }));
+  one.dispatchEvent(new Event("change", { bubbles: true }));
+  return one.dataset.key;
+})"""
+SHOWN = """(keys) => keys.map((key) => {
+  const one = document.querySelector(`[data-drawn][data-key="${key}"]`);
+  return one && [key, one.type === "checkbox" || one.type === "radio" ? one.checked : one.value, one.value !== one.defaultValue];
+}).filter(Boolean)"""
+HEARS_EARLIER = "(count) => { for (const one of window.late.splice(0, count)) Object.getPrototypeOf(window.socket).onevent.call(window.socket, one); }"
+
+
+@pytest.mark.parametrize(("path", "opens"), [("/write", "Remember it in a register"), ("/policies", "or paste its text"), ("/questions", ""), ("/explore", "Pin another recipe")])  # fmt: skip
+def test_nothing_entered_is_set_back_however_late_the_server_hears(
+    path: str, opens: str, browser: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Every field of a page is filled while a drawing from before is on its way, and that is shown long before the server hears of any."""
+    with served(tmp_path, files[0], recipe=files[1]) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        tab.go(path)
+        other = tab.another()
+        other.go("/promises")
+        other.sees("today: k = 1")
+        page.bring_to_front()
+        page.wait_for_function("document.querySelectorAll('#work [data-drawn]').length > 0")
+        if opens:
+            page.get_by_text(opens).click()
+        page.evaluate(DEAF)
+        other.page.get_by_role("button", name="Remove Round").click()
+        page.wait_for_function("JSON.stringify(window.late).includes('v2 ')")
+        earlier = page.evaluate("window.late.length")
+        keys = page.evaluate(ENTER)
+        assert keys
+        wanted = page.evaluate(SHOWN, keys)
+        page.evaluate(HEARS_EARLIER, earlier)
+        tab.sees("v2 ·")
+        page.wait_for_timeout(2_500)  # no patience ends: what was entered is not heard of yet
+        assert page.evaluate(SHOWN, keys) == wanted
+        page.wait_for_function("JSON.stringify(window.late).includes('data-heard')")
+        page.evaluate(HEARS)
+        there = [one for one in page.evaluate(SHOWN, keys) if one]
+        assert [one[:2] for one in there] == [one[:2] for one in wanted if one[0] in [key for key, *_ in there]]
 
 
 def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_told(
@@ -323,7 +367,9 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         page.bring_to_front()
 
         def slowly(field: Any, words: str) -> None:
-            field.fill(words[:-12])  # in one go: what nobody has typed in yet follows the version, and loses its selection
+            field.fill(
+                words[:-12]
+            )  # in one go: what nobody has typed in yet follows the version, and loses its selection
             for letter in words[-12:]:
                 page.keyboard.press(letter)
                 page.wait_for_timeout(15)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import html
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import pytest
 import sfumato as sf
 from sfumato import recipe_files
 from sfumato.core.source import Source
+from sfumato.engines.databases import Name, address
+from sfumato.engines.drivers import begun
 from sfumato.engines.opening import tables_in
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
 from sfumato.io import write_table
@@ -77,7 +81,39 @@ WRITTEN: dict[str, Callable[[Path], Any]] = {
     "sav": lambda p: write_table(frame(), p.with_suffix(".sav"), Source(format="spss")),
     "dta": lambda p: write_table(frame(), p.with_suffix(".dta"), Source(format="stata")),
     "xpt": lambda p: write_table(frame(), p.with_suffix(".xpt"), Source(format="sas")),
+    "txt": lambda p: frame().write_csv(p.with_suffix(".txt"), separator=";"),
+    "dat": lambda p: p.with_suffix(".dat").write_text(frame().write_csv(separator="|"), encoding="utf-16"),
+    "pq": lambda p: frame().write_parquet(p.with_suffix(".pq")),
+    "feather": lambda p: frame().write_ipc(p.with_suffix(".feather")),
+    "ipc": lambda p: frame().write_ipc_stream(p.with_suffix(".ipc")),
+    "json": lambda p: frame().write_ndjson(p.with_suffix(".json")),
+    "xlsm": lambda p: written(p.parent, "xlsx").rename(p.with_suffix(".xlsm")),
+    "ods": lambda p: open_document(p.with_suffix(".ods"), frame()),
+    "zsav": lambda p: written(p.parent, "sav").rename(p.with_suffix(".zsav")),
+    "por": lambda p: pytest.importorskip("pyreadstat").write_por(frame().to_pandas(), str(p.with_suffix(".por"))),
 }
+WORKBOOKS = ("xlsx", "xlsm", "ods")
+STATISTICS = ("sav", "dta", "xpt", "zsav", "por")
+OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
+"""How the parts of a spreadsheet of LibreOffice are named."""
+
+
+def open_document(path: Path, table: pl.DataFrame) -> None:
+    """A spreadsheet as LibreOffice writes it, as far as it is read."""
+
+    def cell(value: Any) -> str:
+        number = f'float" office:value="{value}' if isinstance(value, int) else "string"
+        return f'<table:table-cell office:value-type="{number}"><text:p>{html.escape(str(value))}</text:p></table:table-cell>'
+
+    lines = ["".join(map(cell, line)) for line in (table.columns, *table.rows())]
+    rows = "".join(f"<table:table-row>{line}</table:table-row>" for line in lines)
+    names = f'xmlns:office="{OFFICE}office:1.0" xmlns:table="{OFFICE}table:1.0" xmlns:text="{OFFICE}text:1.0"'
+    body = f'<office:body><office:spreadsheet><table:table table:name="one">{rows}</table:table></office:spreadsheet></office:body>'
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("mimetype", kind)
+        made.writestr("META-INF/manifest.xml", f'<manifest:manifest xmlns:manifest="{OFFICE}manifest:1.0"/>')
+        made.writestr("content.xml", f"<office:document-content {names}>{body}</office:document-content>")
 
 
 def written(folder: Path, kind: str) -> Path:
@@ -87,11 +123,11 @@ def written(folder: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_every_format_is_opened_as_it_is_read(kind: str, tmp_path: Path) -> None:
-    if kind in ("sav", "dta", "xpt"):
+    if kind in STATISTICS:
         pytest.importorskip("pyreadstat")
     path = written(tmp_path, kind)
     looked = data.look_at_path(Bench(), silent, path=str(path))
-    assert looked["path"] == str(path) and len(looked["names"]) == (kind == "xlsx")
+    assert looked["path"] == str(path) and len(looked["names"]) == (kind in WORKBOOKS)
     bench = Bench()
     opened = data.open_data(bench, silent, path=str(path), example=None, options={})
     assert opened["records"] == 10
@@ -189,7 +225,7 @@ def test_every_format_is_opened_through_the_page(
     kind: str, browser: Any, tmp_path_factory: pytest.TempPathFactory, bench: Any
 ) -> None:
     """One workbench opens one after the other: the recipe stays."""
-    if kind in ("sav", "dta", "xpt"):
+    if kind in STATISTICS:
         pytest.importorskip("pyreadstat")
     path = written(tmp_path_factory.mktemp(kind), kind)
     tab = bench
@@ -249,7 +285,7 @@ def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(browser: 
         tab.page.get_by_text(f"sfumato profile {tmp_path / 'several'}").first.wait_for()
         tab.clean()
         opened(tab, path)
-        tab.sees("This file holds 2 tables. Which one?")
+        tab.sees("This database holds 2 tables. Which one?")
         tab.page.get_by_role("button", name='"visits.2026"', exact=True).click()
         tab.page.locator("table.columns tbody tr").nth(1).wait_for()
         assert data_in(running.project).options == {"table": '"visits.2026"'}
@@ -260,3 +296,51 @@ def test_a_table_of_a_database_is_chosen_and_the_shapes_say_what_to_do(browser: 
         tab.sees("sfumato run DATA -r RECIPE")
     with served(tmp_path) as running, running.tab(browser) as tab:
         tab.page.locator("table.columns tbody tr").nth(1).wait_for()
+
+
+@pytest.mark.service
+@NEEDS_BROWSER[1]
+def test_tables_and_views_of_postgresql_are_opened_through_the_page(
+    browser: Any, tmp_path: Path, postgresql: str
+) -> None:
+    """Those of all schemas, but for what the server keeps about itself; a project of one opens again as it was."""
+    hostile = '<img src=x onerror="alert(1)">'
+    made = begun(address(postgresql), write=True)
+    for sql in (
+        "CREATE TABLE visits AS SELECT 30 + i AS age, 'flu' AS ill, i * 1.5 AS cost, i % 2 = 0 AS paid FROM generate_series(1, 8) i",
+        "CREATE VIEW young AS SELECT age, ill FROM visits WHERE age < 35",
+        "CREATE SCHEMA ward",
+        'CREATE MATERIALIZED VIEW ward."Visits 2026" AS SELECT age, ill FROM visits',
+        f'CREATE TABLE {Name(hostile).quoted} AS SELECT age AS "a ${{1}} \\ \'", ill AS "__proto__" FROM visits',
+    ):
+        made.execute(sql)
+    made.commit()
+    made.close()
+    with served(tmp_path) as running, running.tab(browser) as tab:
+        page = tab.page
+        opened(tab, "postgresql://me:secret@127.0.0.1/clinic")
+        tab.sees("holds a password")
+        opened(tab, "postgresql://127.0.0.1:1/clinic")
+        tab.sees("cannot be reached")
+        opened(tab, postgresql)
+        tab.sees("This database holds 4 tables. Which one?")
+        for name, records, columns in (
+            ("visits", 8, 4), ("young", 4, 2), ("ward.Visits 2026", 8, 2), (Name(hostile).said, 8, 2)
+        ):  # fmt: skip
+            page.locator(".folder").get_by_role("button", name=name, exact=True).click()
+            page.locator("footer", has_text=name.replace('"', "")[:12]).wait_for()
+            page.locator(".figure", has_text="records").get_by_text(f"{records}", exact=True).first.wait_for()
+            page.wait_for_function(
+                "(n) => document.querySelectorAll('table.columns tbody tr:not(.grouprow)').length === n", arg=columns
+            )
+            if name != "visits":
+                tab.sees("This is another table than before")
+            tab.go("/")
+            page.get_by_text("Open another table").click()
+            opened(tab, postgresql)
+            tab.sees("This database holds 4 tables. Which one?")
+        tab.clean()
+    with served(tmp_path) as running, running.tab(browser) as tab:
+        tab.page.locator("footer", has_text="<img").wait_for()
+        tab.page.locator("table.columns tbody tr").nth(1).wait_for()
+        assert not tab.page.get_by_text("The table changed since").count()

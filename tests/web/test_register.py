@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from sfumato import recipe_files
-from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.register.store import open_register, start_register
 from sfumato.scripts import Errand, to_command, to_python
 from sfumato.verbs import read
 from sfumato.web.bench import Bench
+from sfumato.web.pins import figures_of
 from sfumato.web.project import Project, data_in
-from sfumato.web.tasks import running, writing
+from sfumato.web.tasks import exploring, running, writing
 from tests.web.browser import NEEDS_BROWSER, SOURCE, expect, served
 
 UNLIKE = ("created", "certificate", "folder")
@@ -38,6 +39,7 @@ meet:
 steps:
 - global_recoding: {{levels: {{{hidden}: [1, 1]}}}}
 """
+REGISTER_SHOWN = "(file) => document.querySelector('[data-key=\"register file\"]').value === file"
 LIMIT = "limits: {composition: 0}\n"
 
 
@@ -103,6 +105,40 @@ def test_the_register_is_asked_before_anything_is_written(clinic: Path, monkeypa
             writing.write(bench, quietly, folder=str(clinic / "no"), key="1", history="", register=wrong)
 
 
+def test_a_register_is_begun_as_the_command_begins_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+    def begin(**register: str) -> dict[str, Any]:
+        return writing.begin_register(Bench(), lambda *_: None, register=register)
+
+    told = begin(file="page.db", to="whoever")
+    assert sfumato(tmp_path, "register", "start", "command.db").returncode == 0
+    assert told["file"] == str(tmp_path / "page.db") and told["key"] == str(tmp_path / "page.db.key")
+    for end in ("", ".key"):
+        page, command = (tmp_path / f"{name}.db{end}" for name in ("page", "command"))
+        assert page.stat().st_mode == command.stat().st_mode and page.stat().st_size == command.stat().st_size
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")
+    for wrong, error, why in (
+        ({"file": "page.db"}, ParameterError, "never replaced"),
+        ({"file": "gone.db"}, ParameterError, "never replaced"),
+        ({"file": str(tmp_path)}, ParameterError, "never replaced"),
+        ({"file": "no folder/a.db"}, OutputError, "cannot write"),
+        ({"file": "other.db", "key": "state"}, SfumatoError, "state"),
+        ({"key": "page.db.key"}, ParameterError, "name the file"),
+    ):
+        with pytest.raises(error, match=why):
+            begin(**wrong)
+    (tmp_path / "gone.db").unlink()
+    (tmp_path / "gone.db.key").unlink(missing_ok=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
+    told = begin(file="second.db", key="page.db.key")  # a key that is there is used, and stays
+    assert told["key"] == str(tmp_path / "page.db.key") and not (tmp_path / "second.db.key").exists()
+    assert (tmp_path / "page.db.key").read_bytes() == before["page.db.key"]
+    open_register(tmp_path / "second.db", key=tmp_path / "page.db.key").close()
+
+
 def test_a_project_keeps_its_register(tmp_path: Path) -> None:
     project = Project.open(tmp_path / "project")
     project.set_register({"file": " releases.db ", "to": "the press", "person": ""})
@@ -153,8 +189,28 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
         page = tab.page
         tab.go("/write")
         page.get_by_text("Remember it in a register").click()
-        page.get_by_label("Register", exact=True).fill(str(clinic / "releases.db"))
         page.get_by_label("Who receives the release").fill("the newspaper")
+        page.get_by_label("Register", exact=True).fill("new.db")
+        page.get_by_role("button", name="Ask the register first").click()
+        page.locator("[role=alert]", has_text="begin it there, under Write").wait_for()
+        page.get_by_role("button", name="Begin a new register there").click()
+        page.get_by_role("status").get_by_text("was begun").wait_for()
+        tab.sees(f"Keep {clinic / 'new.db.key'} apart")
+        page.wait_for_function(REGISTER_SHOWN, arg=str(clinic / "new.db"))
+        assert [(clinic / f"new.db{end}").stat().st_mode & 0o777 for end in ("", ".key")] == [0o600, 0o600]
+        tab.clean()
+        held = (clinic / "new.db").read_bytes()
+        page.get_by_role("button", name="Begin a new register there").click()
+        page.locator("[role=alert]", has_text="never replaced").wait_for()
+        assert (clinic / "new.db").read_bytes() == held
+        page.get_by_role("button", name="Ask the register first").click()
+        tab.sees("No earlier release of the register is about the same people")
+        other = tab.another()
+        other.go("/write")
+        page.get_by_label("Register", exact=True).fill(str(clinic / "releases.db"))
+        page.keyboard.press("Tab")
+        other.page.wait_for_function(REGISTER_SHOWN, arg=str(clinic / "releases.db"))
+        other.page.close()
         page.get_by_label("Folder", exact=True).fill(str(clinic / "out"))
         page.get_by_role("button", name="Write the release").click()
         page.locator("[role=alert]", has_text="25 of 25").wait_for()
@@ -187,3 +243,51 @@ def test_the_page_registers_as_the_command_line_does(browser: Any, clinic: Path)
     with served(clinic, **state) as bench, bench.tab(browser) as tab:
         tab.go("/write")
         expect(tab.page.get_by_label("Register", exact=True)).to_have_value(str(clinic / "releases.db"))
+
+
+def test_candidates_are_held_against_the_register_as_write_holds_them(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By recoding, masking and drawing, with a limit and without one: the comparison says what Write would say, and enters nothing."""
+    monkeypatch.setattr(
+        exploring, "fair_terms", lambda candidates, terms: terms
+    )  # attacks on drawn rows take their time
+    said = {"file": str(clinic / "releases.db"), "to": "the press"}
+    quietly = lambda *_: None  # noqa: E731
+    bench, _ = bench_of(clinic, RECIPE.format(hidden="job"))
+    given: dict[str, Any] = {"history": "", "register": said}
+    writing.write(bench, quietly, folder=str(clinic / "out"), key="1", **given)
+    recoded = RECIPE.format(hidden="town")
+    head, _ = recoded.split("meet:")
+    texts = {
+        "recoded": recoded,
+        "masked": head
+        + "meet:\n- k_anonymity: 2\nsteps:\n- pram: {columns: [job], retain: 0.7}\n- global_recoding: {}\n",
+        "drawn": head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1}\n",
+    }
+    pins = [(name, recipe_files.parse(text)) for name, text in texts.items()]
+    for name, text in texts.items():
+        limited = (
+            text.replace("copied_records: 1", "copied_records: 1, composition: 0") if "limits" in text else text + LIMIT
+        )
+        pins.append((f"{name}, limited", recipe_files.parse(limited)))
+    asked = exploring.compare(bench, quietly, pins=pins, register={"file": said["file"]})
+    alone = exploring.compare(bench, quietly, pins=pins)
+    assert asked["registered"] == 1 and alone["registered"] is None
+    for place, (name, recipe) in enumerate(pins):
+        outcome, told = asked["candidates"][place], asked["more"][name]["together"]
+        if "limited" in name:
+            assert not outcome["holds"] and "people whom all releases together single out" in outcome["reason"]
+            with pytest.raises(SfumatoError) as refused:
+                running.make(bench, quietly, recipe=recipe, key=name, register=said)
+            assert outcome["reason"].split("people whom")[1] in str(refused.value), name
+            assert not alone["candidates"][place]["holds"] and "register" in alone["candidates"][place]["reason"]
+        else:
+            made = running.make(bench, quietly, recipe=recipe, key=name, register=said)
+            assert outcome["holds"] == made["holds"]
+            assert told == writing.ask_register(bench, quietly, key=name, register=said)["sentences"], name
+    lines = {title: cells for title, cells, _ in figures_of(asked)}
+    assert "25 people stand alone" in lines["with the 1 release of the register"][0]
+    lines = {title: cells for title, cells, _ in figures_of(alone)}
+    assert set(lines["with earlier releases"]) == {"not asked: no register is named under Write"}
+    assert len(entries(clinic / "releases.db")) == 1

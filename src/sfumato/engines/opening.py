@@ -111,7 +111,8 @@ def tables_in(given: str) -> list[str]:
     finally:
         transaction.close()
     near = {name.table for name in names if name.schema is None}
-    there = [name for name in names if name.schema is None or name.table not in near]
+    mine = [name for name in names if name.schema != "information_schema"]
+    there = [name for name in mine if name.schema is None or name.table not in near]
     return list(dict.fromkeys(name.said for name in there if not name.table.startswith("sqlite_")))
 
 

@@ -324,6 +324,8 @@ def start_register(path: str | Path, *, key: str | Path | None = None) -> Regist
         sync_folder(file.parent)
     except FileExistsError:
         raise ParameterError(f"{file} is there already; a register is never replaced") from None
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"cannot make {file}: {error.strerror}") from None
     finally:

@@ -54,9 +54,9 @@ def letter(place: int) -> str:
     return chr(ord("A") + place)
 
 
-def digest_of(pins: Sequence[Pin]) -> str:
-    """What tells one set of candidates from another."""
-    return hashlib.sha256(json.dumps(list(pins), sort_keys=True).encode()).hexdigest()
+def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
+    """What tells one set of candidates, and the register that is asked about them, from another."""
+    return hashlib.sha256(json.dumps([list(pins), dict(register)], sort_keys=True).encode()).hexdigest()
 
 
 def figures_of(found: Mapping[str, Any]) -> list[Line]:
@@ -73,7 +73,7 @@ def figures_of(found: Mapping[str, Any]) -> list[Line]:
         lines.append(_figure(title_of(name), [one["utilities"].get(name) for one in every], every, higher=higher))
     lost = [None if not one["risks"] else one["suppressed"] for one in every]
     lines.append(_figure("records lost", lost, every))
-    return [*lines, *_levels(found), *_contracts(found)]
+    return [*lines, _together(found), *_levels(found), *_contracts(found)]
 
 
 def in_words(name: str) -> str:
@@ -96,6 +96,17 @@ def _figure(
         if wanted is not None and one["holds"] and value is not None and abs(value - wanted) < 1e-12
     }
     return title, [percent(value) if share else number(value) for value in values], best
+
+
+def _together(found: Mapping[str, Any]) -> Line:
+    """What each would tell together with earlier releases, as *Write* would say it, or that nobody was asked."""
+    standing = found["registered"]
+    if standing is None:
+        cells = ["not asked: no register is named under Write"] * len(found["candidates"])
+        return "with earlier releases", cells, set[int]()
+    told = [found["more"][one["name"]]["together"] for one in found["candidates"]]
+    title = f"with the {standing:,} release{'s' * (standing != 1)} of the register"
+    return title, ["; ".join(sentences) or "unknown" for sentences in told], set[int]()
 
 
 def _levels(found: Mapping[str, Any]) -> list[Line]:

@@ -125,12 +125,16 @@ class Workbench:
     ) -> None:
         """Open a table; a project without a recipe gets the proposed one as its first version, another one keeps its recipe.
 
-        Where the project was about a table of other content, that is said (``opened["changed"]``): its numbers are of another table.
+        Where the project was about a table of other content, that is said (``opened["changed"]``): its numbers are of another table, which
+        may be one from elsewhere (``opened["other"]``).
         """
         before = self.project.data
         data = Opened(path=path, example=example, options=dict(options or {}))
         opened = await self._read(data)
         opened["changed"] = before.digest is not None and before.digest != opened["digest"]
+        opened["other"] = (before.path, before.example, before.options.get("table")) != (
+            (path, example, data.options.get("table"))
+        )
         self.project.set_data(dataclasses.replace(data, digest=opened["digest"], name=opened["name"]))
         if opened["changed"]:
             self.project.forget_effects()

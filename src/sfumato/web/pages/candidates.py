@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.report.measures import title_of
 from sfumato.web.pages import specs
-from sfumato.web.pages.parts import Chart, Words, button, element, section, text
+from sfumato.web.pages.parts import AS_TYPED_IN_AREA, Chart, Words, button, element, section, text
 from sfumato.web.pages.tables import VALUE, badge, choice, folded, table
 from sfumato.web.pins import Pin, digest_of, figures_of, in_words, letter, of_recipe, of_version, recipe_of
 from sfumato.web.typed import recipe_of_text
@@ -33,14 +33,17 @@ def pin(page: Page, candidate: Pin) -> None:
         page.workbench.project.set_pins((*pins, candidate))
 
 
-def draw(page: Page) -> None:
-    """The candidates that are pinned, how to pin more, and the comparison where there is one."""
+def draw(page: Page, chosen: dict[str, str]) -> None:
+    """The candidates that are pinned, how to pin more, and the comparison where there is one.
+
+    ``chosen`` is what somebody chose to pin, a ``version`` ("": the one in use) or the text of a ``recipe``; it outlives this drawing.
+    """
     project = page.workbench.project
     with section("Candidates", "candidates"):
         if not project.pins:
             text("Pin points, versions or other recipes, and compare them side by side on one map.", "p", "soft")
         _pinned(page)
-        _more(page)
+        _more(page, chosen)
         found = page.workbench.findings.get(COMPARED)
         if found is not None:
             _compared(page, found)
@@ -65,19 +68,21 @@ def _take_out(page: Page, place: int) -> None:
     page.workbench.project.set_pins((*pins[:place], *pins[place + 1 :]))
 
 
-def _more(page: Page) -> None:
+def _more(page: Page, chosen: dict[str, str]) -> None:
     project = page.workbench.project
-    chosen = {"version": str(project.version), "recipe": ""}
+
+    def version() -> int:
+        return int(chosen["version"] or project.version)
+
     with element("div", "row", "controls"):
         versions = {str(entry.version): f"{entry.version}: {entry.sentence}" for entry in reversed(project.log)}
-        choice("version", versions, chosen["version"], lambda name: chosen.update(version=name), key="pin version")
-        button(
-            "Pin this version", lambda: pin(page, of_version(project, int(chosen["version"]))), key="pin the version"
-        )
+        choice("version", versions, str(version()), lambda name: chosen.update(version=name), key="pin version")
+        button("Pin this version", lambda: pin(page, of_version(project, version())), key="pin the version")
     with folded("Pin another recipe", key="another recipe"):
         with element("label", "block"):
             text("Paste a recipe (YAML)", "span", "soft", "small")
-            area = element("textarea", "mono", rows=7, spellcheck="false", key="recipe text")
+            about = {"rows": 7, "spellcheck": "false", AS_TYPED_IN_AREA: chosen["recipe"]}
+            area = element("textarea", "mono", key="pin recipe text", **about)
         area.on("change", lambda event: chosen.update(recipe=str(event.args)), js_handler=VALUE)
         with element("div", "row"):
             button(
@@ -100,8 +105,8 @@ async def _compare(page: Page) -> None:
     made = page.attempt(lambda: [(letter(place), recipe_of(project, one)) for place, one in enumerate(project.pins)])
     if made is None:
         return
-    about = digest_of(project.pins)
-    found = await page.wait_for(workbench.do("compare", "Comparing candidates", pins=made))
+    about, register = digest_of(project.pins, project.register), dict(project.register) or None
+    found = await page.wait_for(workbench.do("compare", "Comparing candidates", pins=made, register=register))
     if found is not None:
         workbench.findings[COMPARED] = {**found, "about": about, "titles": [one["title"] for one in project.pins]}
         project.tell()
@@ -111,10 +116,11 @@ async def _compare(page: Page) -> None:
 
 
 def _compared(page: Page, found: Mapping[str, Any]) -> None:
-    old = found["about"] != digest_of(page.workbench.project.pins)
+    project = page.workbench.project
+    old = found["about"] != digest_of(project.pins, project.register)
     with element("div", "compared", *(["old"] if old else [])):
         if old:
-            badge("for the candidates pinned before")
+            badge("for the candidates or the register of before")
         rows, front = _placed(found)
         risk, utility = found["axes"]["risk"], found["axes"]["utility"]
         if rows:

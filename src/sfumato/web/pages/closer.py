@@ -25,6 +25,8 @@ SECONDS = {"5": "5 seconds", "20": "20 seconds", "60": "a minute", "300": "5 min
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
 """A report runs no script, sends no form, and is shown in our own pages only."""
 REPORTS = "reports"
+ATTACK_HEADS = ("attack", "by the", "verdict", "succeeds", "guessing", "finding")
+NUMBERS = ("succeeds", "guessing")
 KINDS = ("owner", "public")
 
 
@@ -175,25 +177,14 @@ def _findings(found: Mapping[str, Any]) -> None:
     with element("p", "verdict", state):
         text(sign, "span", "sign", aria_hidden="true")
         text(found["conclusion"])
-    heads = [
-        ("attack", False),
-        ("by the", False),
-        ("succeeds", True),
-        ("guessing", True),
-        ("verdict", False),
-        ("finding", False),
-    ]
-    with table("What was tried, strongest first", heads, "wide"):
+    heads = [(words, words in NUMBERS) for words in ATTACK_HEADS]
+    with table("What was tried, strongest first", heads, "wide", "attacks"):
         for one in found["tried"]:
             verdict = f"{'✗' if one['exceeds'] else '✓'} {one['verdict']}"
             guess = "none" if one["guess"] is None else percent(one["guess"])
-            cells = [one["attack"], one["intruder"], _rate(one), guess, verdict, one["sentence"]]
-            row(cells, *(["alarm"] if one["exceeds"] else []), numbers=(False, False, True, True))
+            _tried([one["attack"], one["intruder"], verdict, _rate(one), guess, one["sentence"]], alarm=one["exceeds"])
         for one in found["unknown"]:
-            row(
-                [one["attack"], one["intruder"], "unknown", "", "? not tried: unknown, no pass", one["reason"]],
-                numbers=(False, False, True, True),
-            )
+            _tried([one["attack"], one["intruder"], "? not tried: unknown, no pass", "unknown", "", one["reason"]])
     text(
         f"{found['looked_for']:,} records were looked for; {found['seconds']:.0f} seconds of computing.",
         "p",
@@ -209,11 +200,21 @@ def _findings(found: Mapping[str, Any]) -> None:
                 text(words, "li")
 
 
+def _tried(cells: list[str], *, alarm: bool = False) -> None:
+    """What came of one attack. On a narrow screen a row is a card, in which every cell says what it is."""
+    with element("tr", *(["alarm"] if alarm else [])):
+        for place, (head, words) in enumerate(zip(ATTACK_HEADS, cells, strict=True)):
+            about: dict[str, Any] = {"data_head": head} if place else {"scope": "row"}
+            classes = (f"cell-{head.split()[0]}", *(["num"] if head in NUMBERS else []), *([] if words else ["none"]))
+            text(words, "td" if place else "th", *classes, **about)
+
+
 def _rate(one: Mapping[str, Any]) -> str:
     if not one["interval"]:
         return percent(one["value"])
     low, high = one["interval"]
-    return f"{percent(one['value'])} ({percent(low, 1)} to {percent(high, 1)})"
+    parts = percent(one["value"]), f"({percent(low, 1)} to {percent(high, 1)})"
+    return " ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
 
 
 def _intruders(who: list[Mapping[str, Any]]) -> None:

@@ -189,11 +189,12 @@ class DataStage:
         absent = [name for name in schema.attributes if name not in names]
         with redrawn(self.notes):
             if opened.get("changed"):
-                text(
-                    "The table changed since the project was open last. The recipe is as it was; numbers are new.",
-                    "p",
-                    "problem",
+                what = (
+                    "This is another table than before"
+                    if opened["other"]
+                    else "The table changed since the project was open last"
                 )
+                text(f"{what}. The recipe is as it was; numbers are new.", "p", "problem")
             if asked:
                 waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
                 text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")

@@ -58,6 +58,7 @@ class Explore:
         self.page, self.workbench = page, page.workbench
         self.axes = ("score", "marketer_risk")
         self.view = "Plane"
+        self.pinning = {"version": "", "recipe": ""}
         self.levels: dict[str, int] | None = None
         """The point that is selected."""
         self.found: dict[str, Any] = {}
@@ -109,7 +110,7 @@ class Explore:
             self._not_yet()
         else:
             self._landscape()
-        candidates.draw(self.page)
+        candidates.draw(self.page, self.pinning)
 
     def _no_lattice(self) -> None:
         names = ", ".join(title_of(step.name) for step in self.workbench.recipe.steps) or "no step"
@@ -150,6 +151,9 @@ class Explore:
                 button(
                     f"Look again for version {self.workbench.project.version}", self.survey, "strongly", key="survey"
                 )
+        if self.workbench.recipe.limits or self.workbench.recipe.contract:
+            words = "Limits and the contract are not asked of these points: a run asks them, and so does the comparison of candidates below."
+            text(words, "p", "soft", "small")
         self._choose_first()
         self._controls()
         with element("div", "two", *([] if found["fresh"] else ["old"])):

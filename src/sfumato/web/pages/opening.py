@@ -171,7 +171,7 @@ class Opening:
             element_open = button("Open", lambda: None, "strongly", key="open path")
             element_open.props["type"] = "submit"
             button("Browse …", lambda: self._browse(self.path or None), key="browse")
-        form.on("submit.prevent", self._submitted)
+        form.on("submit.prevent", self._named)
 
     def _show_path(self, path: str) -> None:
         """The field of the path, with another one in it."""
@@ -223,7 +223,7 @@ class Opening:
                 _missing_values(self.chosen)
             text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
             if again:
-                button("Read it again", self._submitted, key="read again")
+                button("Read it again", self._open_path, key="read again")
 
     def _part_of(self, opened: dict[str, Any]) -> None:
         """Which sheet or table is open, and the others; they are chosen in the same place."""
@@ -238,8 +238,8 @@ class Opening:
         """A file that holds several: let one be chosen."""
         kind, names = found["kind"], found["names"]
         with self.page.client, redrawn(self.folder):
-            words = "sheets" if kind == "sheet" else "tables"
-            text(f"This file holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
+            holder, words = ("file", "sheets") if kind == "sheet" else ("database", "tables")
+            text(f"This {holder} holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
             with element("ul", "entries", tabindex=0, aria_label=words):
                 for name in names:
                     self._entry(name, lambda n=name: choose(n), f"{kind} {name}")
@@ -271,13 +271,16 @@ class Opening:
 
     # acts
 
-    async def _submitted(self) -> None:
+    async def _named(self) -> None:
+        """Open what was named anew: which sheet or table of it is meant is asked, also where one of it is open."""
+        for part in PARTS:
+            self.chosen.pop(part, None)
         await self._open_path()
 
     async def _chosen(self, folder: str, name: str) -> None:
         self.path = str(Path(folder) / name)
         self._show_path(self.path)
-        await self._open_path()
+        await self._named()
 
     async def _sent(self, name: str) -> None:
         path = self.page.attempt(lambda: uploads.kept(self.wb.project.folder, name))

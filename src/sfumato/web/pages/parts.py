@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,10 @@ being typed."""
 AT_FIRST = ("checked", "selected")
 """The same of boxes and options: as attributes they say what was drawn, and a script of the page takes that over where nobody is at work."""
 FIELDS, UNSETTLED = ("input", "select", "textarea"), ("file", "search")
-ECHO = (
-    "(event) => emit(event.target.type === 'checkbox' ? event.target.checked : window.sfumato.sent(event.target.value))"
-)
+ECHO = "(event) => emit(window.sfumato.entered(event.target), window.sfumato.number(event.target))"
 DRAWINGS = itertools.count(1)
-"""Every drawing of a field has a number, so that the page sees that it was drawn anew although it stayed where it is."""
+"""Every drawing of a field has a number, so that the page sees that it was drawn anew although it stayed where it is. What somebody enters has one
+too: the drawing says which it heard of last (``data-heard``), and the page shows none that has not heard of the last."""
 
 
 def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) -> ui.element:
@@ -41,15 +41,37 @@ def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) 
         made.props["data-key"] = key
     if tag in FIELDS and attributes.get("type") not in UNSETTLED:
         made.props["data-drawn"] = next(DRAWINGS)
-        if "data-draft" not in made.props and attributes.get("type") != "radio":
-            made.on("change", lambda event: _echo(made, event.args), js_handler=ECHO)
+        made.on("change", lambda event: _echo(made, *event.args), js_handler=ECHO)
     return made
 
 
-def _echo(field: Element, told: str | bool | None) -> None:
-    """Draw a field as what was entered in it, so that a drawing which was on its way before is not the last one it sees."""
-    if field.is_deleted or told is None:
+def _echo(field: Element, told: str | bool | None, number: int) -> None:
+    """Draw a field as what was entered in it, so that a drawing which was on its way before is not the last one it sees.
+
+    A draft is drawn by who keeps it, and what is too long was not told: of these it is only known that something was entered.
+    """
+    if field.is_deleted:
         return
+    group = [field]
+    if field.props.get("type") == "radio":
+        group = [one for one in field.client.elements.values() if one.props.get("name") == field.props.get("name")]
+    at = next(DRAWINGS)
+    for one in group:
+        HEARD[one] = (at, (one is field) if told is True else told)
+        one.props["data-heard"] = number
+        if told is not None and "data-draft" not in one.props:
+            one.props["data-drawn"] = at
+            enter(one)
+        one.update()
+
+
+HEARD: weakref.WeakKeyDictionary[Element, tuple[int, str | bool | None]] = weakref.WeakKeyDictionary()
+"""What was entered in fields, and when, as a number among those of the drawings."""
+
+
+def enter(field: Element) -> None:
+    """Draw a field as what was entered in it."""
+    told = HEARD[field][1]
     if isinstance(told, bool):
         _mark(field, "^checked", told)
     elif field.tag == "select":
@@ -59,8 +81,21 @@ def _echo(field: Element, told: str | bool | None) -> None:
                 one.update()
     else:
         field.props[AS_TYPED_IN_AREA if field.tag == "textarea" else AS_TYPED] = told
-    field.props["data-drawn"] = next(DRAWINGS)
-    field.update()
+
+
+def heard(before: Element, now: Element) -> bool:
+    """Let a field that takes the place of another one know what was heard by that; True: it was drawn before that was entered, and is told so."""
+    if before not in HEARD:
+        return False
+    HEARD[now] = HEARD[before]
+    now.props["data-heard"] = before.props["data-heard"]
+    if now.props["data-drawn"] > HEARD[now][0]:
+        return False
+    for name in (AS_TYPED, AS_TYPED_IN_AREA, "^checked", "data-drawn"):
+        now.props.pop(name, None)
+        if name in before.props:
+            now.props[name] = before.props[name]
+    return True
 
 
 def _mark(one: Element, name: str, holds: bool) -> None:

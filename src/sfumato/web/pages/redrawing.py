@@ -17,6 +17,8 @@ from nicegui.element import Element
 from nicegui.outbox import deleted
 from nicegui.slot import Slot
 
+from sfumato.web.pages.parts import enter, heard
+
 SAME = ("data-key", "data-is", "id", "type", "name", "spec")
 """Attributes in which an element and the one that takes its place are equal; a picture cannot change its ``spec``."""
 SAME_BUTTON = (*SAME, "aria-label")
@@ -99,7 +101,10 @@ def _take_over(old: Element, new: Element) -> None:
         slot.children.clear()
     old._event_listeners.clear()
     old._deleted = True
+    stale = heard(old, new)
     _exchange(*children)
+    if stale and new.tag == "select":
+        enter(new)
     if pending or was != new._to_dict():
         client.outbox.enqueue_update(new)
 

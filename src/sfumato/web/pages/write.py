@@ -39,14 +39,14 @@ MEANINGS = {
 
 REPLACE = "Replace an earlier release in that folder"
 REGISTER_FIELDS = (
-    ("register file", "Register", "A file that 'sfumato register start' made; empty: none is asked."),
+    ("register file", "Register", "The file of a register, or of a new one that is begun below; empty: none is asked."),
     ("register to", "Who receives the release", "As it shall stand in the register: the university of …"),
     (
         "register person",
         "Columns that tell people apart",
         "With commas between; empty: the person column, else all direct identifiers.",
     ),
-    ("register key", "Key of the register", "Where it is not beside the register."),
+    ("register key", "Key of the register", "Where it is not beside the register, as FILE.key."),
 )
 
 
@@ -70,6 +70,9 @@ class WriteForm:
         }
         self.written: dict[str, Any] | None = None
         self.asked: dict[str, Any] | None = None
+        self.begun: dict[str, Any] | None = None
+        self.open = False
+        """The part about the register was shown open: it stays so."""
         self.problem = ""
         self.shows: tuple[Any, ...] | None = None
 
@@ -84,7 +87,7 @@ class WriteForm:
     def _changed(self) -> None:
         """Draw the form anew where it is about another version; what is typed in it is not disturbed otherwise."""
         project = self.page.workbench.project
-        shows = (self.page.workbench.opened is None, project.has_recipe, project.version)
+        shows = (self.page.workbench.opened is None, project.has_recipe, project.version, dict(project.register))
         if shows != self.shows:
             self.shows = shows
             with self.page.client, redrawn(self.place):
@@ -126,7 +129,8 @@ class WriteForm:
     def _register(self) -> None:
         """Where releases are remembered; the project keeps it, and so do the command and the script."""
         said = self.page.workbench.project.register
-        shown: dict[str, Any] = {"open": True} if said else {}
+        self.open = self.open or bool(said)
+        shown: dict[str, Any] = {"open": True} if self.open else {}
         with element("details", "options", **shown):
             text("Remember it in a register", "summary", key="register")
             text(
@@ -139,6 +143,7 @@ class WriteForm:
                 self._field(name, label, said.get(name.removeprefix("register "), ""), meaning, self._registered)
             with element("p", "tools"):
                 button("Ask the register first", self._ask, key="ask register")
+                button("Begin a new register there", self._begin, key="begin register")
 
     def _registered(self, name: str, value: str) -> None:
         project = self.page.workbench.project
@@ -148,10 +153,23 @@ class WriteForm:
     def _kept_in(self) -> dict[str, str] | None:
         return dict(self.page.workbench.project.register) or None
 
+    def _clear(self) -> None:
+        self.written = self.asked = self.begun = None
+        self.problem = ""
+        self.page.redraw(self.result)
+
+    async def _begin(self) -> None:
+        """Make a new register in the file that is named, and its key."""
+        self._clear()
+        given = {"register": self._kept_in or {}}
+        self.begun = await self._told(self._do("begin_register", "Beginning a register", given))
+        if self.begun is not None:
+            self._registered("register file", self.begun["file"])
+        self.page.redraw(self.result)
+
     async def _ask(self) -> None:
         """Say what all releases tell together, and write nothing."""
-        self.written, self.asked, self.problem = None, None, ""
-        self.page.redraw(self.result)
+        self._clear()
         version = self.page.workbench.project.version
         given = {"key": str(version), "register": self._kept_in or {}}
         self.asked = await self._told(
@@ -209,8 +227,7 @@ class WriteForm:
 
     async def _write(self) -> None:
         """Write the release of the version in use, which is made first where it is not yet."""
-        self.written, self.asked, self.problem = None, None, ""
-        self.page.redraw(self.result)
+        self._clear()
         self.written = await self._told(self._made_and_written(self.page.workbench.project.version))
         self.page.redraw(self.result)
 
@@ -231,6 +248,16 @@ class WriteForm:
     def _result(self) -> None:
         if self.problem:
             self.page.complain(self.problem)
+        if self.begun is not None:
+            with section("A new register", "written"):
+                text(f"{self.begun['file']} was begun. Nothing stands in it yet.", "p", role="status")
+                text(
+                    f"Keep {self.begun['key']} apart from the register if others can read your folders, and keep a copy: "
+                    "with another key nobody would be known again.",
+                    "p",
+                )
+                for note in self.begun["notes"]:
+                    text(note, "p", "soft", "small")
         if self.asked is not None:
             with section("All releases together", "written"):
                 _together(self.asked)

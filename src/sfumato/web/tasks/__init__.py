@@ -71,6 +71,7 @@ TASKS: dict[str, Task] = {
     "error_expected": Task("questions:error_expected"),
     "ask_question": Task("questions:ask_question", "long"),
     "draft_reports": Task("looking:draft_reports", "long", recipe=False),
+    "begin_register": Task("writing:begin_register", "long", recipe=False, cancelled=False),
     "ask_register": Task("writing:ask_register", "long", recipe=False),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.core.portable import computed, raise_in
-from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
+    from sfumato.errors import SfumatoError
 
 Answer = TypeVar("Answer")
 PAUSE = 0.02
@@ -23,10 +23,11 @@ class _Ended(BaseException):
     """The thread computed for too long, or nobody wants its answer any more."""
 
 
-def within(seconds: float, act: Callable[[], Answer], *, name: str, progress: Progress) -> Answer:
-    """What ``act`` gives; after so many seconds of computing an :class:`UnreadableInput` that begins with ``name``. A wish to stop is heeded.
+def within(seconds: float, act: Callable[[], Answer], *, too_long: SfumatoError, progress: Progress) -> Answer:
+    """What ``act`` gives; after so many seconds of computing the error ``too_long`` is raised. A wish to stop is heeded.
 
-    >>> within(5.0, lambda: 7, name="the policy", progress=lambda share, words: None)
+    >>> from sfumato.errors import UnreadableInput
+    >>> within(5.0, lambda: 7, too_long=UnreadableInput("that is no policy"), progress=lambda share, words: None)
     7
     """
     came: dict[str, Any] = {}
@@ -46,7 +47,7 @@ def within(seconds: float, act: Callable[[], Answer], *, name: str, progress: Pr
         while thread.is_alive():
             thread.join(PAUSE)
             if thread.is_alive() and computed(thread, begun) > seconds:
-                raise UnreadableInput(f"{name} takes more than {seconds:g} seconds to be understood; that is no policy")
+                raise too_long
             progress(0.0, "")
     except BaseException:
         raise_in(thread, _Ended)

@@ -11,16 +11,19 @@ from sfumato.comparison import Candidate, CommonTerms, fair_terms, on_one_map, t
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.pair import levels_of
 from sfumato.core.randomness import Seed
-from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
 from sfumato.release.make import make_release
 from sfumato.release.written import described
 from sfumato.web import choices
+from sfumato.web.tasks.writing import remembering
 
 if TYPE_CHECKING:
     from sfumato.core.objective import Landscape
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.release.release import Release
+    from sfumato.remembering import Remembering
     from sfumato.web.bench import Bench
 
 LAST = "last survey"
@@ -214,28 +217,45 @@ def _examples(table: Any, column: str) -> list[str | None]:
 # Candidates side by side.
 
 
-def compare(bench: Bench, progress: Progress, *, pins: list[tuple[str, Recipe]]) -> dict[str, Any]:
+def compare(
+    bench: Bench, progress: Progress, *, pins: list[tuple[str, Recipe]], register: dict[str, str] | None = None
+) -> dict[str, Any]:
     """Make, attack and measure every candidate alike: the map of them all, and of each its levels and what its contract says.
 
-    A candidate of which nothing comes out says why; nothing is known of it then.
+    A candidate of which nothing comes out says why; nothing is known of it then. Where a ``register`` is named, it is asked what each would tell
+    together with earlier releases (``together``, sentences), and limits on that are held against it, as when a release is written; nothing is
+    entered. ``registered`` is how many releases stand in it; None: there was none to ask.
     """
     candidates = [Candidate(name, recipe) for name, recipe in pins]
     terms = fair_terms(candidates, CommonTerms(Seed.of(None)))
     outcomes, more = [], {}
-    for place, candidate in enumerate(candidates):
-        part = _part(progress, place, len(candidates), candidate.name)
-        outcome, release = try_and_keep(bench.data, candidate, terms, part)
-        outcomes.append(outcome)
-        rungs = {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
-        more[candidate.name] = {
-            "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
-            "contract": [] if release is None else [kept.to_dict() for kept in release.contract],
-            "promises": [] if release is None else [verdict.to_dict() for verdict in release.verdicts],
-            "drawn": release is not None and release.dataset.drawn,
-        }
+    with remembering(None if not register else {"to": "a comparison", **register}) as remembered:
+        for place, candidate in enumerate(candidates):
+            part = _part(progress, place, len(candidates), candidate.name)
+            outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
+            outcomes.append(outcome)
+            rungs = {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
+            more[candidate.name] = {
+                "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
+                "contract": [] if release is None else [kept.to_dict() for kept in release.contract],
+                "promises": [] if release is None else [verdict.to_dict() for verdict in release.verdicts],
+                "drawn": release is not None and release.dataset.drawn,
+                "together": _together(remembered, release),
+            }
+        standing = None if remembered.register is None else len(remembered.register.standing)
     progress(1.0)
     found = on_one_map(bench.data.source.name, outcomes)
-    return {**found.to_dict(), "more": more}
+    return {**found.to_dict(), "more": more, "registered": standing}
+
+
+def _together(remembered: Remembering, release: Release | None) -> list[str]:
+    """What a candidate would tell together with the releases of the register; nothing where there is none to ask, or nothing came out."""
+    if remembered.register is None or release is None:
+        return []
+    try:
+        return remembered.together(release).sentences
+    except SfumatoError as error:
+        return [f"unknown: {error}"]
 
 
 def _part(progress: Progress, place: int, of: int, name: str) -> Progress:

@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.policy.clauses import clauses_of
-from sfumato.policy.compile import compile_policies
+from sfumato.policy.compile import Compiled, compile_policies
 from sfumato.policy.comply import SAFE_HARBOR, hold_against
 from sfumato.policy.dialects.known import parse_document, parse_policy, preset, preset_names
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.people import Policies
-from sfumato.web.tasks.bounded import within
+from sfumato.web.tasks.bounded import Answer, within
 from sfumato.web.tasks.writing import made_release
 from sfumato.web.uploads import at_home
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
@@ -35,6 +35,8 @@ MOST_PASTED = MEGABYTE
 """Characters of a text that is no file."""
 SECONDS = 5.0
 """How long reading may compute: the longest policies we know take a tenth of a second."""
+SECONDS_ON_THE_TABLE = 120.0
+"""How long may be computed on what a policy asks of the table: the recipe it makes, or whether a release keeps it."""
 NOTHING: dict[str, Any] = {"purposes": [], "permits": False, "clauses": [], "numbers": False}
 
 
@@ -66,7 +68,8 @@ def read_policy(bench: Bench, progress: Progress, *, path: str = "", text: str =
         raise ParameterError("give the path of a policy, or its text")
     if not path and len(written) > MOST_PASTED:
         raise ParameterError("the text is longer than a million characters; save it as a file and give its path")
-    return within(SECONDS, lambda: _understood(written, name, today, columns), name=name, progress=progress)
+    long = UnreadableInput(f"{name} takes more than {SECONDS:g} seconds to be understood; that is no policy")
+    return within(SECONDS, lambda: _understood(written, name, today, columns), too_long=long, progress=progress)
 
 
 def _understood(written: str, name: str, today: datetime.date, columns: Sequence[str]) -> dict[str, Any]:
@@ -114,11 +117,15 @@ def compile_policy(
     ``decisions`` (``rule``, ``subject``, ``text``) are what had to be decided, ``delete_by`` the day the data must be gone ("": none is said).
     """
     progress(0.0, "compiling the policy")
-    policy = preset(path.removeprefix(PRESET)) if path.startswith(PRESET) else parse_policy(text)[0]
     described = bench.data.with_schema(recipe.schema)
     use: dict[str, Any] = {"purpose": purpose, "recipient": recipient or None}
     use |= {"budget": budget, "on_conflict": on_conflict, "meet": recipe.meet if keep else ()}
-    compiled = compile_policies(Policies.one(policy), described, **use)
+
+    def compiling() -> Compiled:
+        policy = preset(path.removeprefix(PRESET)) if path.startswith(PRESET) else parse_policy(text)[0]
+        return compile_policies(Policies.one(policy), described, **use)
+
+    compiled = _on_the_table("compile", compiling, progress)
     decisions = [{"rule": one.rule, "subject": one.subject, "text": one.text} for one in compiled.decisions]
     gone = "" if compiled.delete_by is None else compiled.delete_by.isoformat()
     return {"recipe": compiled.recipe, "decisions": decisions, "delete_by": gone}
@@ -160,7 +167,21 @@ def comply_policy(
             "recipient": said.get("recipient", "").strip() or None,
         }
         use |= {"categories": _listed(said.get("categories", "")), "days": _whole(days) if days else None}
-        return hold_against(shared, [str(file) if text else path], original=original, numbers=numbers, **use).to_dict()
+        files = [str(file) if text else path]
+        return _on_the_table(
+            "comply",
+            lambda: hold_against(shared, files, original=original, numbers=numbers, **use).to_dict(),
+            progress,
+        )
+
+
+def _on_the_table(command: str, act: Callable[[], Answer], progress: Progress) -> Answer:
+    """What comes of a policy and the table, unless that takes too long."""
+    long = ParameterError(
+        f"this takes more than {SECONDS_ON_THE_TABLE:g} seconds of computing: make columns coarser or quasi-identifiers fewer first, or let "
+        f"'sfumato policy {command}' work on it, which has no limit"
+    )
+    return within(SECONDS_ON_THE_TABLE, act, too_long=long, progress=progress)
 
 
 def _shared(folder: Path) -> Path:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
-from sfumato.errors import ParameterError
+from sfumato.core.portable import cannot_promise
+from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.register.store import key_file, start_register
 from sfumato.register.together import NAME
 from sfumato.release.exchange import refuse_existing
 from sfumato.remembering import Remembering, remember
@@ -59,7 +61,7 @@ def write(
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
     told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
-    with _remembering(register) as remembered:
+    with remembering(register) as remembered:
         refuse_existing(place, force=force)  # before anything is planned
         written = remembered.write(release, place, sign=sign, more=trail, **told)
     progress(0.6, "computing again what the certificate says")
@@ -75,11 +77,21 @@ def write(
     }
 
 
+def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]) -> dict[str, Any]:
+    """Make the register that the page names, and its key where there is none, as ``sfumato register start`` does; what is there is never replaced."""
+    progress(0.0, "beginning a register")
+    place, key = _places(register)
+    place = place.absolute()
+    start_register(place, key=key).close()
+    kept = key_file(place) if key is None else key.absolute()
+    return {"file": str(place), "key": str(kept), "notes": list(cannot_promise("modes"))}
+
+
 def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[str, str]) -> dict[str, Any]:
     """What the release of a version would tell together with those of a register; nothing is written, there or elsewhere."""
     progress(0.1, "asking the register")
     release = _made(bench, key, register)
-    with _remembering(register) as remembered:
+    with remembering(register) as remembered:
         remembered.found = remembered.together(release)
     return _found(remembered) or {}
 
@@ -101,7 +113,8 @@ def made_release(bench: Bench, key: str) -> Release:
 
 
 @contextlib.contextmanager
-def _remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
+def remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
+    """The register that the page names, as long as it is asked; without one nothing is remembered."""
     if not register:
         yield Remembering()
         return
@@ -111,14 +124,21 @@ def _remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
 
 def opened_register(said: dict[str, str]) -> Remembering:
     """The register that the page names."""
-    if not said.get("file"):
-        raise ParameterError("name the file of the register")
+    place, key = _places(said)
     if not said.get("to"):
         raise ParameterError("name who receives the release: a register wants to know")
-    key = said.get("key")
-    return remember(
-        at_home(said["file"]), to=said["to"], person=said.get("person", ""), key=None if key is None else at_home(key)
-    )
+    if not place.exists():
+        raise UnreadableInput(
+            f"there is no register {place}: begin it there, under Write or by 'sfumato register start'"
+        )
+    return remember(place, to=said["to"], person=said.get("person", ""), key=key)
+
+
+def _places(said: dict[str, str]) -> tuple[Path, Path | None]:
+    """The file of a register and that of its key; None: the key is beside it."""
+    if not said.get("file"):
+        raise ParameterError("name the file of the register")
+    return at_home(said["file"]), at_home(said["key"]) if said.get("key") else None
 
 
 def _found(remembered: Remembering) -> dict[str, Any] | None:

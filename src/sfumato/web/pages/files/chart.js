@@ -1,5 +1,9 @@
 // A picture in Vega-Lite that tells which mark was hovered ("look"), clicked ("pick") or clicked twice ("use"), by the id of its datum,
 // and that the mouse has gone ("leave"). What is drawn besides (a ring) is changed in place.
+// What the page library wraps cannot be cloned. Vega counts by values in plain objects, which know some words already ("constructor"): these get a
+// character that nobody sees.
+const plainly = (given) => JSON.parse(JSON.stringify(given), (_, value) => (typeof value === "string" && value in {} ? value + "\u200b" : value));
+
 export default {
   template: "<div></div>",
   props: { spec: Object, label: String, added: Object },
@@ -13,9 +17,8 @@ export default {
   },
   async mounted() {
     while (!window.vegaEmbed) await new Promise((resolve) => setTimeout(resolve, 20));
-    const plain = JSON.parse(JSON.stringify(this.spec)); // what the page library wraps cannot be cloned
     const options = { actions: false, renderer: "svg", ast: true, tooltip: { theme: "sfumato" } };
-    const { view } = await window.vegaEmbed(this.$el, plain, options);
+    const { view } = await window.vegaEmbed(this.$el, plainly(this.spec), options);
     if (this.gone) return view.finalize();
     this.view = view;
     this.$el.setAttribute("role", "img");
@@ -31,7 +34,7 @@ export default {
   methods: {
     add() {
       if (!this.view) return;
-      for (const [name, rows] of Object.entries(this.added ?? {})) this.view.data(name, JSON.parse(JSON.stringify(rows)));
+      for (const [name, rows] of Object.entries(this.added ?? {})) this.view.data(name, plainly(rows));
       this.view.run();
     },
   },

@@ -11,12 +11,16 @@ window.sfumato = {
   sent(words) {
     return new Blob([JSON.stringify(JSON.stringify(words))]).size > 950000 ? null : words;
   },
+  // What somebody entered in a field, and its number among all that was entered.
+  entered: (field) => (isBox(field) ? field.checked : window.sfumato.sent(field.value)),
+  number: (field) => told.get(field)?.number ?? 0,
 };
 
-// Fields that stay in their place when they are drawn anew show what was drawn, unless somebody is at work in them.
-const PATIENCE = 2000; // what was entered is not set back by a drawing that does not know of it yet
+// Fields that stay in their place when they are drawn anew show what was drawn, unless somebody is at work in them. What was entered has a number: a
+// drawing that has not heard of it yet does not set it back.
 const typed = new WeakSet(); // typed in, and not told yet
-const told = new WeakMap(); // when a field told what was entered, and what was drawn in it then
+const told = new WeakMap(); // what a field told last, and its number
+let entries = 0;
 const isBox = (field) => field.type === "checkbox" || field.type === "radio";
 const drawn = (field) => {
   if (isBox(field)) return field.defaultChecked;
@@ -24,19 +28,10 @@ const drawn = (field) => {
   return field.defaultValue;
 };
 const shown = (field) => (isBox(field) ? field.checked : field.value);
-const settle = (field) => {
-  if (!field.isConnected || typed.has(field)) return;
-  const before = told.get(field);
-  const wait = before && before.drawn === drawn(field) ? PATIENCE - (Date.now() - before.at) : 0;
-  if (wait > 0) {
-    setTimeout(() => settle(field), wait);
-    return;
-  }
-  told.delete(field);
-  delete field.dataset.begun;
-  if (shown(field) === drawn(field)) return;
-  if (isBox(field)) field.checked = field.defaultChecked;
-  else replace(field, drawn(field) ?? "");
+const show = (field, value) => {
+  if (shown(field) === value) return;
+  if (isBox(field)) field.checked = value;
+  else replace(field, value);
 };
 // Whoever has selected all of a field means all of it, also when it says something else now. Browsers show the words of a drawing at once, and select
 // nothing, in fields that were never written in: so what one comes to is written in.
@@ -48,13 +43,24 @@ const replace = (field, words) => {
   field.value = words;
   if (all) field.select();
 };
+const settle = (field) => {
+  if (!field.isConnected || typed.has(field)) return;
+  const last = told.get(field);
+  if (last && Number(field.dataset.heard ?? 0) < last.number) {
+    show(field, last.entered); // other options of a list may have taken the places of those before
+    return;
+  }
+  told.delete(field);
+  delete field.dataset.begun;
+  show(field, drawn(field) ?? "");
+};
 new MutationObserver((changes) => {
   for (const change of changes) settle(change.target);
 }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-drawn"], subtree: true });
 
 const mark = (field) => {
-  const group = field.type === "radio" ? document.getElementsByName(field.name) : [field];
-  for (const one of group) told.set(one, { at: Date.now(), drawn: drawn(one) });
+  entries += 1;
+  for (const one of field.type === "radio" ? document.getElementsByName(field.name) : [field]) told.set(one, { number: entries, entered: shown(one) });
 };
 document.addEventListener("input", (event) => typed.add(event.target), true);
 
