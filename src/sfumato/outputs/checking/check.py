@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind, membership
+from sfumato.outputs.checking.correlated import judge_correlation
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
 from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
@@ -177,7 +178,8 @@ def kind_of(output: Any, tells: Any = None) -> str:
     if frame is not None:
         return _kind_of_frame(frame)
     fitted_line = peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
-    return "regression" if fitted_line or peek(output, "coef_") is not None else "unknown"
+    of_risks = _has(output, "params_", "durations", "event_observed", "baseline_hazard_")
+    return "regression" if fitted_line or of_risks or peek(output, "coef_") is not None else "unknown"
 
 
 def _has(output: Any, *names: str) -> bool:
@@ -225,7 +227,7 @@ def _table(
     if frame is None:
         raise ParameterError("the output is no frame of polars, pandas or Arrow; say what it is with kind=...")
     if kind == "correlation":
-        return fitted.judge_correlation(frame, behind, rules, number_of(counts))
+        return judge_correlation(frame, behind, rules, number_of(counts))
     names = None if behind is None else behind.dataset.columns
     if by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
