@@ -198,7 +198,9 @@ def test_models_like_those_of_scikit_learn():
     assert sf.check_output(plain, people, counts=80).status == "review"
     assert sf.check_output(plain, people, column="cost").passes
     assert rules_of(sf.check_output(plain, people, column="cost", counts=81)) == {"counts"}
-    assert "recomputed" in rules_of(sf.check_output(plain, people, column="rare"), "review")  # it solves no equation of that
+    assert "recomputed" in rules_of(
+        sf.check_output(plain, people, column="rare"), "review"
+    )  # it solves no equation of that
     assert sf.check_output(line(["age", "sex"], 0.5), people, column="cost").status == "review"
     assert sf.check_output(plain, people).shown["term"].to_list() == ["intercept", "age", "sex"]
     rare = SimpleNamespace(coef_=np.array([1.0, 2.0]), intercept_=0.5)

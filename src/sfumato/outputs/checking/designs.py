@@ -141,9 +141,13 @@ def judge_quantiles(
     near = np.abs(answer - x @ beta) <= 1e-3 * (np.std(answer) or 1.0)
     cell = cells_of_design(x, x.shape[1])
     if cell is not None and (np.bincount(cell, weights=near) < rules.threshold).any():
-        words = f"the model tells percentiles of its levels so exactly that fewer than {rules.threshold} persons are near"
+        words = (
+            f"the model tells percentiles of its levels so exactly that fewer than {rules.threshold} persons are near"
+        )
         return [broken("exact", words, "tell percentiles as a table, rounded")]
-    words = "a regression of percentiles goes through the values of some persons exactly, and is not computed again here"
+    words = (
+        "a regression of percentiles goes through the values of some persons exactly, and is not computed again here"
+    )
     return [open_question("recomputed", words, "somebody must look at how it was fitted")]
 
 

@@ -73,9 +73,7 @@ def means(output: Any, line: Floats, answer: Floats) -> Iterator[Mean]:
             yield Mean(mean, LINKS[name].slope(line), variance(mean), name in ENDLESS and links != ("identity", "log"))
 
 
-def _families(
-    output: Any, answer: Floats
-) -> Iterator[tuple[tuple[str, ...], Callable[[Floats], Floats]]]:
+def _families(output: Any, answer: Floats) -> Iterator[tuple[tuple[str, ...], Callable[[Floats], Floats]]]:
     yield ("identity", "log"), np.ones_like
     if (answer >= 0).all() and (answer <= 1).all():
         yield SHARES, lambda mean: mean * (1 - mean)

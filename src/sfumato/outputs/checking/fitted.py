@@ -237,11 +237,18 @@ def coefficients(output: Any, fit: Fit | None = None) -> pl.DataFrame | None:
         if slopes is None or slopes.ndim not in (1, 2):
             return None
         values = np.atleast_2d(slopes).T
-        values = values if constant is None or constant.size != values.shape[1] else np.vstack([constant.reshape(1, -1), values])
+        values = (
+            values
+            if constant is None or constant.size != values.shape[1]
+            else np.vstack([constant.reshape(1, -1), values])
+        )
     if values.ndim > 2 or not values.size:
         return None
     blocks = values.reshape(len(values), -1)
-    columns: dict[str, Any] = {"term": _terms(output, len(blocks)) * blocks.shape[1], "coefficient": blocks.T.reshape(-1)}
+    columns: dict[str, Any] = {
+        "term": _terms(output, len(blocks)) * blocks.shape[1],
+        "coefficient": blocks.T.reshape(-1),
+    }
     if blocks.shape[1] > 1:
         columns["outcome"] = np.repeat(np.arange(1, blocks.shape[1] + 1), len(blocks))
     for name, path in (("standard_error", "bse"), ("statistic", "tvalues"), ("p_value", "pvalues")):

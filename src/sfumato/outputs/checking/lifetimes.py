@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def tests_of_lives(time: Floats, happened: NDArray[np.bool_], group: NDArray[np.int64]) -> Iterator[tuple[float, float]]:
+def tests_of_lives(
+    time: Floats, happened: NDArray[np.bool_], group: NDArray[np.int64]
+) -> Iterator[tuple[float, float]]:
     r"""Statistics and p values of the log-rank test and its weighted kin.
 
     .. math:: U_g = \sum_t w_t \Bigl(d_{gt} - n_{gt}\frac{d_t}{n_t}\Bigr), \quad

@@ -311,7 +311,8 @@ def cumulative_hazard(time: Floats, happened: NDArray[np.bool_], line: Floats, *
         part = np.arange(events[one]) / events[one] if efron else np.zeros(events[one])
         below = at_risk[one] - part * tied[one]
         step[one], less[one] = (1 / below).sum(), (part / below).sum()
-    return risk * (np.cumsum(step)[place] - np.where(happened, less[place], 0.0))
+    found: Floats = risk * (np.cumsum(step)[place] - np.where(happened, less[place], 0.0))
+    return found
 
 
 def codes_of(thing: Any, rows: int) -> Codes | None:
@@ -373,7 +374,9 @@ def _with_groups(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
         return
     mixed = _Mixed.of(design, z, group, answer - design @ beta)
     rest = mixed.weighed(scale, spread)
-    if not _solved(design, rest, 0.0, _near(design, answer, np.full(len(design), 1 / scale))) or not mixed.likeliest(scale, spread):
+    if not _solved(design, rest, 0.0, _near(design, answer, np.full(len(design), 1 / scale))) or not mixed.likeliest(
+        scale, spread
+    ):
         return
     more = (*((f"variance {at + 1}", float(one)) for at, one in enumerate(np.diag(spread))), ("variance left", scale))
     used = (group.astype(np.float64), *(column for column in z.T if np.ptp(column) > 0))

@@ -138,7 +138,9 @@ def lives_by_group(
     time, happened = (behind.numbers(name) for name in features)
     known = ~np.isnan(time) & ~np.isnan(happened)
     if not np.isin(happened[known], (0.0, 1.0)).all():
-        raise ParameterError("features of such a test are how long it took, and whether it happened: yes and no, or ones and zeros")
+        raise ParameterError(
+            "features of such a test are how long it took, and whether it happened: yes and no, or ones and zeros"
+        )
     group = np.unique(behind.dataset.encoded(by).codes[known], return_inverse=True)[1].reshape(-1)
     return time[known], happened[known] != 0, group.astype(np.int64), behind.who[known]
 
