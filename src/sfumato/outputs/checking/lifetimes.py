@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def tests_of_lives(
+def compared_lives(
     time: Floats, happened: NDArray[np.bool_], group: NDArray[np.int64]
 ) -> Iterator[tuple[float, float]]:
     r"""Statistics and p values of the log-rank test and its weighted kin.

@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError
 from sfumato.outputs.checking.behind import Behind, how_many
 from sfumato.outputs.checking.correlated import few_vary, nearly_one
 from sfumato.outputs.checking.designs import rare_columns
-from sfumato.outputs.checking.lifetimes import tests_of_lives
+from sfumato.outputs.checking.lifetimes import compared_lives
 from sfumato.outputs.checking.peeking import array_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -121,7 +121,7 @@ def _counted(
     if by is not None and features is not None and of_lives:
         time, happened, group, who = lives_by_group(behind, by[0], features)
         sizes = [float(how_many(who[group == one])) for one in range(int(group.max(initial=-1)) + 1)]
-        return sizes, tests_of_lives(time, happened, group), len(time)
+        return sizes, compared_lives(time, happened, group), len(time)
     if features is not None and len(features) == 2 and column is None:
         pair = np.column_stack([behind.numbers(name) for name in features])
         whole: NDArray[np.bool_] = np.logical_not(np.isnan(pair).any(axis=1))
