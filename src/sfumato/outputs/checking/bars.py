@@ -34,7 +34,6 @@ def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, colu
     """
     counts, edges = _bars(output)
     shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    known = behind is not None and column is not None
     values, who = (behind.numbers(column), behind.who) if behind is not None and column is not None else (None, None)
     persons = counts if values is None or who is None else in_bars(values, who, edges)
     few = int(((persons < rules.threshold) & (persons >= (0 if rules.zeros else 1))).sum())
@@ -51,8 +50,7 @@ def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, colu
         reasons.append(passed("marks", f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"))
     wider = None
     if any(one.status == "fail" for one in reasons) and not any(one.rule == "recomputed" for one in reasons):
-        rows = known and not np.array_equal(counts, persons)
-        wider = _wider(counts, edges, values, np.arange(len(who)) if rows and who is not None else who, persons, rules)
+        wider = _wider(counts, edges, values, who, rules)
     return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider)
 
 
@@ -80,30 +78,64 @@ def _are_round(edges: Floats) -> bool:
     return step_of(edges) >= float(np.diff(edges).min(initial=np.inf)) / 100
 
 
+MOST_PARTS = 200
+
+
 def _on_their_grid(edges: Floats, values: Floats) -> list[float]:
-    """The lowest and the highest value, where equally wide bars that begin or end there would have these edges: dividing them tells it."""
-    width = float(np.diff(edges).min(initial=np.inf))
-    ends = [float(np.nanmin(values)), float(np.nanmax(values))] if len(values) else []
-    away = [(one - edges[0]) / width for one in ends]
-    return [one for one, far in zip(ends, away, strict=True) if abs(far - round(far)) <= 1e-6]
+    """The lowest and the highest value, where edges are whole parts of the way between them, or up to the highest: counting the parts tells it."""
+    known = values[~np.isnan(values)]
+    if not len(known) or np.ptp(known) == 0:
+        return []
+    low, high = float(known.min()), float(known.max())
+    parts = np.arange(1, MOST_PARTS + 1)[:, None]
+    inner = edges[1:-1] if len(edges) > 2 else edges
+    for start in (low, 0.0):
+        share = (inner - start) / (high - start) * parts if high != start else np.full((1, 1), 0.5)
+        if (np.abs(share - np.round(share)) <= 1e-6).all(axis=1).any():
+            return [low, high] if start == low else [high]
+    return []
 
 
 def _wider(
-    counts: Floats, edges: Floats, values: Floats | None, who: Persons | None, persons: Floats, rules: OutputRules
+    counts: Floats, edges: Floats, values: Floats | None, who: Persons | None, rules: OutputRules
 ) -> pl.DataFrame | None:
     """The bars with neighbours joined until each is of enough persons, within round edges that are nobody's own; None where that gives none."""
+    persons = counts
     if values is not None and who is not None:
+        rows = not np.array_equal(counts, in_bars(values, who, edges))
         known = values[~np.isnan(values)]
         if not _are_round(edges):
             step = _round_step(known, len(counts))
             edges = step * np.arange(np.floor(known.min() / step), np.floor(known.max() / step) + 2).round(9)
         edges = np.r_[_outer(known, edges[0], rules, -1.0), edges[1:-1], _outer(known, edges[-1], rules, 1.0)]
-        persons, counts = in_bars(values, who, edges), in_bars(values, who, edges)
+        persons = in_bars(values, who, edges)
+        counts = in_bars(values, np.arange(len(values)), edges) if rows else persons
     groups = joined(persons.tolist(), rules.threshold)
+    if values is not None and who is not None:
+        groups = _of_persons(groups, edges, values, who, rules)
     bars = [[edges[start], edges[end], counts[start:end].sum()] for start, end in groups]
-    if bars and values is not None:
+    if bars and values is not None and who is not None:
         bars[0][0], bars[-1][1] = _far_enough(values, bars[0], -1.0), _far_enough(values, bars[-1], 1.0)
+        own = np.array([one[0] for one in bars] + [bars[-1][1]])
+        told = in_bars(values, np.arange(len(values)) if rows else who, own)
+        bars = [[one[0], one[1], count] for one, count in zip(bars, told.tolist(), strict=True)]
     return pl.DataFrame(bars, schema=["from", "to", "count"], orient="row") if bars else None
+
+
+def _of_persons(
+    groups: list[tuple[int, int]], edges: Floats, values: Floats, who: Persons, rules: OutputRules
+) -> list[tuple[int, int]]:
+    """Joined bars that are of enough different persons: one who stands in several bars is one."""
+    while groups:
+        ends = np.array([edges[groups[0][0]], *(edges[end] for _, end in groups)])
+        few = np.flatnonzero(in_bars(values, who, ends) < rules.threshold)
+        if not len(few):
+            return groups
+        at = max(1, int(few[0])) if len(groups) > 1 else 0
+        if at == 0:
+            return []
+        groups = [*groups[: at - 1], (groups[at - 1][0], groups[at][1]), *groups[at + 1 :]]
+    return groups
 
 
 def _outer(values: Floats, edge: float, rules: OutputRules, side: float) -> float:

@@ -99,12 +99,13 @@ def judge_outcome(
     names: Sequence[str] = (),
     *,
     kinds: bool = False,
+    of_events: bool = False,
 ) -> list[OutputReason]:
     r"""What a model tells of its outcome: one that few persons have, or few (or nobody, or all) of those whom a term is about.
 
-    Of yes and no, and of ``kinds``, the equations of the fit tell how many of everybody with a level have each: :math:`\sum_{x_i = 1} \mu_i = \sum_{x_i = 1} y_i`.
+    Of yes and no, and of ``kinds``, the equations of the fit tell how many of everybody with a level have each: :math:`\sum_{x_i = 1} \mu_i = \sum_{x_i = 1} y_i`. ``of_events``: only those to whom it happened are told of, not those who left before.
     """
-    values = np.unique(outcome)
+    values = np.ones(1) if of_events else np.unique(outcome)
     if len(values) > 2 and not kinds:
         if not rare_columns(outcome[:, None], who, rules.threshold):
             return []
@@ -116,10 +117,10 @@ def judge_outcome(
         return [broken("outcome", words, "join outcomes, or explain a commoner one")]
     levels = _levels(design, names)
     held = [how_many(who[level & side]) for level in levels for side in sides]
-    if rules.zeros and len(values) > 1 and 0 in held:
+    if rules.zeros and 0 in held:
         words = "nobody with some level has some outcome, or all have it, and the model tells so"
         return [broken("separation", words, "leave these terms out, or join levels")]
-    if len(values) > 1 and any(rules.small(one) for one in held):
+    if any(rules.small(one) for one in held):
         words = f"fewer than {rules.threshold} persons with some level have some outcome: the model tells how many to who knows the levels of all"
         return [open_question("outcome", words, "join rare levels or outcomes")]
     return []

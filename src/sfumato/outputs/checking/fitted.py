@@ -132,11 +132,11 @@ def _of_design(
     names = _terms(output, design.shape[1])
     several = fit is not None and fit.rest.ndim == 2
     weights = weights_of(output, len(design)) if fit is None else fit.weight if not several else None
-    kinds = several or peek(output, "model.status") is not None
+    of_events = peek(output, "model.status") is not None
     reasons = judge_design(design, None if several else outcome, who, rules, names, weights)
     if outcome is None:
         return reasons
-    more = judge_outcome(outcome, design, who, rules, names, kinds=kinds)
+    more = judge_outcome(outcome, design, who, rules, names, kinds=several, of_events=of_events)
     if fit is not None and not fit.ends and not any(one.status == "fail" for one in (*reasons, *more)):
         words = "the coefficients grow without end: some terms tell what everybody they are about has in common"
         more.append(broken("separation", words, "leave these terms out, or join levels"))

@@ -321,7 +321,8 @@ def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[in
     return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
 
 
-MOST_HIDDEN = 4
+MOST_HIDDEN = 12
+"""How many safe cells are left out at most so that unsafe ones do not follow."""
 
 
 def _suggestion(

@@ -119,13 +119,18 @@ def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floa
     penalty = _penalty(output, x, beta)
     used = tuple(one for one in (weight, shift) if np.ptp(one) > 0)
     for one in means(output, x @ beta + shift, answer):
-        by = weight * one.slope / one.variance
+        by = _unless_told(weight * one.slope / one.variance, answer, one.mean)
         rest = by * (answer - one.mean)
         if not by.any():
             continue
         if _solved(x, rest, penalty, _near(x, answer, by)) or (not used and _shrunk(output, x, answer, beta)):
-            says = weight * one.slope**2 / one.variance
+            says = _unless_told(weight * one.slope**2 / one.variance, answer, one.mean)
             yield Fit("line", x, rest, says, used, weight, one.endless and not penalty.any())
+
+
+def _unless_told(by: Floats, answer: Floats, mean: Floats) -> Floats:
+    """What rows weigh; nothing, where the mean is the answer and cannot move any more."""
+    return np.where(np.isfinite(by) | (np.abs(answer - mean) > 1e-9), by, 0.0)
 
 
 def _offset(output: Any, rows: int) -> Floats:
