@@ -62,8 +62,8 @@ def check_output(
     were used, ``weight`` what they were weighted by in a table. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
     (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
     table are values of. ``counts`` are the persons behind every row (of a test, in every group): beside records they must be theirs; without records too few fails, and nothing of a table passes.
-    ``kind`` says what it is where it cannot be seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
-    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve, or the
+    ``kind`` says what it is where it cannot be seen: ``survival`` (``by`` where there is a curve a group), ``test``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
+    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve or (with ``by``) of a test of how long groups live, or the
     score of a ROC curve. With them it is computed again.
 
     What is not known is never a pass. Nothing in a verdict's text is a data value.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FAR = 700.0
 
 
-class Link(NamedTuple):
+class MeanLink(NamedTuple):
     """From what a line says to the mean, and how fast the mean moves."""
 
     mean: Callable[[Floats], Floats]
@@ -49,15 +49,15 @@ def _normal(line: Floats) -> Floats:
 
 
 LINKS = {
-    "identity": Link(lambda line: line, np.ones_like),
-    "log": Link(_exp, _exp),
-    "logit": Link(_logistic, lambda line: _logistic(line) * _logistic(-line)),
-    "probit": Link(_normal, lambda line: np.exp(-(line**2) / 2) / np.sqrt(2 * np.pi)),
-    "cloglog": Link(lambda line: -np.expm1(-_exp(line)), lambda line: _exp(line) * np.exp(-_exp(line))),
-    "loglog": Link(lambda line: np.exp(-_exp(-line)), lambda line: _exp(-line) * np.exp(-_exp(-line))),
-    "inverse": Link(lambda line: 1 / line, lambda line: -1 / line**2),
-    "inverse squared": Link(lambda line: line**-0.5, lambda line: -0.5 * line**-1.5),
-    "root": Link(lambda line: line**2, lambda line: 2 * line),
+    "identity": MeanLink(lambda line: line, np.ones_like),
+    "log": MeanLink(_exp, _exp),
+    "logit": MeanLink(_logistic, lambda line: _logistic(line) * _logistic(-line)),
+    "probit": MeanLink(_normal, lambda line: np.exp(-(line**2) / 2) / np.sqrt(2 * np.pi)),
+    "cloglog": MeanLink(lambda line: -np.expm1(-_exp(line)), lambda line: _exp(line) * np.exp(-_exp(line))),
+    "loglog": MeanLink(lambda line: np.exp(-_exp(-line)), lambda line: _exp(-line) * np.exp(-_exp(-line))),
+    "inverse": MeanLink(lambda line: 1 / line, lambda line: -1 / line**2),
+    "inverse squared": MeanLink(lambda line: line**-0.5, lambda line: -0.5 * line**-1.5),
+    "root": MeanLink(lambda line: line**2, lambda line: 2 * line),
 }
 SHARES = ("logit", "probit", "cloglog", "loglog", "log", "identity")
 COUNTS = ("log", "root", "identity")

@@ -11,7 +11,7 @@ from sfumato.outputs.checking.behind import Behind, how_many
 from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
 from sfumato.outputs.checking.peeking import ReadOnce, array_of, names_of, number_of, peek, read_once, vector_of
-from sfumato.outputs.checking.solving import Fit, coefficients_in, errors_fit, fit_of, weights_of
+from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, weights_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _of_design(
     design: NDArray[np.float64],
     outcome: NDArray[np.float64] | None,
     who: NDArray[np.int64],
-    fit: Fit | None,
+    fit: ModelFit | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
     """What the terms and the outcome of a model give away."""
@@ -178,7 +178,7 @@ def _confirmed(
     output: Any,
     design: NDArray[np.float64] | None,
     answer: NDArray[np.float64] | None,
-    fit: Fit | None,
+    fit: ModelFit | None,
     behind: Behind | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
@@ -205,7 +205,7 @@ def _confirmed(
 
 
 def _made(
-    output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], fit: Fit | None, made: MadeOf
+    output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], fit: ModelFit | None, made: MadeOf
 ) -> list[OutputReason]:
     """Whether all that a model was fitted to is made of columns of the records."""
     several = fit is not None and fit.rest.ndim == 2
@@ -229,7 +229,7 @@ def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float6
     return bool(rest @ rest <= (1 - SURE) * ((answer - answer.mean()) ** 2).sum())
 
 
-def coefficients(output: Any, fit: Fit | None = None) -> pl.DataFrame | None:
+def coefficients(output: Any, fit: ModelFit | None = None) -> pl.DataFrame | None:
     """What leaves of a model: its terms with coefficients and, where there are any, standard errors, statistics and p values; of several outcomes one block each."""
     values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if values is None:
@@ -260,7 +260,7 @@ def coefficients(output: Any, fit: Fit | None = None) -> pl.DataFrame | None:
     return shown if own == len(shown) or fit is None else _with_variances(shown.head(own), fit)
 
 
-def _with_variances(terms: pl.DataFrame, fit: Fit) -> pl.DataFrame:
+def _with_variances(terms: pl.DataFrame, fit: ModelFit) -> pl.DataFrame:
     """The terms of a line, and beside them the variances that were confirmed."""
     names, values = zip(*fit.more, strict=True)
     return pl.concat([terms, pl.DataFrame({"term": names, "coefficient": values})], how="diagonal")

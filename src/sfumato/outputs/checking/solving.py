@@ -28,7 +28,7 @@ WITHIN = 0.05
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fit:
+class ModelFit:
     """A fit whose equations coefficients solve: its columns, what it leaves, and how much it knows of every coefficient."""
 
     name: str
@@ -76,7 +76,7 @@ def solves(output: Any, design: Floats, answer: Floats) -> bool:
     return fit_of(output, design, answer) is not None
 
 
-def fit_of(output: Any, design: Floats, answer: Floats) -> Fit | None:
+def fit_of(output: Any, design: Floats, answer: Floats) -> ModelFit | None:
     """The fit whose equations the coefficients of a model solve; None where they solve none that is known here.
 
     Known are generalised linear models (with weights, offsets and penalties that the model says it has), Cox's regression, several outcomes, robust lines, lines with random effects,
@@ -86,7 +86,7 @@ def fit_of(output: Any, design: Floats, answer: Floats) -> Fit | None:
         return next(_fits(output, design, answer), None)
 
 
-def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
+def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
     if (happened := vector_of(peek(output, "model.status"))) is not None:
         yield from _of_risks(output, design, answer, happened)
         return
@@ -113,7 +113,7 @@ def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
 # Generalised linear models
 
 
-def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floats) -> Iterator[Fit]:
+def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floats) -> Iterator[ModelFit]:
     r"""Fits with :math:`r_i = w_i (y_i - \mu_i)\,\mu_i' / V(\mu_i)`, and :math:`w_i \mu_i'^2 / V(\mu_i)` as how much a row says."""
     shift = _offset(output, len(x))
     penalty = _penalty(output, x, beta)
@@ -125,7 +125,7 @@ def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floa
             continue
         if _solved(x, rest, penalty, _near(x, answer, by)) or (not used and _shrunk(output, x, answer, beta)):
             says = _unless_told(weight * one.slope**2 / one.variance, answer, one.mean)
-            yield Fit("line", x, rest, says, used, weight, one.endless and not penalty.any())
+            yield ModelFit("line", x, rest, says, used, weight, one.endless and not penalty.any())
 
 
 def _unless_told(by: Floats, answer: Floats, mean: Floats) -> Floats:
@@ -208,7 +208,7 @@ def coefficients_in(output: Any, columns: int) -> tuple[Floats, slice] | None:
     return np.r_[constant, found].astype(float), slice(None)
 
 
-def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
+def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
     """Counts that spread more than Poisson's, with how much more as the last coefficient: the likeliest one."""
     values = vector_of(peek(output, "params"))
     if values is None or len(values) != design.shape[1] + 1 or not values[-1] > 0 or (answer % 1 != 0).any():
@@ -222,7 +222,7 @@ def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[Fi
     if _solved(design, rest, 0.0, _near(design, answer, by)) and likely[1] >= max(likely) - 1e-6 * abs(likely[1]):
         used = (shift,) if np.ptp(shift) > 0 else ()
         says = mean / (1 + spread * mean)
-        yield Fit("counts", design, rest, says, used, None, endless=True, more=(("alpha", spread),))
+        yield ModelFit("counts", design, rest, says, used, None, endless=True, more=(("alpha", spread),))
 
 
 def _of_spread(answer: Floats, mean: Floats, spread: float) -> float:
@@ -237,7 +237,7 @@ def _of_spread(answer: Floats, mean: Floats, spread: float) -> float:
 # Several outcomes
 
 
-def _of_outcomes(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
+def _of_outcomes(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
     r"""A column of coefficients for every outcome but the first, or for all: :math:`X^\top(1[y = k] - p_k) = \lambda\beta_k` (McFadden 1974)."""
     lines = several(output, design.shape[1])
     if lines is None:
@@ -254,7 +254,7 @@ def _of_outcomes(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
     penalty = np.column_stack([_penalty(output, design, one.copy()) for one in beta.T[-told:]])
     if all(_solved(design, one, less, 0.0) for one, less in zip(rest.T, penalty.T, strict=True)):
         says = (share * (1 - share))[:, -told:]
-        yield Fit("outcomes", design, rest, says, endless=not penalty.any())
+        yield ModelFit("outcomes", design, rest, says, endless=not penalty.any())
 
 
 def several(output: Any, columns: int) -> Floats | None:
@@ -274,7 +274,7 @@ def several(output: Any, columns: int) -> Floats | None:
 # Cox's regression
 
 
-def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> Iterator[Fit]:
+def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> Iterator[ModelFit]:
     """Cox's regression within strata, ties taken as Breslow or as Efron does; what it leaves are martingale residuals."""
     found = coefficients_in(output, design.shape[1])
     if found is None or len(happened) != len(time) or not np.isin(happened, (0.0, 1.0)).all():
@@ -295,7 +295,7 @@ def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> It
             hazard[here] = cumulative_hazard(time[here], happened[here] != 0, line[here], efron=efron)
         rest = happened - hazard
         if _solved(middle, rest, 0.0, 0.0):
-            yield Fit("risks", design, rest, hazard, used, endless=True)
+            yield ModelFit("risks", design, rest, hazard, used, endless=True)
 
 
 def cumulative_hazard(time: Floats, happened: NDArray[np.bool_], line: Floats, *, efron: bool) -> Floats:
@@ -334,7 +334,7 @@ def codes_of(thing: Any, rows: int) -> Codes | None:
 # Lines that distrust extreme values, and lines of groups
 
 
-def _robust(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[Fit]:
+def _robust(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[ModelFit]:
     r"""Huber's and Tukey's lines: :math:`X^\top\psi(r/s) = 0` with the median of :math:`|r|` over 0.6745 as :math:`s` (Huber 1981, *Robust statistics*, 7.3; bounds 1.345 and 4.685)."""
     told = number_of(peek(output, "scale"))
     rest = answer - x @ beta
@@ -345,10 +345,10 @@ def _robust(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[Fi
     for pulled in (np.clip(z, -1.345, 1.345), np.where(np.abs(z) < 4.685, z * (1 - (z / 4.685) ** 2) ** 2, 0.0)):
         if _solved(x, pulled, 0.0, 0.0):
             weight = np.where(z == 0, 1.0, pulled / np.where(z == 0, 1.0, z))
-            yield Fit("robust line", x, pulled / told, weight / told**2)
+            yield ModelFit("robust line", x, pulled / told, weight / told**2)
 
 
-def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[Fit]:
+def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> Iterator[ModelFit]:
     r"""Equations of groups whose rows correlate alike: :math:`\sum_g D_g^\top V_g^{-1} (y_g - \mu_g) = 0` (Liang and Zeger 1986, doi:10.1093/biomet/73.1.13)."""
     alike = number_of(peek(output, "model.cov_struct.dep_params"))
     group = None if peek(output, "model.groups") is None else codes_of(peek(output, "model.groups"), len(x))
@@ -363,10 +363,10 @@ def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> 
         summed = np.bincount(group, weights=apart)[group]
         rest = one.slope / root * (apart - alike / (1 + (size - 1) * alike) * summed) / (1 - alike)
         if _solved(x, rest, 0.0, _near(x, answer, one.slope / one.variance)):
-            yield Fit("groups", x, rest, one.slope**2 / one.variance, used, None, one.endless)
+            yield ModelFit("groups", x, rest, one.slope**2 / one.variance, used, None, one.endless)
 
 
-def _with_groups(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
+def _with_groups(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
     r"""A line with random effects of groups: :math:`X^\top V^{-1}(y - X\beta) = 0`, with the likeliest variances, of the whole or of what is left (Laird and Ware 1982, doi:10.2307/2529876)."""
     beta, scale = vector_of(peek(output, "fe_params")), number_of(peek(output, "scale"))
     spread = array_of(peek(output, "cov_re")) if peek(output, "cov_re") is not None else None
@@ -385,7 +385,7 @@ def _with_groups(output: Any, design: Floats, answer: Floats) -> Iterator[Fit]:
         return
     more = (*((f"variance {at + 1}", float(one)) for at, one in enumerate(np.diag(spread))), ("variance left", scale))
     used = (group.astype(np.float64), *(column for column in z.T if np.ptp(column) > 0))
-    yield Fit("random effects", design, rest, np.full(len(design), 1 / scale), used, more=more)
+    yield ModelFit("random effects", design, rest, np.full(len(design), 1 / scale), used, more=more)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -447,7 +447,7 @@ class _Mixed:
 # Standard errors
 
 
-def errors_fit(output: Any, fit: Fit) -> bool:
+def errors_fit(output: Any, fit: ModelFit) -> bool:
     """Whether standard errors, statistics and p values told beside coefficients can be theirs."""
     beta, error, statistic, p = (_flat(peek(output, name)) for name in ("params", "bse", "tvalues", "pvalues"))
     if beta is None:
@@ -477,7 +477,7 @@ def _are_p_values(p: Floats, statistic: Floats, left: int) -> bool:
     return any(len(p) == len(one) and np.allclose(p, one, rtol=1e-3, atol=1e-6, equal_nan=True) for one in ways)
 
 
-def _near_usual(error: Floats, fit: Fit) -> bool:
+def _near_usual(error: Floats, fit: ModelFit) -> bool:
     """Whether errors are about as large as the usual ones of the fit, by its own spread or by that of what is left."""
     rest, weight = (one if one.ndim == 2 else one[:, None] for one in (fit.rest, fit.weight))
     usual, spread = [], []
