@@ -162,10 +162,9 @@ def test_dots_become_counts_on_a_grid():
     verdict = sf.check_output(dots, kind="scatter")
     assert rules_of(verdict) == {"marks"}
     assert verdict.suggestion["count"].min() >= 10
-    x, y, n = verdict.suggestion.row(0)
-    steps = [float(np.diff(np.unique(verdict.suggestion[name].to_numpy())).min()) for name in ("x from", "y from")]
+    x, x_to, y, y_to, n = verdict.suggestion.row(0)
     inside = dots.filter(
-        pl.col("x").is_between(x, x + steps[0], closed="left") & pl.col("y").is_between(y, y + steps[1], closed="left")
+        pl.col("x").is_between(x, x_to, closed="left") & pl.col("y").is_between(y, y_to, closed="left")
     )
     assert inside.height == n
     assert sf.check_output(dots.head(5), kind="scatter").suggestion is None

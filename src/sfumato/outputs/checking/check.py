@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, did_you_mean, nearest
-from sfumato.outputs.checking import fitted, marks
+from sfumato.outputs.checking import bars, fitted, marks
 from sfumato.outputs.checking.behind import Behind, membership
+from sfumato.outputs.checking.correlated import judge_correlation
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
 from sfumato.outputs.checking.curves import curve_of, judge_steps
 from sfumato.outputs.checking.grouped import judge_with_records
@@ -23,7 +24,9 @@ from sfumato.outputs.checking.layout import (
     columns_of,
     described,
     long_form,
+    of_labels,
     quantiles_in_rows,
+    turned_back,
     unlabelled,
 )
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
@@ -59,8 +62,8 @@ def check_output(
     were used, ``weight`` what they were weighted by in a table. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
     (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
     table are values of. ``counts`` are the persons behind every row (of a test, in every group): beside records they must be theirs; without records too few fails, and nothing of a table passes.
-    ``kind`` says what it is where it cannot be seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
-    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve, or the
+    ``kind`` says what it is where it cannot be seen: ``survival`` (``by`` where there is a curve a group), ``test``, ``roc`` (``counts`` are those with the outcome and without), ``histogram``, ``scatter``, ``residuals``. ``column`` is what a
+    histogram, model, tree or test is about, or the outcome of a ROC curve; ``features`` are the columns of a model or tree, the two that a test compares, time and event of a survival curve or (with ``by``) of a test of how long groups live, or the
     score of a ROC curve. With them it is computed again.
 
     What is not known is never a pass. Nothing in a verdict's text is a data value.
@@ -78,6 +81,13 @@ def check_output(
     behind = None if data is None else Behind.of(data, unit=unit, weight=weight, where=where)
     if behind is None and any(one is not None for one in (unit, where, weight)):
         raise ParameterError("unit, where and weight are about the records: give data=... too")
+    if (
+        kind is None
+        and isinstance(output, Mapping)
+        and behind is not None
+        and (table := of_labels(output, by, behind)) is not None
+    ):
+        return _by_labels(table, behind, asked, tells)
     found = kind or kind_of(output, tells)
     if kind is None and found == "survival" and features is None and (curve := curve_of(output)) is not None:
         known = behind is not None and set(curve.columns) <= set(behind.dataset.columns)
@@ -86,14 +96,30 @@ def check_output(
     if found in ("table", "correlation"):
         return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
     if found == "survival":
-        return judge_steps(output, asked, behind, features)
+        return judge_steps(output, asked, behind, features, by)
     if found == "roc":
         return marks.judge_roc(output, _with_and_without(counts), asked, behind, column, features)
     if found == "histogram":
-        return marks.judge_histogram(output, asked, behind, column)
+        return bars.judge_histogram(output, asked, behind, column)
     if found == "scatter":
-        return marks.judge_scatter(output, asked)
+        return bars.judge_scatter(output, asked, behind)
     return _fitted(output, found, behind, asked, by=by, column=column, features=features, counts=counts)
+
+
+def _by_labels(
+    table: pl.DataFrame, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+) -> OutputVerdict:
+    """Numbers by label, such as effects of groups: a table; whatever they tell, those of few persons are of these."""
+    name = table.columns[0]
+    verdict = _table(table, "table", behind, rules, by=[name], tells=tells, across=None, counts=None)
+    persons = membership(table, [name], behind).persons(behind)
+    few = int((persons < rules.threshold).sum())
+    if not few or verdict.status == "fail":
+        return verdict
+    words = (
+        f"{few:,} of {table.height:,} numbers are about fewer than {rules.threshold} persons each, whatever they tell"
+    )
+    return verdict.with_reasons([broken("threshold", words, "leave them out, or make the groups coarser")])
 
 
 def _require_fitting(
@@ -177,7 +203,8 @@ def kind_of(output: Any, tells: Any = None) -> str:
     if frame is not None:
         return _kind_of_frame(frame)
     fitted_line = peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
-    return "regression" if fitted_line or peek(output, "coef_") is not None else "unknown"
+    of_risks = _has(output, "params_", "durations", "event_observed", "baseline_hazard_")
+    return "regression" if fitted_line or of_risks or peek(output, "coef_") is not None else "unknown"
 
 
 def _has(output: Any, *names: str) -> bool:
@@ -196,6 +223,8 @@ def _kind_of_frame(frame: pl.DataFrame) -> str:
         return "survival"
     if {"fpr", "tpr"} <= names:
         return "roc"
+    if set(frame.columns) == bars.BARS:
+        return "histogram"
     return "correlation" if _looks_correlated(frame) else "table"
 
 
@@ -225,14 +254,20 @@ def _table(
     if frame is None:
         raise ParameterError("the output is no frame of polars, pandas or Arrow; say what it is with kind=...")
     if kind == "correlation":
-        return fitted.judge_correlation(frame, behind, rules, number_of(counts))
+        return judge_correlation(frame, behind, rules, number_of(counts))
     names = None if behind is None else behind.dataset.columns
-    if by is None and tells is None and (summary := described(frame, names)) is not None:
+    if by is None and (turned := turned_back(frame, across or across_of(output), behind)) is not None:
+        frame = turned
+    elif by is None and tells is None and (summary := described(frame, names)) is not None:
         frame, tells = summary
     elif by is None and tells is None and (levels := quantiles_in_rows(frame, names)) is not None:
         frame, tells = levels
     elif by is None and tells is None and (wide := columns_in_rows(frame, names)) is not None:
         frame = wide
+    if by is None and (grid := bars.in_bands(frame, behind)) is not None:
+        grid_frame, behind = grid
+        judged = _table(grid_frame, kind, behind, rules, by=None, tells=tells, across=None, counts=counts)
+        return dataclasses.replace(judged, shown=frame, suggestion=None)
     frame = long_form(frame, across or across_of(output) or across_by_labels(frame, behind), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")

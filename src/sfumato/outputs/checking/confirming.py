@@ -1,155 +1,18 @@
-"""Whether a model is what it says: coefficients that solve the equations of a fit to its own data, and data that are made of the records."""
+"""Whether the data that a model was fitted to are made of the records."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from sfumato.outputs.checking.peeking import number_of, peek, vector_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.outputs.checking.behind import Behind
-
-SLACK = 0.03
-"""How far a coefficient may be from the one that solves the equations, in its standard errors."""
-ERRORS = 20.0
-"""How many times a standard error may be that of least squares, whatever it is robust to."""
-
-
-def solves(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64]) -> bool:
-    r"""Whether coefficients solve the equations of a line, a logistic or a Poisson regression: :math:`X^\top W (y - \mu) = \lambda \beta`.
-
-    :math:`\mu` is :math:`X\beta`, its logistic or its exponential; :math:`W` are weights that the model says it has, and :math:`\lambda` its penalty (``alpha``, ``1/C``), never on the
-    constant (McCullagh and Nelder 1989, *Generalized linear models*, 2.5). Other fits are not confirmed.
-
-    >>> from types import SimpleNamespace
-    >>> x, y = np.column_stack([np.ones(4), [0.0, 1.0, 2.0, 3.0]]), np.array([1.0, 3.0, 4.0, 8.0])
-    >>> solves(SimpleNamespace(params=[0.7, 2.2]), x, y), solves(SimpleNamespace(params=[0.7, 8.0]), x, y)
-    (True, False)
-    """
-    ways = (np.ones(len(design)), weights_of(output, len(design)))
-    return any(_solves(output, design, answer, one) for one in ways)
-
-
-def used_weights(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The weights that a model was fitted with: none, where its coefficients solve the equations without; else those that it says."""
-    even = np.ones(len(design))
-    if answer is not None and _solves(output, design, answer, even):
-        return even
-    return weights_of(output, len(design))
-
-
-def _solves(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], weight: NDArray[np.float64]) -> bool:
-    found = _coefficients(output, design.shape[1])
-    if found is None:
-        return False
-    beta, columns = found
-    x = design[:, columns]
-    penalty = _penalty(output) * beta
-    penalty[np.ptp(x, axis=0) == 0] = 0.0
-    with np.errstate(all="ignore"):
-        near = 1e-9 * float(np.abs(answer).max(initial=0.0)) * np.abs(x).sum(axis=0)
-        return any(_solved(x, weight * (answer - mean), penalty, near) for mean in _means(x @ beta, answer))
-
-
-def weights_of(output: Any, rows: int) -> NDArray[np.float64]:
-    """What a model says that its rows were weighted by, one on average; ones where it says nothing, or nothing that could be."""
-    found = vector_of(peek(output, "model.weights"))
-    if found is None or len(found) != rows or not np.isfinite(found).all() or (found < 0).any() or found.sum() <= 0:
-        return np.ones(rows)
-    weights: NDArray[np.float64] = found.astype(np.float64) / found.mean()
-    return weights
-
-
-def _means(line: NDArray[np.float64], answer: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    yield line
-    if np.isin(answer, (0.0, 1.0)).all():
-        yield 1 / (1 + np.exp(-line))
-    if (answer >= 0).all():
-        yield np.exp(line)
-
-
-def _solved(
-    x: NDArray[np.float64], rest: NDArray[np.float64], penalty: NDArray[np.float64], near: NDArray[np.float64]
-) -> bool:
-    """Whether what is left is at right angles to every column, but for the penalty."""
-    size = np.sqrt((x**2).sum(axis=0) * (rest @ rest))
-    if not np.isfinite(size).all():
-        return False
-    slack = min(1e-3, SLACK / np.sqrt(len(x)))
-    return bool((np.abs(rest @ x - penalty) <= slack * size + near).all())
-
-
-def _penalty(output: Any) -> float:
-    c, alpha = number_of(peek(output, "C")), number_of(peek(output, "alpha"))
-    return max(0.0, 1 / c if c else alpha or 0.0)
-
-
-def _coefficients(output: Any, columns: int) -> tuple[NDArray[np.float64], slice] | None:
-    """One coefficient a column, and which columns they are of; None where there are others."""
-    values = vector_of(peek(output, "params"))
-    if values is not None:
-        return (values.astype(float), slice(None)) if len(values) == columns else None
-    found = vector_of(peek(output, "coef_"))
-    constant = vector_of(peek(output, "intercept_"))
-    if found is None or len(found) != columns - 1:
-        return None
-    if constant is None or len(constant) != 1:
-        return found.astype(float), slice(1, None)
-    if constant[0] == 0 and peek(output, "fit_intercept") is not True:
-        return found.astype(float), slice(1, None)
-    return np.r_[constant, found].astype(float), slice(None)
-
-
-def errors_fit(output: Any, design: NDArray[np.float64], answer: NDArray[np.float64]) -> bool:
-    """Whether standard errors, statistics and p values told beside coefficients can be theirs."""
-    beta, error = vector_of(peek(output, "params")), vector_of(peek(output, "bse"))
-    if beta is None:
-        return True
-    statistic, p = vector_of(peek(output, "tvalues")), vector_of(peek(output, "pvalues"))
-    if error is None:
-        return statistic is None and p is None
-    if len(error) != len(beta) or not (np.nan_to_num(error, nan=1.0) >= 0).all():
-        return False
-    with np.errstate(all="ignore"):
-        own = beta / error
-        if statistic is not None and not np.allclose(statistic, own, rtol=1e-4, atol=1e-8, equal_nan=True):
-            return False
-        if p is not None and not _are_p_values(p, own, len(design) - design.shape[1]):
-            return False
-        return _near_usual(error, design, answer, beta)
-
-
-def _are_p_values(p: NDArray[np.float64], statistic: NDArray[np.float64], left: int) -> bool:
-    from scipy import stats
-
-    ways = [2 * stats.norm.sf(np.abs(statistic)), 2 * stats.t.sf(np.abs(statistic), max(1, left))]
-    return any(np.allclose(p, one, rtol=1e-3, atol=1e-6, equal_nan=True) for one in ways)
-
-
-def _near_usual(
-    error: NDArray[np.float64], design: NDArray[np.float64], answer: NDArray[np.float64], beta: NDArray[np.float64]
-) -> bool:
-    """Whether errors are about as large as those of one of the fits in use."""
-    line = design @ beta
-    spreads = [np.full(len(answer), float(((answer - line) ** 2).mean()))]
-    if np.isin(answer, (0.0, 1.0)).all():
-        share = 1 / (1 + np.exp(-line))
-        spreads.append(1 / np.maximum(1e-12, share * (1 - share)))
-    if (answer >= 0).all():
-        spreads.append(1 / np.maximum(1e-12, np.exp(np.minimum(line, 50))))
-    for spread in spreads:
-        usual = np.sqrt(np.abs(np.diag(np.linalg.pinv((design / spread[:, None]).T @ design))))
-        if ((error <= ERRORS * usual + 1e-12) & (error * ERRORS >= usual - 1e-12)).all():
-            return True
-    return False
-
 
 SOME = 512
 """Rows that are looked at first."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.outputs.checking.behind import how_many
+from sfumato.errors import ParameterError
+from sfumato.outputs.checking.behind import Behind, how_many
 from sfumato.outputs.checking.marks import DIGITS, judge_survival, kaplan_meier, lives_of
 from sfumato.outputs.checking.peeking import frame_of
 from sfumato.outputs.checking.telling import step_of
@@ -19,7 +20,6 @@ from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.outputs.checking.behind import Behind
     from sfumato.outputs.checking.marks import Lives
 
 KIND = "survival curve"
@@ -62,9 +62,15 @@ def judge_curve(
 
 
 def judge_steps(
-    output: Any, rules: OutputRules, behind: Behind | None, features: Sequence[str] | None
+    output: Any,
+    rules: OutputRules,
+    behind: Behind | None,
+    features: Sequence[str] | None,
+    by: Sequence[str] | None = None,
 ) -> OutputVerdict:
-    """Judge a survival curve of either kind; a version that would not pass by persons is not suggested."""
+    """Judge a survival curve of either kind, or one for every value of a column (``by``); a version that would not pass by persons is not suggested."""
+    if by is not None:
+        return _by_groups(output, rules, behind, features, by)
     if (curve := curve_of(output)) is not None:
         return judge_curve(curve, rules, behind, features)
     verdict = judge_survival(output, rules, behind, features)
@@ -73,6 +79,32 @@ def judge_steps(
         return verdict
     good = not (_recomputed(verdict.suggestion, lives) or _steps(verdict.suggestion["time"].to_numpy(), lives, rules))
     return verdict if good else dataclasses.replace(verdict, suggestion=None)
+
+
+def _by_groups(
+    output: Any, rules: OutputRules, behind: Behind | None, features: Sequence[str] | None, by: Sequence[str]
+) -> OutputVerdict:
+    """Curves of several groups in one table, each judged by the records of its group."""
+    frame = frame_of(output)
+    if isinstance(by, str) or len(by) != 1 or frame is None or by[0] not in frame.columns:
+        raise ParameterError("by of survival curves is the one column of their table that tells them apart: by=['sex']")
+    if behind is None or features is None:
+        words = "of how many events and persons every step is, is not known without the records"
+        return OutputVerdict(KIND, (open_question("records", words, TIME_AND_EVENT),), None, frame)
+    behind.dataset.require(list(by))
+    labels = behind.dataset.column(by[0]).cast(pl.String)
+    reasons: list[OutputReason] = []
+    better: list[pl.DataFrame] = []
+    for (label,), part in frame.group_by(pl.col(by[0]).cast(pl.String), maintain_order=True):
+        some = Behind.of(behind.dataset, unit=behind.unit, where=(labels == label).fill_null(value=False).to_numpy())
+        verdict = judge_steps(part.drop(by[0]), rules, some, features)
+        reasons += verdict.reasons
+        kept = verdict.shown if verdict.passes else verdict.suggestion
+        better += [] if kept is None else [kept.insert_column(0, pl.Series(by[0], [label] * kept.height))]
+    suggestion = (
+        pl.concat(better, how="diagonal") if better and not all(one.status == "pass" for one in reasons) else None
+    )
+    return OutputVerdict(KIND, tuple(dict.fromkeys(reasons)), behind.persons, frame, suggestion, tuple(by))
 
 
 def _told_exactly(curve: pl.DataFrame) -> list[OutputReason]:

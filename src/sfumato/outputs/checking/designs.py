@@ -91,6 +91,67 @@ def judge_design(
     return reasons
 
 
+def judge_outcome(
+    outcome: NDArray[np.float64],
+    design: NDArray[np.float64],
+    who: NDArray[np.int64],
+    rules: OutputRules,
+    names: Sequence[str] = (),
+    *,
+    kinds: bool = False,
+    of_events: bool = False,
+) -> list[OutputReason]:
+    r"""What a model tells of its outcome: one that few persons have, or few (or nobody, or all) of those whom a term is about.
+
+    Of yes and no, and of ``kinds``, the equations of the fit tell how many of everybody with a level have each: :math:`\sum_{x_i = 1} \mu_i = \sum_{x_i = 1} y_i`. ``of_events``: only those to whom it happened are told of, not those who left before.
+    """
+    values = np.ones(1) if of_events else np.unique(outcome)
+    if len(values) > 2 and not kinds:
+        if not rare_columns(outcome[:, None], who, rules.threshold):
+            return []
+        words = f"all but fewer than {rules.threshold} persons have the same outcome: the model tells of these"
+        return [broken("outcome", words, "explain something that more persons differ in")]
+    sides = [outcome == one for one in values]
+    if any(how_many(who[one]) < rules.threshold for one in sides):
+        words = f"some outcomes are those of fewer than {rules.threshold} persons"
+        return [broken("outcome", words, "join outcomes, or explain a commoner one")]
+    levels = _levels(design, names)
+    held = [how_many(who[level & side]) for level in levels for side in sides]
+    if rules.zeros and 0 in held:
+        words = "nobody with some level has some outcome, or all have it, and the model tells so"
+        return [broken("separation", words, "leave these terms out, or join levels")]
+    if any(rules.small(one) for one in held):
+        words = f"fewer than {rules.threshold} persons with some level have some outcome: the model tells how many to who knows the levels of all"
+        return [open_question("outcome", words, "join rare levels or outcomes")]
+    return []
+
+
+def _levels(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[np.bool_]]:
+    """The rows that terms of two values, and the bases of dummies that belong together, are about."""
+    found: list[NDArray[np.bool_]] = []
+    for column in design.T:
+        values = np.unique(column)
+        found += [column == one for one in values] if len(values) == 2 else []
+    return found + [one == 0 for one in _dummies(design, names) if (one == 0).any()]
+
+
+def judge_quantiles(
+    x: NDArray[np.float64], answer: NDArray[np.float64], beta: NDArray[np.float64], rules: OutputRules
+) -> list[OutputReason]:
+    """A regression of percentiles goes exactly through as many values as it has coefficients (Koenker and Bassett 1978, doi:10.2307/1913643): of levels alone it is a table of percentiles, told exactly."""
+    near = np.abs(answer - x @ beta) <= 1e-3 * (np.std(answer) or 1.0)
+    cell = cells_of_design(x, x.shape[1])
+    if cell is not None and (np.bincount(cell, weights=near) < rules.threshold).any():
+        words = (
+            f"the model tells percentiles of its levels so exactly that fewer than {rules.threshold} persons are near"
+        )
+        return [broken("exact", words, "tell percentiles as a table, rounded")]
+    words = (
+        "a regression of percentiles goes through the values of some persons exactly, and is not computed again here"
+    )
+    return [open_question("recomputed", words, "somebody must look at how it was fitted")]
+
+
 def _squares(weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
     """The squares of what persons weigh, summed."""
     return float((np.bincount(who, weights=weights) ** 2).sum())
@@ -182,13 +243,18 @@ def rare_bases(design: NDArray[np.float64], who: NDArray[np.int64], least: int, 
 
     Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no record has two of them.
     """
+    bases = [how_many(who[one == 0]) for one in _dummies(design, names)]
+    return sum(0 < one < least for one in bases)
+
+
+def _dummies(design: NDArray[np.float64], names: Sequence[str]) -> list[NDArray[np.float64]]:
+    """The sums of dummies that belong together."""
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         if ":" not in name and (found := LEVEL.fullmatch(name)) and np.isin(design[:, place], (0.0, 1.0)).all():
             groups.setdefault(found["column"], []).append(place)
     sums = [design[:, places].sum(axis=1) for places in groups.values()]
-    bases = [how_many(who[one == 0]) for one in sums if one.max(initial=0) <= 1]
-    return sum(0 < one < least for one in bases)
+    return [one for one in sums if one.max(initial=0) <= 1]
 
 
 def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, how_many
-from sfumato.outputs.checking.confirming import MadeOf, errors_fit, solves, used_weights
-from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, largest_shares, rare_columns
-from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, read_once, vector_of
+from sfumato.outputs.checking.confirming import MadeOf
+from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
+from sfumato.outputs.checking.peeking import ReadOnce, array_of, names_of, number_of, peek, read_once, vector_of
+from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, weights_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -30,10 +31,23 @@ HOLDS_RECORDS = (
 HOLDS_EXTREMES = ("data_min_", "data_max_", "max_abs_", "X_min_", "X_max_")
 
 MODEL = (
-    "params", "params.index", "coef_", "intercept_", "fit_intercept", "feature_names_in_", "bse", "tvalues", "pvalues", "nobs", "df_resid", "rsquared", "C", "alpha",
-    "model.exog", "model.endog", "model.exog_names", "model.weights", "model.freq_weights",
+    "params", "params.index", "coef_", "intercept_", "fit_intercept", "feature_names_in_", "bse", "tvalues", "pvalues", "nobs", "df_resid", "rsquared", "C", "alpha", "l1_ratio",
+    "scale", "q", "fe_params", "cov_re", "penalizer", "params_", "params_.index", "standard_errors_", "duration_col", "event_col", "durations", "event_observed", "strata",
+    "model.exog", "model.endog", "model.exog_names", "model.weights", "model.freq_weights", "model.var_weights", "model.offset", "model.exposure", "model.status", "model.strata",
+    "model.entry", "model.groups", "model.exog_re", "model.k_vc", "model.cov_struct.dep_params", "model.family.alpha", "model.family.var_power",
 )  # fmt: skip
 """What is read of a model."""
+SAME_NAMES = {"params": "params_", "params.index": "params_.index", "bse": "standard_errors_"}
+"""What lifelines calls otherwise."""
+
+
+def read_model(output: Any) -> ReadOnce:
+    """What is read of a model, each part once, under the names that statsmodels has for it."""
+    read = read_once(output, MODEL)
+    for ours, theirs in SAME_NAMES.items():
+        if read.held[ours] is None:
+            read.held[ours] = read.held[theirs]
+    return read
 
 
 def judge_model(
@@ -45,20 +59,20 @@ def judge_model(
     persons: float | None = None,
     column: str | None = None,
 ) -> OutputVerdict:
-    """A regression, as statsmodels and scikit-learn leave it: judged by its design, by the persons behind it, and by whether it is what it says."""
-    output = read_once(output, MODEL)
-    shown = coefficients(output)
+    """A regression, as statsmodels, scikit-learn and lifelines leave it: judged by its design, by the persons behind it, and by whether it is what it says."""
+    output = read_model(output)
     design, answer, question = _design(output, behind, features, column)
-    count = _parameters(output, design)
     reasons: list[OutputReason] = [] if question is None else [question]
     who, more = _who(design, behind)
     reasons += more + _contradictions(output, design, behind, persons)
-    seen = how_many(who) if who is not None else None
+    fit = None if design is None or answer is None else fit_of(output, design, answer)
+    outcome = _outcome(output, answer)
     claims = [one for one in (number_of(peek(output, "nobs")), persons) if one is not None]
-    known = min((one for one in (seen, *claims) if one is not None), default=None)
-    sure, more = _confirmed(output, design, answer, behind)
+    seen = [] if who is None else [float(how_many(who))]
+    known = min((*seen, *claims), default=None)
+    more = _confirmed(output, design, answer, fit, behind, rules)
     reasons += more
-    if not claims and design is not None and not sure:
+    if not claims and design is not None and any(one.rule == "recomputed" for one in more):
         reasons.append(
             open_question(
                 "counts",
@@ -66,13 +80,13 @@ def judge_model(
                 "say what it explains (column=...), so that it can be computed again, or counts=...",
             )
         )
-    reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
-    if design is not None and not _fits_columns(output, design.shape[1]):
+    free = known if known is None else min(known, _with_event(output, outcome, who))
+    reasons += freedom(free, _parameters(output, design), number_of(peek(output, "df_resid")), rules)
+    if design is not None and fit is None and not _fits_columns(output, design.shape[1]):
         words = "the model has another number of coefficients than its design has columns"
         reasons.append(open_question("records", words, "name all features of the model (features=...)"))
     if design is not None and who is not None and len(who) == len(design):
-        weights = used_weights(output, design, answer)
-        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]), weights)
+        reasons += _of_design(output, design, outcome, who, fit, rules)
     elif question is None:
         reasons.append(
             open_question(
@@ -81,8 +95,8 @@ def judge_model(
                 "give data=... with the columns of the model",
             )
         )
-    fit = number_of(peek(output, "rsquared"))
-    if (fit is not None and fit >= SURE) or _without_error(design, answer):
+    said = number_of(peek(output, "rsquared"))
+    if (said is not None and said >= SURE) or _without_error(design, answer):
         reasons.append(
             broken(
                 "fit",
@@ -90,7 +104,43 @@ def judge_model(
                 "give out no model that fits perfectly",
             )
         )
-    return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), shown)
+    return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), coefficients(output, fit))
+
+
+def _outcome(output: Any, answer: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """What coefficients are estimated from: of a time until something happens, whether it did."""
+    happened = vector_of(peek(output, "model.status"))
+    return answer if happened is None or answer is None or len(happened) != len(answer) else happened
+
+
+def _with_event(output: Any, outcome: NDArray[np.float64] | None, who: NDArray[np.int64] | None) -> float:
+    """How many persons Cox's regression learns from: those to whom it happened; no bound for other models."""
+    if peek(output, "model.status") is None or outcome is None or who is None or len(who) != len(outcome):
+        return float("inf")
+    return float(how_many(who[outcome != 0]))
+
+
+def _of_design(
+    output: Any,
+    design: NDArray[np.float64],
+    outcome: NDArray[np.float64] | None,
+    who: NDArray[np.int64],
+    fit: ModelFit | None,
+    rules: OutputRules,
+) -> list[OutputReason]:
+    """What the terms and the outcome of a model give away."""
+    names = _terms(output, design.shape[1])
+    several = fit is not None and fit.rest.ndim == 2
+    weights = weights_of(output, len(design)) if fit is None else fit.weight if not several else None
+    of_events = peek(output, "model.status") is not None
+    reasons = judge_design(design, None if several else outcome, who, rules, names, weights)
+    if outcome is None:
+        return reasons
+    more = judge_outcome(outcome, design, who, rules, names, kinds=several, of_events=of_events)
+    if fit is not None and not fit.ends and not any(one.status == "fail" for one in (*reasons, *more)):
+        words = "the coefficients grow without end: some terms tell what everybody they are about has in common"
+        more.append(broken("separation", words, "leave these terms out, or join levels"))
+    return [one for one in reasons if one.status != "pass" or not more] + more
 
 
 def _contradictions(
@@ -125,32 +175,48 @@ def _most_free(design: NDArray[np.float64]) -> int:
 
 
 def _confirmed(
-    output: Any, design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None, behind: Behind | None
-) -> tuple[bool, list[OutputReason]]:
-    """Whether the coefficients are those of a fit to the design, and the design is made of the records; and questions where it is not known."""
+    output: Any,
+    design: NDArray[np.float64] | None,
+    answer: NDArray[np.float64] | None,
+    fit: ModelFit | None,
+    behind: Behind | None,
+    rules: OutputRules,
+) -> list[OutputReason]:
+    """Questions where it is not known that the coefficients are those of a fit to the design, and the design is made of the records."""
     if design is None:
-        return False, []
+        return []
     if answer is None:
         words = "the coefficients were not computed again: what the model explains is not known"
-        return False, [open_question("recomputed", words, "say it: column='cost'")]
+        return [open_question("recomputed", words, "say it: column='cost'")]
     reasons = []
-    if not solves(output, design, answer):
-        words = "the coefficients are not those of a line, a logistic or a Poisson regression of these data"
-        reasons.append(open_question("recomputed", words, "somebody must look at how it was fitted"))
-    elif not errors_fit(output, design, answer):
+    look = "somebody must look at how it was fitted"
+    level, beta = number_of(peek(output, "q")), coefficients_in(output, design.shape[1])
+    if fit is None and level is not None and 0 < level < 1 and beta is not None:
+        reasons += judge_quantiles(design[:, beta[1]], answer, beta[0], rules)
+    elif fit is None:
+        words = "the coefficients are not those of a fit that is computed again here, to these data"
+        reasons.append(open_question("recomputed", words, look))
+    elif not errors_fit(output, fit):
         words = "the standard errors, statistics or p values are not such as these coefficients have"
-        reasons.append(open_question("recomputed", words, "somebody must look at how it was fitted"))
-    sure = not reasons
+        reasons.append(open_question("recomputed", words, look))
     if behind is not None and len(design) == len(behind) and peek(output, "model.exog") is not None:
-        made = MadeOf(behind)
-        strange = made.unexplained(design) + (not made.is_answer(answer))
-        strange += not made.explains(used_weights(output, design, answer))
-        if strange:
-            words = (
-                f"{strange:,} columns that the model was fitted to, or weighted by, are not made of columns of the data"
-            )
-            reasons.append(open_question("records", words, "give the data with the columns as the model saw them"))
-    return sure, reasons
+        reasons += _made(output, design, answer, fit, MadeOf(behind))
+    return reasons
+
+
+def _made(
+    output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], fit: ModelFit | None, made: MadeOf
+) -> list[OutputReason]:
+    """Whether all that a model was fitted to is made of columns of the records."""
+    several = fit is not None and fit.rest.ndim == 2
+    besides = (weights_of(output, len(design)),) if fit is None else fit.used
+    happened = vector_of(peek(output, "model.status"))
+    strange = made.unexplained(design) + (not (made.explains(answer) if several else made.is_answer(answer)))
+    strange += sum(not made.explains(one) for one in (*besides, *(() if happened is None else (happened,))))
+    if not strange:
+        return []
+    words = f"{strange:,} columns that the model was fitted to, or weighted by, are not made of columns of the data"
+    return [open_question("records", words, "give the data with the columns as the model saw them")]
 
 
 def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None) -> bool:
@@ -163,22 +229,41 @@ def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float6
     return bool(rest @ rest <= (1 - SURE) * ((answer - answer.mean()) ** 2).sum())
 
 
-def coefficients(output: Any) -> pl.DataFrame | None:
-    """What leaves of a model: its terms with coefficients and, where there are any, standard errors, statistics and p values."""
-    values = vector_of(peek(output, "params"))
+def coefficients(output: Any, fit: ModelFit | None = None) -> pl.DataFrame | None:
+    """What leaves of a model: its terms with coefficients and, where there are any, standard errors, statistics and p values; of several outcomes one block each."""
+    values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if values is None:
-        found = array_of(peek(output, "coef_"))
-        values = None if found is None else found.reshape(-1)
-        intercept = vector_of(peek(output, "intercept_"))
-        values = np.r_[intercept, values] if values is not None and intercept is not None else values
-    if values is None:
+        slopes, constant = (array_of(peek(output, one)) if peek(output, one) is not None else None for one in ("coef_", "intercept_"))  # fmt: skip
+        if slopes is None or slopes.ndim not in (1, 2):
+            return None
+        values = np.atleast_2d(slopes).T
+        values = (
+            values
+            if constant is None or constant.size != values.shape[1]
+            else np.vstack([constant.reshape(1, -1), values])
+        )
+    if values.ndim > 2 or not values.size:
         return None
-    columns: dict[str, Any] = {"term": _terms(output, len(values)), "coefficient": values}
+    blocks = values.reshape(len(values), -1)
+    columns: dict[str, Any] = {
+        "term": _terms(output, len(blocks)) * blocks.shape[1],
+        "coefficient": blocks.T.reshape(-1),
+    }
+    if blocks.shape[1] > 1:
+        columns["outcome"] = np.repeat(np.arange(1, blocks.shape[1] + 1), len(blocks))
     for name, path in (("standard_error", "bse"), ("statistic", "tvalues"), ("p_value", "pvalues")):
-        found = vector_of(peek(output, path))
-        if found is not None and len(found) == len(values):
-            columns[name] = found
-    return pl.DataFrame(columns)
+        found = array_of(peek(output, path)) if peek(output, path) is not None else None
+        if found is not None and found.shape == values.shape:
+            columns[name] = found.reshape(len(values), -1).T.reshape(-1)
+    shown = pl.DataFrame(columns)
+    own = fit.x.shape[1] if fit is not None and fit.more else len(shown)
+    return shown if own == len(shown) or fit is None else _with_variances(shown.head(own), fit)
+
+
+def _with_variances(terms: pl.DataFrame, fit: ModelFit) -> pl.DataFrame:
+    """The terms of a line, and beside them the variances that were confirmed."""
+    names, values = zip(*fit.more, strict=True)
+    return pl.concat([terms, pl.DataFrame({"term": names, "coefficient": values})], how="diagonal")
 
 
 def _terms(output: Any, count: int) -> list[str]:
@@ -199,23 +284,24 @@ def _design(
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(output, "model.endog"))
         return exog, answer if answer is not None and len(answer) == len(exog) else None, None
-    names = features or names_of(peek(output, "feature_names_in_"))
+    of_risks = peek(output, "durations") is not None
+    names = features or names_of(peek(output, "params_.index" if of_risks else "feature_names_in_"))
     if behind is None or names is None:
         return None, None, None
-    lacking = [name for name in names if name not in behind.dataset.columns or not behind.is_numeric(name)]
-    if lacking:
-        return (
-            None,
-            None,
-            open_question(
-                "records",
-                f"{len(lacking):,} features of the model are no columns of numbers of the data",
-                "give the data as the model saw them",
-            ),
-        )
+    times = [peek(output, "duration_col"), peek(output, "event_col")] if of_risks else []
+    strange = [one for one in (*names, *times) if one not in behind.dataset.columns or not behind.is_numeric(one)]
+    if strange:
+        words = f"{len(strange):,} features of the model are no columns of numbers of the data"
+        return None, None, open_question("records", words, "give the data as the model saw them")
     columns = [behind.numbers(name) for name in names]
-    design = np.column_stack([np.ones(len(behind)), *columns])
-    answer = None if column is None else behind.numbers(column)
+    design = np.column_stack([*([] if of_risks else [np.ones(len(behind))]), *columns])
+    answer = None if column is None else behind.ordered(column)
+    if of_risks and peek(output, "strata") is not None:
+        words = "the strata of the model were not looked at"
+        return None, None, open_question("recomputed", words, "fit it without strata, with them as terms")
+    if of_risks:
+        answer = behind.numbers(times[0])
+        output.held["model.status"] = behind.numbers(times[1])
     if np.isnan(design).any() or (answer is not None and np.isnan(answer).any()):
         words = "columns of the model are missing in some records: which it was fitted to is not known"
         return None, None, open_question("records", words, "say which: where=...")
@@ -233,12 +319,12 @@ def _fits_columns(output: Any, columns: int) -> bool:
 
 def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
     """How many coefficients a model has."""
-    values = vector_of(peek(output, "params"))
+    values = array_of(peek(output, "params")) if peek(output, "params") is not None else None
     if values is not None:
-        return len(values)
+        return int(values.size)
     found = array_of(peek(output, "coef_"))
     if found is not None:
-        return int(found.size) + 1
+        return int(found.size) + len(np.atleast_2d(found))
     return None if design is None else design.shape[1]
 
 
@@ -259,7 +345,7 @@ def _who(
     ]
 
 
-def _freedom(known: float | None, count: int | None, said: float | None, rules: OutputRules) -> list[OutputReason]:
+def freedom(known: float | None, count: int | None, said: float | None, rules: OutputRules) -> list[OutputReason]:
     """Whether a model leaves enough degrees of freedom: persons less coefficients."""
     if known is None or count is None:
         left = said
@@ -309,81 +395,3 @@ def judge_scale(rules: OutputRules) -> OutputVerdict:
     """A scale between the lowest and the highest value tells both."""
     words = "the object keeps the lowest and the highest values, which are those of single persons"
     return OutputVerdict("scale", (broken("extreme", words, "scale by means and deviations, or by public bounds"),))
-
-
-def _correlations_of(columns: NDArray[np.float64], complete: NDArray[np.bool_], told: NDArray[np.float64]) -> bool:
-    """Whether a matrix holds the correlations of columns, of their values or ranks, of complete rows or of pairs."""
-    from scipy.stats import rankdata
-
-    def of(one: NDArray[np.float64], ranks: bool) -> NDArray[np.float64]:
-        both = np.apply_along_axis(rankdata, 0, one) if ranks else one
-        with np.errstate(all="ignore"):
-            return np.atleast_2d(np.corrcoef(both, rowvar=False))
-
-    for ranks in (False, True):
-        pairs = np.eye(columns.shape[1])
-        for i in range(len(pairs)):
-            for j in range(i):
-                both = columns[:, [i, j]]
-                pairs[i, j] = pairs[j, i] = of(both[~np.isnan(both).any(axis=1)], ranks)[0, 1]
-        if any(np.allclose(told, one, atol=0.0051) for one in (of(columns[complete], ranks), pairs)):
-            return True
-    return False
-
-
-def _few_vary(columns: NDArray[np.float64], who: NDArray[np.int64], rules: OutputRules) -> int:
-    """Columns in which few persons have nearly all of the squared distance from the mean: such a column stands for them, like a dummy."""
-    if not len(columns):
-        return 0
-    squares = (columns - columns.mean(axis=0)) ** 2
-    largest = largest_shares(squares, who, rules.dominant)
-    return int((largest.sum(axis=0) > rules.share / 100).sum())
-
-
-def judge_correlation(
-    frame: pl.DataFrame, behind: Behind | None, rules: OutputRules, persons: float | None
-) -> OutputVerdict:
-    """A matrix of correlations: enough persons with both values, and no two columns that are one."""
-    names = [name for name in frame.columns if frame[name].dtype.is_numeric()]
-    values = frame.select(names).cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    reasons: list[OutputReason] = []
-    square = values.shape[0] == values.shape[1]
-    beyond = bool((np.abs(values[~np.isnan(values)]) > 1 + 1e-9).any())
-    if not square or beyond or not np.allclose(values, values.T, equal_nan=True):
-        words = "this is no matrix of correlations: as many rows as columns, the same on both sides, between −1 and 1"
-        reasons.append(open_question("kind", words, "give it out as the table it is (kind='table')"))
-    apart = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
-    if (np.abs(apart[~np.isnan(apart)]) >= SURE).any():
-        reasons.append(
-            broken(
-                "fit",
-                "two columns are a straight line of each other: who knows one knows the other",
-                "leave one of them out",
-            )
-        )
-    if strange := [
-        name for name in frame.columns if name not in names and not set(frame[name].to_list()) <= set(names)
-    ]:
-        words = f"{len(strange):,} columns hold something else than correlations and the names of columns"
-        reasons.append(open_question("columns", words, "leave them out"))
-    if behind is not None and all(name in behind.dataset.columns for name in names):
-        columns = np.column_stack([behind.numbers(name) for name in names])
-        complete: NDArray[np.bool_] = np.logical_not(np.isnan(columns).any(axis=1))
-        told, persons = persons, float(how_many(behind.who[complete]))
-        if told is not None and told not in (persons, float(behind.persons), float(len(behind))):
-            words = "the counts given are not the number of persons that the records have"
-            reasons.append(broken("counts", words, "leave counts away: the records tell them"))
-        if square and not _correlations_of(columns, complete, values):
-            words = "these are not the correlations of these records (Pearson's or Spearman's)"
-            reasons.append(open_question("recomputed", words, "give the records they were computed from (where=...)"))
-        if rare_columns(columns[complete], behind.who[complete], rules.threshold):
-            reasons.append(
-                broken("levels", f"some columns are about fewer than {rules.threshold} persons", "join rare levels")
-            )
-        elif few := _few_vary(columns[complete], behind.who[complete], rules):
-            words = f"{few:,} columns differ from their means for few persons nearly alone: their correlations tell of these"
-            reasons.append(broken("dominance", words, "cut off extreme values, or leave these columns out"))
-    elif persons is not None:
-        reasons.append(open_question("records", "rare levels of the columns cannot be seen", "give data=..."))
-    reasons += _freedom(persons, 2, None, rules)
-    return OutputVerdict("correlation", tuple(reasons), None if persons is None else int(persons), frame)

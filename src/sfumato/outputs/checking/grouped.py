@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError
-from sfumato.outputs.checking.behind import TOTALS, Behind, CellRows, membership
+from sfumato.outputs.checking.behind import TOTALS, Behind, CellRows, how_many, membership
 from sfumato.outputs.checking.layout import (
     GIVE_DATA,
     LINE,
@@ -22,7 +23,7 @@ from sfumato.outputs.checking.layout import (
     figure_per_record,
     with_places,
 )
-from sfumato.outputs.checking.offences import all_offences, nearly_the_same, offence
+from sfumato.outputs.checking.offences import COARSER, all_offences, nearly_the_same, offence
 from sfumato.outputs.checking.telling import (
     LABELLED,
     MOST_TRIED,
@@ -42,9 +43,15 @@ PROTECT = "sf.tabulate(data, by, ...).protect() publishes such a table with marg
 
 
 def judge_with_records(
-    table: OutputTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+    table: OutputTable,
+    behind: Behind,
+    rules: OutputRules,
+    tells: Mapping[str, str] | str | None,
+    *,
+    suggesting: bool = True,
 ) -> OutputVerdict:
     """Judge a table by the records behind it."""
+    given, said = table, tells
     table = with_places(table, behind, tells)
     if table.labelled is not None:
         tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
@@ -68,21 +75,31 @@ def judge_with_records(
     for (rule, cells), names in together.items():
         told_names = [table.called(name) for name in dict.fromkeys(names)]
         reasons.append(offence(rule, told_names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
-    reasons += _left_out(table, found, belongs, rules, told) + nearly_the_same(found, belongs, behind, rules)
+    reasons += _left_out(table, found, belongs, rules, told) + _rest_of_all(table, found, belongs, behind, rules)
+    reasons += nearly_the_same(found, belongs, behind, rules)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
     kinds = tuple(str(one) for _, one in found)
     hidden = int((~told & belongs.known).sum()) + belongs.absent[1] + sum(belongs.unseen)
+    better = _suggestion(table, unsafe, told, belongs) if suggesting else iter(())
     return OutputVerdict(
         kind_of_table(found),
         tuple(reasons),
         behind.persons,
         table.shown,
-        _suggestion(table, unsafe, belongs),
+        next((one for one in better if _holds(one, given, behind, rules, said)), None),
         table.by,
         kinds,
         hidden,
     )
+
+
+def _holds(
+    frame: pl.DataFrame, table: OutputTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+) -> bool:
+    """Whether a version that would be suggested breaks no rule itself."""
+    other = dataclasses.replace(table, frame=frame, original=None)
+    return judge_with_records(other, behind, rules, tells, suggesting=False).status != "fail"
 
 
 def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> OutputReason:
@@ -262,6 +279,32 @@ def _left_out(
     return reasons
 
 
+def _rest_of_all(
+    table: OutputTable,
+    found: Sequence[tuple[str, CellStatistic]],
+    belongs: CellRows,
+    behind: Behind,
+    rules: OutputRules,
+) -> list[OutputReason]:
+    """Percentages that do not add up to a hundred: what is left is the share of those whose cells are not shown, and they are few."""
+    for name, one in found:
+        if one.kind != "percent":
+            continue
+        shown = ~np.isnan(table.values(name)) & belongs.known & ~belongs.total
+        rest = np.ones(len(behind), dtype=bool)
+        rest[belongs.row[shown[belongs.cell]]] = False
+        within = np.zeros(len(behind), dtype=np.int64)
+        for word in one.words:
+            codes = behind.dataset.encoded(word).codes
+            within = within * (int(codes.max(initial=0)) + 1) + codes
+        told = np.unique(within[~rest])
+        few = [how_many(behind.who[rest & (within == group)]) for group in told.tolist()]
+        if any(rules.small(count) for count in few):
+            words = f"the percentages leave out fewer than {rules.threshold} persons: what lacks to a hundred tells how many"
+            return [broken("margins", words, COARSER)]
+    return []
+
+
 ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
 
 
@@ -278,10 +321,26 @@ def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[in
     return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
 
 
-def _suggestion(table: OutputTable, unsafe: NDArray[np.bool_], belongs: CellRows) -> pl.DataFrame | None:
-    """The table without its unsafe cells, where no margin would give them away."""
+MOST_HIDDEN = 12
+"""How many safe cells are left out at most so that unsafe ones do not follow."""
+
+
+def _suggestion(
+    table: OutputTable, unsafe: NDArray[np.bool_], told: NDArray[np.bool_], belongs: CellRows
+) -> Iterator[pl.DataFrame]:
+    """The table without its unsafe cells, where no margin would give them away; and versions without the smallest cells besides, where those that are left out follow from others."""
     if not unsafe.any() or unsafe.all() or belongs.total.any() or not table.by:
-        return None
-    hide = pl.Series("hide", unsafe | ~belongs.known)
-    left = [pl.when(hide).then(None).otherwise(pl.col(name)).alias(name) for name in table.told if table.numeric(name)]
-    return table.shown.with_columns(left)
+        return
+    hide = unsafe | ~belongs.known
+    rows = np.bincount(belongs.cell, minlength=belongs.size)
+    more = [cell for cell in np.argsort(rows, kind="stable").tolist() if told[cell] and not hide[cell]]
+    for also in range(min(MOST_HIDDEN, len(more))):
+        hidden = hide.copy()
+        hidden[more[:also]] = True
+        here = pl.Series("hide", hidden)
+        left = [
+            pl.when(here).then(None).otherwise(pl.col(name)).alias(name) for name in table.told if table.numeric(name)
+        ]
+        yield table.shown.with_columns(left)
+        if belongs.absent[0]:  # among rows that are left out nobody sees which are empty
+            yield table.shown.filter(~here)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.encoding import encode
 from sfumato.errors import SchemaError, nearest
+from sfumato.outputs.cells import MISSING
 from sfumato.outputs.checking.behind import TOTALS, Behind, membership, places_of
+from sfumato.outputs.checking.peeking import vector_of
 from sfumato.outputs.checking.telling import ALIASES, bare, found_by_computing, named
 from sfumato.outputs.checking.verdict import OutputReason, OutputVerdict, broken, open_question
 
@@ -121,6 +124,8 @@ def described(frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[pl.Da
     if not texts or frame.height < 2:
         return None
     rows = [str(one).lower() for one in frame[texts[0]].to_list()]
+    if not set(rows) & set(DESCRIBED) or texts[0] in (columns or ()):
+        return None
     if not all(one in DESCRIBED or re.fullmatch(r"\d{1,2}(\.\d+)?%", one) for one in rows) or len(set(rows)) < len(
         rows
     ):
@@ -157,6 +162,47 @@ def columns_in_rows(frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.Da
             for name in told
         }
     )  # fmt: skip
+
+
+def of_labels(output: Mapping[Any, Any], by: Sequence[str] | None, behind: Behind) -> pl.DataFrame | None:
+    """Numbers by the labels of a column, as a table; None where no column, or more than one, has all of these labels, or there is something else than numbers."""
+    values = [vector_of(one) for one in output.values()]
+    widths = {0 if one is None else len(one) for one in values}
+    if not values or len(widths) != 1 or not 0 < max(widths) <= MOST_LEVELS:
+        return None
+    try:
+        coded = encode(pl.Series(list(output)))
+    except (TypeError, ValueError, SchemaError, pl.exceptions.PolarsError):
+        return None
+    keys = pl.Series([coded.labels[one] for one in coded.codes.tolist()], dtype=pl.String)
+    names = list(by) if by is not None and len(by) == 1 else list(behind.dataset.columns)
+    found = [
+        one
+        for one in names
+        if one in behind.dataset.columns and set(keys.to_list()) - set(TOTALS) <= behind.labels(one)
+    ]
+    if len(found) != 1 and behind.unit not in found:
+        return None
+    name = found[0] if len(found) == 1 else str(behind.unit)
+    wide = np.stack([one for one in values if one is not None])
+    called = [CELLS[0]] if wide.shape[1] == 1 else [f"{CELLS[0]} {at + 1}" for at in range(wide.shape[1])]
+    return pl.DataFrame({name: keys, **{one: wide[:, at] for at, one in enumerate(called) if one != name}})
+
+
+def turned_back(frame: pl.DataFrame, across: str | None, behind: Behind | None) -> pl.DataFrame | None:
+    """A table that was turned, a statistic a row and a column for every value of ``across``, with a row for each of these; None for other tables."""
+    if behind is None or across is None or across not in behind.dataset.columns:
+        return None
+    texts = [one for one in frame.columns if not frame[one].dtype.is_numeric()]
+    rest = [one for one in frame.columns if one not in texts]
+    if len(texts) != 1 or texts[0] in behind.dataset.columns or not rest:
+        return None
+    rows = frame[texts[0]].to_list()
+    if not all(isinstance(one, str) for one in rows) or len({*rows, across}) <= len(rows):
+        return None
+    if not set(rest) - set(TOTALS) <= behind.labels(across):
+        return None
+    return frame.select(rest).transpose(include_header=True, header_name=across, column_names=rows)
 
 
 def across_by_labels(frame: pl.DataFrame, behind: Behind | None) -> str | None:
@@ -263,10 +309,20 @@ def columns_of(
     for name in free:
         if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
             made.append(name)
+    if not made and free and _are_labels(frame, free[0], behind):
+        made.append(free[0])
     ordered = tuple(name for name in frame.columns if name in made)
     return OutputTable(
         frame, ordered, tuple(name for name in frame.columns if name not in made), columns, behind=behind
     )
+
+
+def _are_labels(frame: pl.DataFrame, name: str, behind: Behind) -> bool:
+    """Whether a first column of numbers makes cells, as in ``value_counts()``: each is a value of the data, and comes once."""
+    if name not in behind.dataset.columns or not frame[name].dtype.is_float() or len(frame.columns) < 2:
+        return False
+    told = {MISSING if one is None else one for one in encode(frame[name]).labels}
+    return frame.height > 1 and frame[name].n_unique() == frame.height and told <= behind.labels(name)
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:

@@ -143,19 +143,18 @@ class OutputLog:
 
     @classmethod
     def start(cls, folder: Path, terms: Mapping[str, Any]) -> OutputLog:
-        """A new session in a new or empty folder."""
+        """A new session in a new or empty folder, or in one where the beginning of a session came to no end; the log is written last, so that one that is there was begun whole."""
+        first = sealed({"sfumato_outputs": VERSION, **terms, HEADED: True}, START)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-            if any(folder.iterdir()):
+            if not all(_left_by_a_beginning(path) for path in folder.iterdir()):
                 raise OutputError(f"{folder} is not empty and holds no session; choose another folder")
             folder.chmod(PRIVATE_FOLDER)
-            for name in (FILES, SAMPLES):
-                (folder / name).mkdir(mode=PRIVATE_FOLDER)
-            first = sealed({"sfumato_outputs": VERSION, **terms, HEADED: True}, START)
-            write_whole(folder / LOG, json.dumps(first).encode() + b"\n")
-            write_whole(folder / HEAD, _head(1, first["hash"]))
-        except OutputError:
-            raise
+            with _beginning(folder):
+                for name in (FILES, SAMPLES):
+                    (folder / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+                write_whole(folder / HEAD, _head(1, first["hash"]))
+                write_whole(folder / LOG, json.dumps(first).encode() + b"\n")
         except OSError as error:
             raise OutputError(f"cannot write {folder}: {error.strerror or error}") from None
         return cls(folder, [first], json.loads(_head(1, first["hash"])))
@@ -299,8 +298,41 @@ class OutputLog:
 
     def sync(self) -> None:
         """Let what was written last."""
-        for place in (self.folder / FILES, self.folder / SAMPLES, self.folder):
-            sync_folder(place)
+        try:
+            for place in (self.folder / FILES, self.folder / SAMPLES, self.folder):
+                sync_folder(place)
+        except OSError as error:
+            words = "open the session where its folder is now: what was added before is there"
+            raise OutputError(f"cannot write {self.folder}: {error.strerror}; {words}") from None
+
+
+BEGINNING = ".beginning"
+"""Held while a session is begun."""
+
+
+def _left_by_a_beginning(path: Path) -> bool:
+    """Whether something in a folder is of a session that was being begun."""
+    if path.name in (FILES, SAMPLES):
+        return path.is_dir() and not any(path.iterdir())
+    return path.name in (HEAD, BEGINNING) or path.name.startswith((f".{LOG}-", f".{HEAD}-"))
+
+
+@contextlib.contextmanager
+def _beginning(folder: Path) -> Iterator[None]:
+    """A folder in which nobody else begins a session until the end of the block, without what one that came to no end left."""
+    place = folder / BEGINNING
+    file = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        hold_alone(file)
+        if (folder / LOG).exists():
+            raise OutputError(f"somebody else began a session in {folder} just now; open it again")
+        for path in folder.iterdir():
+            if path.name.startswith((f".{LOG}-", f".{HEAD}-")):
+                path.unlink()
+        yield
+        place.unlink(missing_ok=True)
+    finally:
+        os.close(file)
 
 
 def _lines(content: bytes, path: Path) -> list[dict[str, Any]]:

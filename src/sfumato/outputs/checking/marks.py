@@ -1,4 +1,4 @@
-"""Marks on a picture: steps of a survival curve, points of a ROC curve, bars of a histogram, dots of a scatter plot.
+"""Marks on a curve: steps of a survival curve, points of a ROC curve.
 
 Every mark must stand for enough persons. Where it does not, marks are joined until they do, and that version is suggested.
 """
@@ -32,7 +32,7 @@ SURVIVAL = {
 DIGITS = 3
 
 
-def joined(counts: Sequence[float], least: int) -> list[tuple[int, int]]:
+def joined(counts: Sequence[float], least: float) -> list[tuple[int, int]]:
     """Neighbours put together until each group counts enough: first and one past the last of every group; what is left goes to the last.
 
     >>> joined([4, 7, 2, 12, 3], 10), joined([1, 2], 10)
@@ -305,7 +305,7 @@ def judge_roc(
     reasons += _on_the_curve(points, behind, column, features)
     if not reasons:
         reasons.append(passed("marks", f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"))
-    thinner = _thinned(fpr, tpr, steps, rules) if few else None
+    thinner = _thinned(fpr, tpr, steps, rules.threshold + 10.0**-DIGITS * (positives + negatives)) if few else None
     return OutputVerdict(kind, tuple(reasons), positives + negatives, shown, thinner)
 
 
@@ -389,136 +389,9 @@ def _to_the_ends(fpr: NDArray[np.float64], tpr: NDArray[np.float64]) -> tuple[ND
 
 
 def _thinned(
-    fpr: NDArray[np.float64], tpr: NDArray[np.float64], steps: NDArray[np.float64], rules: OutputRules
+    fpr: NDArray[np.float64], tpr: NDArray[np.float64], steps: NDArray[np.float64], least: float
 ) -> pl.DataFrame | None:
-    ends = [end for _, end in joined(steps.tolist(), rules.threshold)]
+    """Fewer points, rounded; ``least`` leaves room for what rounding takes from a step."""
+    ends = [end for _, end in joined(steps.tolist(), least)]
     kept = [0, *ends] if ends else []
     return pl.DataFrame({"fpr": np.round(fpr[kept], DIGITS), "tpr": np.round(tpr[kept], DIGITS)}) if kept else None
-
-
-# Histograms
-
-
-def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, column: str | None) -> OutputVerdict:
-    """Every bar must stand for enough persons, and the outermost edges must not be somebody's own value.
-
-    ``output`` is ``(counts, edges)`` as numpy gives them, or a frame with the columns ``from``, ``to`` and ``count``. With records and a column
-    the bars are counted again, by persons.
-    """
-    counts, edges = _bars(output)
-    shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    reasons: list[OutputReason] = []
-    persons = counts
-    if behind is not None and column is not None:
-        values = behind.numbers(column)
-        persons = np.array(_in_bars(values, behind.who, edges), dtype=np.float64)
-        outer = [how_many(behind.who[values == edge]) for edge in (edges[0], edges[-1])]
-        rows = np.array(_in_bars(values, np.arange(len(behind)), edges), dtype=np.float64)
-        if not (np.array_equal(counts, persons) or np.array_equal(counts, rows)):
-            words = "the bars are not the numbers of these records"
-            reasons.append(open_question("recomputed", words, "give the records they were counted from (where=...)"))
-        if any(rules.small(one) for one in outer):
-            reasons.append(
-                broken(
-                    "extreme",
-                    f"the outermost edges are values that fewer than {rules.threshold} persons have",
-                    "choose round edges",
-                )
-            )
-    else:
-        reasons.append(
-            open_question(
-                "records",
-                "whether the edges are somebody's own values, and a person has several rows, is not known",
-                "give data=..., column=...",
-            )
-        )
-    least = 0 if rules.zeros else 1
-    few = int(((persons < rules.threshold) & (persons >= least)).sum())
-    if few:
-        reasons.append(
-            broken(
-                "marks",
-                f"{few:,} of {len(persons):,} bars stand for fewer than {rules.threshold} persons",
-                "choose wider bars",
-            )
-        )
-    if not reasons:
-        reasons.append(passed("marks", f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"))
-    wider = [
-        (edges[start], edges[end], counts[start:end].sum()) for start, end in joined(persons.tolist(), rules.threshold)
-    ]
-    suggestion = (
-        pl.DataFrame(wider, schema=["from", "to", "count"], orient="row")
-        if few and wider and len(reasons) == 1
-        else None
-    )
-    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, suggestion)
-
-
-def _bars(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    frame = frame_of(output)
-    if frame is not None:
-        if not {"from", "to", "count"} <= set(frame.columns):
-            raise SchemaError("a histogram as a frame has the columns from, to and count")
-        ordered = frame.sort("from")
-        counts, low, high = (vector_of(ordered[name]) for name in ("count", "from", "to"))
-        edges = None if low is None or high is None else np.r_[low, high[-1:]]
-    else:
-        pair: Any = output[:2] if isinstance(output, tuple | list) else (None, None)
-        counts, edges = (vector_of(one) for one in pair)
-    if (
-        counts is None
-        or edges is None
-        or len(edges) != len(counts) + 1
-        or np.isnan(counts).any()
-        or np.isnan(edges).any()
-    ):
-        raise SchemaError("a histogram is (counts, edges) with one edge more than counts")
-    if (counts < 0).any() or (counts % 1 != 0).any():
-        raise ParameterError(
-            "bars of a histogram count persons: whole numbers, none negative; densities and weights are not judged"
-        )
-    return counts, edges
-
-
-def _in_bars(values: NDArray[np.float64], who: NDArray[np.int64], edges: NDArray[np.float64]) -> list[int]:
-    """Persons per bar; the last bar holds its right edge too."""
-    bar = np.searchsorted(edges, values, side="right") - 1
-    bar[values == edges[-1]] = len(edges) - 2
-    return [how_many(who[bar == one]) for one in range(len(edges) - 1)]
-
-
-# Scatter plots and other dots
-
-
-def judge_scatter(output: Any, rules: OutputRules) -> OutputVerdict:
-    """Every dot is a person: refused, and offered as counts on a grid."""
-    frame = frame_of(output)
-    numbers = [] if frame is None else [name for name in frame.columns if frame[name].dtype.is_numeric()]
-    if frame is None or len(numbers) < 2:
-        raise SchemaError("a scatter plot is a frame with two columns of numbers")
-    reason = broken(
-        "marks", f"each of {frame.height:,} dots is a record", "give the counts on a grid instead (verdict.suggestion)"
-    )
-    return OutputVerdict("scatter plot", (reason,), None, frame, on_a_grid(frame, numbers[:2], rules))
-
-
-def on_a_grid(frame: pl.DataFrame, names: Sequence[str], rules: OutputRules, across: int = 10) -> pl.DataFrame | None:
-    """Counts of dots on a grid of round edges, only where there are enough."""
-    clean = frame.select(pl.col(names).cast(pl.Float64)).filter(pl.all_horizontal(pl.col(names).is_finite()))
-    if clean.height < rules.threshold:
-        return None
-    steps = {name: _round_step(clean[name].to_numpy(), across) for name in names}
-    places = [((pl.col(name) / step).floor() * step).round(9).alias(f"{name} from") for name, step in steps.items()]
-    counted = clean.with_columns(places).group_by([f"{name} from" for name in names]).agg(pl.len().alias("count"))
-    kept = counted.filter(pl.col("count") >= rules.threshold).sort([f"{name} from" for name in names])
-    return kept if kept.height else None
-
-
-def _round_step(values: NDArray[np.float64], across: int) -> float:
-    """A round width that cuts the middle nine tenths of values into about so many."""
-    low, high = np.quantile(values, [0.05, 0.95])
-    width = (high - low) / across or 1.0
-    power = 10.0 ** np.floor(np.log10(width))
-    return float(next(power * one for one in (1, 2, 5, 10) if power * one >= width * 0.999))

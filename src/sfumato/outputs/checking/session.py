@@ -16,7 +16,7 @@ import polars as pl
 
 from sfumato.core.notebook import html_table
 from sfumato.core.parameters import values_of
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.check import check_output
 from sfumato.outputs.checking.comparing import (
@@ -109,7 +109,8 @@ class OutputSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.log.sync()
+        with contextlib.suppress(*([OutputError] if kind is not None else [])):
+            self.log.sync()
 
     @property
     def folder(self) -> Path:

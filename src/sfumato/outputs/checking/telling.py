@@ -360,6 +360,9 @@ def found_by_computing(
     if not fitting and name in columns and behind.is_numeric(name):
         tried = [CellStatistic(kind, (name,)) for kind in TRIED]
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
+        share = CellStatistic("share", (name,))
+        if not fitting and _of_yes_and_no(name, behind) and fits(share, told, belongs, behind, by, guessed=True):
+            fitting = [share]
     if not fitting and (asked := bare(name)) is not None:
         text_too = asked(name).kind in LABELLED
         numeric = [one for one in columns if (text_too and not behind.is_numeric(one)) or behind.is_finite(one)]
@@ -372,6 +375,11 @@ def found_by_computing(
     counting = [CellStatistic("count"), CellStatistic("rows"), *percentages(by)]
     found = [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
     return found or (_tried(told, belongs, behind, by) if widely else [])
+
+
+def _of_yes_and_no(name: str, behind: Behind) -> bool:
+    values = behind.numbers(name)
+    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
 
 
 def percentages(by: Sequence[str]) -> list[CellStatistic]:

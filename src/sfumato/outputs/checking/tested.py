@@ -10,6 +10,9 @@ import polars as pl
 
 from sfumato.errors import ParameterError
 from sfumato.outputs.checking.behind import Behind, how_many
+from sfumato.outputs.checking.correlated import few_vary, nearly_one
+from sfumato.outputs.checking.designs import rare_columns
+from sfumato.outputs.checking.lifetimes import compared_lives
 from sfumato.outputs.checking.peeking import array_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -43,11 +46,13 @@ def judge_test(
     features: Sequence[str] | None = None,
     counts: Any = None,
 ) -> OutputVerdict:
-    """A test of groups (``by``, ``column``), of a cross table (two columns in ``by``) or of two columns (``features``).
+    """A test of groups (``by``, ``column``), of a cross table (two columns in ``by``), of two columns (``features``), or of how long groups live (``by``, and ``features`` with time and event).
 
     Groups are counted in the records; what is only told of them, by ``counts`` or by the object, can fail and never pass.
     """
     parts = {name: _first_number(output, paths) for name, paths in NAMES.items()}
+    if parts["statistic"] is None and isinstance(output, tuple | list) and len(output) == 2:
+        parts["statistic"], parts["pvalue"] = number_of(output[0]), number_of(output[1])
     shown = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
     told = _told_sizes(counts)
     margins = _margins_of(output)
@@ -65,6 +70,8 @@ def judge_test(
         reasons.append(open_question("recomputed", words, GIVE_GROUPS))
     if behind is not None and by is not None and len(by) == 2:
         reasons += _cells(behind, by, rules)
+    if behind is not None and known is not None:
+        reasons += _about_few(behind, by, column, features, rules)
     unique = tuple(dict.fromkeys(reasons))
     return OutputVerdict("test", unique, int(persons) if persons else None, shown)
 
@@ -99,8 +106,11 @@ def _counted(
         if by is not None or column is not None or features is not None:
             raise ParameterError("by, column and features of a test are columns of the records: give data=... too")
         return None, iter(()), 0
-    if by is not None and features is not None:
-        raise ParameterError("a test compares groups (by=..., column=...) or columns (features=...), not both")
+    of_lives = by is not None and features is not None and len(by) == 1 and len(features) == 2 and column is None
+    if by is not None and features is not None and not of_lives:
+        raise ParameterError(
+            "a test compares groups (by=..., column=...), columns (features=...), or how long groups live (by=['group'], features=['time', 'event'])"
+        )
     behind.dataset.require([*(by or ()), *(features or ()), *(() if column is None else (column,))])
     if by is not None and len(by) == 2 and column is None:
         table = _cross(behind, by)
@@ -108,6 +118,10 @@ def _counted(
     if by is not None and len(by) == 1 and column is not None:
         groups = _groups(behind, by[0], column)
         return [float(how_many(who)) for _, who in groups], _of_groups([x for x, _ in groups]), len(behind)
+    if by is not None and features is not None and of_lives:
+        time, happened, group, who = lives_by_group(behind, by[0], features)
+        sizes = [float(how_many(who[group == one])) for one in range(int(group.max(initial=-1)) + 1)]
+        return sizes, compared_lives(time, happened, group), len(time)
     if features is not None and len(features) == 2 and column is None:
         pair = np.column_stack([behind.numbers(name) for name in features])
         whole: NDArray[np.bool_] = np.logical_not(np.isnan(pair).any(axis=1))
@@ -115,6 +129,44 @@ def _counted(
     if by is not None or features is not None:
         raise ParameterError(f"it is not clear what is compared: {GIVE_GROUPS}")
     return None, iter(()), len(behind)
+
+
+def lives_by_group(
+    behind: Behind, by: str, features: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """How long, whether it happened, in which group, and who; of rows where all is known."""
+    time, happened = (behind.numbers(name) for name in features)
+    known = ~np.isnan(time) & ~np.isnan(happened)
+    if not np.isin(happened[known], (0.0, 1.0)).all():
+        raise ParameterError(
+            "features of such a test are how long it took, and whether it happened: yes and no, or ones and zeros"
+        )
+    group = np.unique(behind.dataset.encoded(by).codes[known], return_inverse=True)[1].reshape(-1)
+    return time[known], happened[known] != 0, group.astype(np.int64), behind.who[known]
+
+
+def _about_few(
+    behind: Behind, by: Sequence[str] | None, column: str | None, features: Sequence[str] | None, rules: OutputRules
+) -> list[OutputReason]:
+    """What is compared differs for few persons only: the statistic tells of these."""
+    if by is not None and features is not None:
+        _, happened, group, who = lives_by_group(behind, by[0], features)
+        events = [how_many(who[happened & (group == one)]) for one in range(int(group.max(initial=-1)) + 1)]
+        if all(one >= rules.threshold for one in events):
+            return []
+        words = f"in some groups it happened to fewer than {rules.threshold} persons: the statistic tells of them to who knows the others"
+        return [open_question("groups", words, "compare groups with more events")]
+    names = [column] if column is not None else list(features or ())
+    values = np.column_stack([behind.numbers(name) for name in names]) if names else np.zeros((len(behind), 0))
+    known: NDArray[np.bool_] = np.logical_not(np.isnan(values).any(axis=1))
+    rows, who = values[known], behind.who[known]
+    if rare_columns(rows, who, rules.threshold) or (len(names) > 1 and nearly_one(rows, who, rules)):
+        words = f"what is compared differs for fewer than {rules.threshold} persons: the statistic tells of these"
+        return [broken("levels", words, "compare what more persons differ in")]
+    if len(names) > 1 and few_vary(rows, who, rules):
+        words = "few persons nearly alone make up how a column varies: the statistic tells of these"
+        return [broken("dominance", words, "cut off extreme values, or compare ranks")]
+    return []
 
 
 def _codes(behind: Behind, name: str) -> list[int]:
