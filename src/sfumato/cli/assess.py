@@ -69,7 +69,7 @@ def profile(
     if table is None and (places := several_places(data)) is not None:
         _profile_several(places, intake, output, json=json, quiet=quiet)
         return
-    held = {} if table is None else {"table": table, "engine": "memory"}
+    held: dict[str, Any] = {} if table is None else {"table": table, "engine": "memory"}
     dataset = read_data(data[0], quiet=quiet, intake=intake, **held)
     with progress("trying means", quiet=quiet):
         proposal = propose(dataset)
