@@ -35,6 +35,7 @@ from sfumato.release.large import columns_seen, make_large
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
 from sfumato.release.shaped.making import make_and_try
+from sfumato.release.shaped.places import InDatabase, several_places
 from sfumato.release.shaped.reading import people_of, schemas_of
 from sfumato.release.shaped.release import ShapedRelease
 from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
@@ -197,14 +198,19 @@ def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
 def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
     """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
 
-    Means are tried on 10,000 rows at most. Several tables are given by name: then keys are proposed too, and which table belongs to
-    which (:class:`~sfumato.profiling.related.RelationsProposal`).
+    Means are tried on 10,000 rows at most. Several tables are given by name, as their folder or as a database: then keys are proposed
+    too, and which table belongs to which (:class:`~sfumato.profiling.related.RelationsProposal`).
     """
     from sfumato.profiling.proposal import propose_recipe
     from sfumato.profiling.related import propose_relations
 
-    if isinstance(dataset, Mapping):
-        several = {name: in_memory(read(one), "profile") for name, one in dataset.items()}
+    places = several_places([str(dataset)]) if isinstance(dataset, str | Path) else None
+    given = dataset if places is None else places
+    if isinstance(given, Mapping):
+        several = {
+            name: one.read({}) if isinstance(one, InDatabase) else in_memory(read(one), "profile")
+            for name, one in given.items()
+        }
         return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
     table = in_memory(read(dataset), "profile")
     return propose_recipe(table.to_polars(), table.source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 
@@ -25,3 +27,14 @@ def test_a_comparison_says_at_once_that_its_folder_cannot_be(sfumato, tmp_path, 
     there.write_text("")
     done = sfumato("compare", visits, recipe, "-o", there, "-q")
     assert done.code == 2 and "cannot write" in done.err and there.read_text() == ""
+
+
+@pytest.mark.parametrize("lack", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+def test_too_little_memory_is_no_bug(sfumato, visits, monkeypatch, lack):
+    def reads(*args, **kwargs):
+        raise lack
+
+    monkeypatch.setattr("sfumato.verbs.read", reads)
+    outcome = sfumato("profile", visits)
+    assert outcome.code == 5
+    assert "not enough memory for this; nothing was written" in outcome.err

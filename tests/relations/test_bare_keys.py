@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import recipe_files
-from sfumato.core.relations import with_keys
+from sfumato.core.relations import canonical, with_keys
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 from sfumato.relations.bare import NEAR, KeyChance, at_least, bare_keys
-from sfumato.relations.reading import canonical, resolved
+from sfumato.relations.reading import resolved
 from sfumato.relations.tables import Tables
 
 IDS = [f"P{number}" for number in (4711, 4712, 4713, 4714)]

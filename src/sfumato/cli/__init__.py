@@ -55,6 +55,11 @@ def main() -> None:
                     "a path of this command is longer than the system allows; nothing can be there",
                     UnreadableInput.exit_code,
                 )
+            if _is_lack_of_memory(error):
+                _fail(
+                    f"there is not enough memory for this; {_standing()}. End other programs, leave out columns, or take a machine with more",
+                    UnreadableInput.exit_code,
+                )
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)
@@ -117,6 +122,10 @@ def _fail(message: str, code: int) -> None:
 
 def _escaped(text: str) -> str:
     return escape(text)
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
 def _bug(error: BaseException) -> str:

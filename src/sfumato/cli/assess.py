@@ -26,7 +26,7 @@ from sfumato.cli.options import (
     refuse_options,
     refuse_people,
 )
-from sfumato.cli.talk import bar, give_json, out, progress, share, tell
+from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError, ParameterError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.engines.table import LazyTable
     from sfumato.registry import AskedModel
+    from sfumato.release.shaped.places import InDatabase
 
 
 # ``sfumato profile``: propose a recipe.
@@ -49,25 +50,27 @@ def profile(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="write the recipe to this new file instead of stdout")
     ] = None,
+    table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
 
-    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, or a folder of
-    them, are several tables: then keys are found too, which table belongs to which, and what can be promised about persons.
+    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, a folder of
+    them, or a database without --table are several tables: then keys are found too, which table belongs to which, and what can be promised about persons.
     """
     from sfumato.profiling.yaml_text import recipe_text
-    from sfumato.release.shaped.places import several_files
+    from sfumato.release.shaped.places import several_places
     from sfumato.verbs import profile as propose
 
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
-    if (files := several_files(data)) is not None:
-        _profile_several(files, intake, output, json=json, quiet=quiet)
+    if table is None and (places := several_places(data)) is not None:
+        _profile_several(places, intake, output, json=json, quiet=quiet)
         return
-    dataset = read_data(data[0], quiet=quiet, intake=intake)
+    held: dict[str, Any] = {} if table is None else {"table": table, "engine": "memory"}
+    dataset = read_data(data[0], quiet=quiet, intake=intake, **held)
     with progress("trying means", quiet=quiet):
         proposal = propose(dataset)
     if json:
@@ -98,23 +101,34 @@ def _give(text: str, output: Path | None) -> None:
 
 
 def _profile_several(
-    files: Mapping[str, Path], intake: Intake, output: Path | None, *, json: bool, quiet: bool
+    places: Mapping[str, Path | InDatabase], intake: Intake, output: Path | None, *, json: bool, quiet: bool
 ) -> None:
     """Propose a recipe for several tables."""
     from sfumato.profiling.related_text import relations_text
     from sfumato.verbs import profile as propose
 
-    tables = {name: read_data(str(file), quiet=quiet, intake=intake) for name, file in files.items()}
+    tables = {name: _one_of_several(place, intake, quiet=quiet) for name, place in places.items()}
     with progress("looking for keys", quiet=quiet):
         proposal: Any = propose(tables)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
-    _give(relations_text(proposal, {name: file.name for name, file in files.items()}), output)
-    told = f"{len(proposal.tables)} tables belong together" + (
-        f", {len(proposal.apart)} do not" if proposal.apart else ""
-    )
+    _give(relations_text(proposal, {n: place.name for n, place in places.items() if isinstance(place, Path)}), output)
+    for name, why in zip(proposal.apart, proposal.why, strict=True):
+        tell(escape(f"{name} is left out: {why}"), quiet=quiet)
+    together = len(proposal.tables)
+    told = f"{together} tables belong together" if together > 1 else "no table belongs to another one"
+    told += f", {len(proposal.apart)} left out" if proposal.apart else ""
     tell(f"{told}; check every line marked 'guess'", quiet=quiet)
+
+
+def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) -> Dataset:
+    """One of several tables; what was decided when it was read is told with its name."""
+    if not isinstance(place, Path):
+        return place.read(intake.said())
+    read = read_data(str(place), quiet=True, intake=intake)
+    notes(tuple(f"{place.name}: {note}" for note in read.source.notes), quiet=quiet)
+    return read
 
 
 Told = dict[str, Any]

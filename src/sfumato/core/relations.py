@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import SchemaError, did_you_mean
 
 ORPHANS = ("refuse", "drop")
 NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 """What a table may be called: its name becomes that of a file."""
+WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"
+"""A whole number as a program writes it that counts with fractions."""
 LISTED_AS = frozenset({Role.DIRECT, Role.UNIT, Role.KEY})
 """What a key may be called under ``columns`` besides: it is never released as it is, whatever stands there."""
 
@@ -43,6 +47,18 @@ class Link:
     def columns(self) -> tuple[str, ...]:
         """The columns that are keys."""
         return tuple(name for name in (self.key, self.foreign) if name is not None)
+
+
+def canonical(keys: pl.Series) -> pl.Series:
+    """Keys as they are compared: whole numbers as such, everything else as text; a float that is whole is a whole number.
+
+    >>> canonical(pl.Series(["7.0", "7", "07", "7.5"])).to_list()
+    ['7', '7', '07', '7.5']
+    """
+    keys = keys.fill_nan(None) if keys.dtype.is_float() else keys
+    if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
+        keys = keys.cast(pl.Int64, strict=False)
+    return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
 
 
 def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:

@@ -281,6 +281,15 @@ PERSON_WORDS = words_in(
 )
 """Words beside *name* or *id* that say a person is meant."""
 
+OTHER_PEOPLE = words_in(
+    """
+    doctor physician nurse teacher mother father spouse guardian child parent owner holder author interviewer witness
+    victim suspect contact staff worker arzt aerztin mutter vater kind medecin mere pere enfant medico madre padre hijo
+    arts moeder vader mae pai matka ojciec lakare mor far barn
+    """
+)
+"""Those of them that rows about somebody name besides."""
+
 THING_WORDS = words_in(
     """
     company product file column table drug brand city town country school hospital clinic course event project host

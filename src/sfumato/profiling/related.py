@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.relations import canonical
 from sfumato.core.schema import Role
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
-from sfumato.profiling.lexicon_direct import PERSON_WORDS
+from sfumato.profiling.lexicon_direct import OTHER_PEOPLE, PERSON_WORDS
 from sfumato.profiling.proposal import ColumnProposal, Proposal, propose
 from sfumato.profiling.related_persons import PersonsDesign, design_of
 
@@ -23,6 +24,8 @@ ENOUGH = 0.9
 """Share of the values of a column that must be keys of another table for its rows to be taken as belonging there."""
 SAME = "and it has the same name, though not one like a key's"
 """What is said for a column of the same name that is called neither like a key nor after a table; all of its values must be keys then."""
+BOTH = "and both are called after people"
+"""The same for a column that is called after people, and so is the other table or its key."""
 MOST_COMBINED = 8
 """Columns of a table without a key that are looked at in pairs."""
 USUAL = 0.95
@@ -127,7 +130,7 @@ def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> Rela
         looked_at = people if name == top else propose(*tables[name])
         found.append(TableGuess(name, looked_at, key, parent, others, usual))
     apart = tuple(name for name in frames if name not in order)
-    why = tuple(_stranger(name, frames, keys) for name in apart)
+    why = tuple(_stranger(name, frames, keys, above) for name in apart)
     return RelationsProposal(tuple(found), apart, why, design_of(found, frames, owners))
 
 
@@ -159,6 +162,11 @@ def _means_people(name: str) -> bool:
     return any(word in PERSON_WORDS or word == "person" for word in _stems(name))
 
 
+def _means_whom_rows_are_about(column: str) -> bool:
+    """Whether a column is called after people, and not after others than those whose rows these are, as doctors are."""
+    return _means_people(column) and not _stems(column) & OTHER_PEOPLE
+
+
 def _said(key: KeyGuess) -> bool:
     """Whether a column is called like a key."""
     words = _words(key.column)
@@ -171,20 +179,22 @@ def _said(key: KeyGuess) -> bool:
 def _candidates(frames: Mapping[str, pl.DataFrame]) -> dict[str, list[KeyGuess]]:
     """Per table the columns that could be its key, the likeliest first."""
     return {
-        name: sorted(_unique(name, frame), key=lambda g: _likely(name, g), reverse=True)
-        for name, frame in frames.items()
+        name: sorted(_unique(frame), key=lambda g: _likely(name, g), reverse=True) for name, frame in frames.items()
     }
 
 
-def _unique(table: str, frame: pl.DataFrame) -> list[KeyGuess]:
-    found = []
-    for column in frame.iter_columns():
-        fits = column.dtype.is_integer() or column.dtype == pl.String
-        if fits and frame.height and not column.null_count() and column.n_unique() == frame.height:
-            found.append(
-                KeyGuess(column.name, f"{frame.height:,} different values in {frame.height:,} rows, none missing")
-            )
-    return found
+def _unique(frame: pl.DataFrame) -> list[KeyGuess]:
+    told = f"{frame.height:,} different values in {frame.height:,} rows, none missing"
+    return [KeyGuess(column.name, told) for column in frame.iter_columns() if _tells_apart(column)]
+
+
+def _tells_apart(column: pl.Series) -> bool:
+    return bool(column.len()) and not column.null_count() and _fits(column) and canonical(column).is_unique().all()
+
+
+def _fits(column: pl.Series) -> bool:
+    """Whether a column may hold keys: text or whole numbers, be they written with a fraction of nothing."""
+    return canonical(column).dtype.is_integer() or column.dtype == pl.String
 
 
 def _likely(table: str, key: KeyGuess) -> tuple[bool, bool, bool]:
@@ -199,8 +209,8 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
             for column in frames[name].columns:
                 words = _why(column, key.column, other)  # first, for it costs nothing
                 share = 0.0 if words is None else _included(frames[name][column], frames[other][key.column])
-                if words is not None and share >= (1.0 if words == SAME else ENOUGH):
-                    told = f"{share:.1%} of its values are a {key.column} of {other}, {words}"
+                if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
+                    told = f"{told_share(share)} of its values are a {key.column} of {other}, {words}"
                     like = column.lower() == key.column.lower() and words != SAME
                     found.append(ParentGuess(column, other, share, told, like))
     return _nearest(found)
@@ -219,26 +229,38 @@ def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
 def _why(column: str, key: str, table: str) -> str | None:
     """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance.
 
-    The same name that is not like a key's says something only where every value is a key.
+    The same name that is not like a key's says something only where every value is a key, and so do two that mean people.
     """
     if column.lower() == key.lower():
         told = _said(KeyGuess(column, "")) or bool(_stems(column) & _stems(table))
         return "and it has the same name" if told else SAME
     if _stems(column) & _stems(table):
         return "and it is called after it"
-    same = _stems(column) & _stems(key) - KEY_WORDS
-    return "and the names agree" if same else None
+    if _stems(column) & _stems(key) - KEY_WORDS:
+        return "and the names agree"
+    both = _means_whom_rows_are_about(column) and (_means_people(table) or _means_people(key))
+    return BOTH if both else None
 
 
 def _included(values: pl.Series, keys: pl.Series) -> float:
-    """The share of the values of a column that are keys, compared as text; 0 for columns that are no keys."""
-    fits = [one.dtype.is_integer() or one.dtype == pl.String for one in (values, keys)]
-    there = values.drop_nulls()
-    if not all(fits) or not len(there):
+    """The share of the values of a column that are keys, compared as they are when tables are read; 0 for columns that are no keys."""
+    if not (len(values) and _fits(values) and _fits(keys)):
         return 0.0
-    alike = values.dtype == keys.dtype
-    within = there.is_in(keys.implode()) if alike else there.cast(pl.String).is_in(keys.cast(pl.String).implode())
-    return float(within.sum()) / len(values)
+    here, there = canonical(values).drop_nulls(), canonical(keys)
+    if here.dtype != there.dtype:
+        here, there = here.cast(pl.String), there.cast(pl.String)
+    return float(here.is_in(there.implode()).sum()) / len(values)
+
+
+def told_share(share: float) -> str:
+    """A share in words that say neither all nor none where it is not so.
+
+    >>> told_share(1.0), told_share(0.99996), told_share(0.00001), told_share(0.862)
+    ('100.0%', '99.9%', 'under 0.1%', '86.2%')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1%"
+    return f"{share if share == 1 else min(share, 0.999):.1%}"
 
 
 # The tree below the people.
@@ -261,8 +283,10 @@ def _top(
 
     keyed = [name for name in frames if named[name]]
     if not keyed:
+        meant = [_keyless(name, frame) for name, frame in frames.items() if _means_people(name)]
         raise SchemaError(
-            "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
+            meant
+            or "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
         )
     return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
 
@@ -279,14 +303,20 @@ def _require_people(
     ):
         raise SchemaError(
             f"no table can be told to be that of the people: no key of one is called like a key, or as its table is, nor is a table called after people "
-            f"({', '.join(frames)}); name tables and keys in a recipe"
+            f"({', '.join(frames)}); name tables and keys in a recipe (a key of two columns goes into one first)"
         )
-    several = [c.name for c in proposal.columns if Role.UNIT in c.roles and (c.unit or "person") == "person"]
+    units = [c.name for c in proposal.columns if Role.UNIT in c.roles and (c.unit or "person") == "person"]
+    several = [c for c in units if not _refers_to_itself(frames[top], c, named[top][0].column)]
     if several and not _means_people(top):
         raise SchemaError(
             f"no table has a row for every person: {top!r} has several rows of one (column {several[0]!r}); "
             "give the table of the people too, or one with a row for each, and its key"
         )
+
+
+def _refers_to_itself(frame: pl.DataFrame, column: str, key: str) -> bool:
+    """Whether a column names other rows of its table, as that of the case whom a control was chosen for does."""
+    return not _means_people(column) and _included(frame[column].drop_nulls(), frame[key]) >= ENOUGH
 
 
 def _keyless(name: str, frame: pl.DataFrame) -> str:
@@ -295,7 +325,8 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
     if not frame.height:
         return f"{told} has no rows"
     likely = sorted(frame.columns, key=lambda c: (_said(KeyGuess(c, "")), frame[c].n_unique()), reverse=True)
-    for one, other in itertools.combinations(likely[:MOST_COMBINED], 2):
+    nearly = _said(KeyGuess(likely[0], "")) and frame[likely[0]].n_unique() >= ENOUGH * frame.height
+    for one, other in itertools.combinations([] if nearly else likely[:MOST_COMBINED], 2):
         pair = frame.select(one, other)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
@@ -310,25 +341,41 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
     )
 
 
-def _stranger(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyGuess | None]) -> str:
-    """Why a table belongs to none of the others: a column is called as a key is, and its values are others, or differ in writing."""
+def _stranger(
+    name: str,
+    frames: Mapping[str, pl.DataFrame],
+    keys: Mapping[str, KeyGuess | None],
+    above: Mapping[str, Sequence[ParentGuess]],
+) -> str:
+    """Why a table belongs to none of the others, and what helps: rows belong to it, or a column is called as a key is and differs."""
     if not frames[name].height:
         return "it has no rows"
+    told = _near(name, frames, keys)
+    if told is not None:
+        return told
+    list_of = next(((other, g.column) for other, several in above.items() for g in several if g.table == name), None)
+    if list_of is not None:
+        return f"rows of {list_of[0]} belong to its rows ({list_of[1]}), and its own to nobody; join to {list_of[0]} first what is wanted of it"
+    return "no column of it holds keys of the others; join it first, or say what it belongs to"
+
+
+def _near(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyGuess | None]) -> str | None:
+    """The column of a table that is called as a key is and holds others, or such as differ in writing; None: there is none."""
     for other, key in keys.items():
         for column in frames[name].columns if key is not None else ():
-            if key is None or _why(column, key.column, other) is None:
+            if key is None or _why(column, key.column, other) in (None, BOTH):
                 continue
             values, theirs = frames[name][column], frames[other][key.column]
-            told = f"only {_included(values, theirs):.1%} of its {column} are a {key.column} of {other}"
-            alike = _included(_loosely(values), _loosely(theirs))
-            return (
-                f"{told}; {alike:.1%} would be if capitals, blanks and leading zeros were the same" if alike else told
-            )
-    return "no column of it holds keys of the others"
+            share, alike = _included(values, theirs), _included(_loosely(values), _loosely(theirs))
+            told = f"only {told_share(share)} of its {column} are a {key.column} of {other}"
+            if alike > share:
+                return f"{told}; {told_share(alike)} would be if capitals, blanks and leading zeros were the same, so make them so"
+            return f"{told}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
+    return None
 
 
 def _loosely(keys: pl.Series) -> pl.Series:
-    return keys.cast(pl.String).str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+    return canonical(keys).cast(pl.String).str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
 
 
 def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentGuess]:
@@ -381,7 +428,8 @@ def _owners(
         guess, key = chosen[name], keys[chosen[name].table]
         if key is None:
             raise SchemaError(f"table {guess.table!r} has no key")
-        over = pl.DataFrame({"key": frames[guess.table][key.column].cast(pl.String), "owner": owners[guess.table]})
-        here = pl.DataFrame({"key": frames[name][guess.column].cast(pl.String)})
+        above = canonical(frames[guess.table][key.column]).cast(pl.String)
+        over = pl.DataFrame({"key": above, "owner": owners[guess.table]})
+        here = pl.DataFrame({"key": canonical(frames[name][guess.column]).cast(pl.String)})
         owners[name] = here.join(over, on="key", how="left", maintain_order="left")["owner"]
     return owners

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sfumato.core.schema import Role
-from sfumato.profiling.related import RelationsProposal, TableGuess
+from sfumato.profiling.related import RelationsProposal, TableGuess, told_share
 from sfumato.profiling.related_persons import PersonsDesign
 from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
 
@@ -47,7 +47,7 @@ def _header(proposal: RelationsProposal) -> Iterator[str]:
     if asked:
         yield f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before: {', '.join(map(scalar, asked[:10]))}."
     for name, why in zip(proposal.apart, proposal.why, strict=True):
-        yield f"# {scalar(name)} is left out: {why}; join it first, or say what it belongs to."
+        yield f"# {scalar(name)} is left out: {why}."
 
 
 def _table(table: TableGuess, file: str | None) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _table(table: TableGuess, file: str | None) -> Iterator[str]:
     if table.parent is not None:
         yield f"    belongs_to: {flow({table.parent.table: table.parent.column})}  # guess: {table.parent.reason}"
         if table.parent.share < 1:
-            yield f"    orphans: drop  # guess: {1 - table.parent.share:.1%} of the rows belong to nobody, and are dropped"
+            yield f"    orphans: drop  # guess: {told_share(1 - table.parent.share)} of the rows belong to nobody, and are dropped"
     yield "    columns:" if table.columns else "    columns: {}"
     for column in table.columns:
         yield from (f"    {line}" for line in column_lines(column))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.relations.reading import canonical
+from sfumato.core.relations import canonical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

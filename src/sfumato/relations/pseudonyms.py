@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.keys import derived, digests
-from sfumato.relations.reading import canonical
+from sfumato.core.relations import canonical
 from sfumato.relations.rows import TableRows
 
 if TYPE_CHECKING:

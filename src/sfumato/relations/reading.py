@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.core.relations import Link, links_of
+from sfumato.core.relations import Link, canonical, links_of
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 from sfumato.relations.rows import TableRows, plain
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 NOBODY = -1
 """The row above of a row whose key names none."""
-WHOLE = r"^(-?(?:0|[1-9]\d*))\.0+$"
-"""A whole number as a program writes it that counts with fractions."""
 
 
 @dataclasses.dataclass
@@ -139,18 +137,6 @@ def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: in
     return [
         f"{told}; give the rows that are missing, or write 'orphans: drop' with the table, and they are dropped and counted"
     ]
-
-
-def canonical(keys: pl.Series) -> pl.Series:
-    """Keys as they are compared: whole numbers as such, everything else as text; a float that is whole is a whole number.
-
-    >>> canonical(pl.Series(["7.0", "7", "07", "7.5"])).to_list()
-    ['7', '7', '07', '7.5']
-    """
-    keys = keys.fill_nan(None) if keys.dtype.is_float() else keys
-    if keys.dtype.is_float() and bool((keys.drop_nulls() == keys.drop_nulls().round(0)).all()):
-        keys = keys.cast(pl.Int64, strict=False)
-    return keys if keys.dtype.is_integer() else keys.cast(pl.String).str.replace(WHOLE, "$1")
 
 
 def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
 from sfumato.errors import SfumatoError
 from sfumato.release.manifest import DESCRIPTIONS, Claim, own_file
-from sfumato.release.shaped.reading import schema_told, sections
+from sfumato.release.shaped.reading import has_words, schema_told, sections
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Attribute, Schema
@@ -178,21 +178,14 @@ def _said_to_cut(steps: Sequence[Any]) -> bool:
 
 
 def _values(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
-    """Amounts that are released as they are hold numbers: a column of them that holds words is another one."""
+    """Amounts that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
     wrong = [
         f"{table}.{column}"
         for table, frame in released.written().items()
         for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items()
-        if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and _has_words(frame[column])
+        if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and has_words(frame[column])
     ]
     return Claim("numbers", "fails", f"words stand where the recipe says numbers: {_named(wrong)}") if wrong else None
-
-
-def _has_words(values: pl.Series) -> bool:
-    """Whether there is a value without a digit that is no mark of a suppressed cell."""
-    if values.dtype != pl.String:
-        return values.dtype == pl.Boolean
-    return bool((~values.str.contains(r"\d") & (values.str.strip_chars() != "*")).any())
 
 
 # Files, direct identifiers, steps.

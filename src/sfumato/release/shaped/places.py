@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.relations import NAME
+from sfumato.engines import opening
 from sfumato.engines.databases import is_address
 from sfumato.engines.opening import MEMORY, from_database, require_named
 from sfumato.engines.table import LazyTable
@@ -96,11 +97,18 @@ def tables_in(folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def several_files(given: Sequence[str]) -> dict[str, Path] | None:
-    """The files of several tables by the name of each: those given, or those of a folder; None where one table is meant.
+def several_places(given: Sequence[str]) -> Mapping[str, Path | InDatabase] | None:
+    """Where several tables are, by the name of each: files given, those of a folder, or a database; None where one table is meant.
 
-    A folder of Parquet files with the same columns is one table in parts.
+    A folder of Parquet files with the same columns is one table in parts. Tables of a database that are called as no file may be are left out.
     """
+    if len(given) == 1 and is_address(given[0]):
+        names = [name for name in opening.tables_in(given[0]) if NAME.fullmatch(name)]
+        return {name: InDatabase(given[0], name) for name in names} if len(names) > 1 else None
+    return _several_files(given)
+
+
+def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
     if len(given) > 1:
         files = {called(Path(one).stem): Path(one) for one in given}
         if len({name.casefold() for name in files}) < len(given):
@@ -110,7 +118,7 @@ def several_files(given: Sequence[str]) -> dict[str, Path] | None:
         return files
     require_named(given[0])
     folder = Path(given[0])
-    if is_address(given[0]) or not folder.is_dir():
+    if not folder.is_dir():
         return None
     found = [file for several in tables_in(folder).values() for file in several if _surely(file)]
     files = {called(file.stem): file for file in found}

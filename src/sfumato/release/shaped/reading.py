@@ -14,7 +14,7 @@ from sfumato import registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
-from sfumato.core.schema import SHAPED, Attribute, Role, Schema
+from sfumato.core.schema import SHAPED, Attribute, Kind, Role, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
 from sfumato.core.source import Intake, Source, and_more, with_names
 from sfumato.core.step import accounts
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.shape import ShapedRecipe
+
+
+RECODED = {Role.QUASI, Role.DIRECT}
+"""Roles of columns that are not released as they are."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,6 +152,7 @@ def described(
     Everything that does not fit, in all tables, is one :class:`SchemaError`.
     """
     require_roles(tables, shape, schemas)
+    _require_numbers(tables, schemas)
     kept, notes = {}, list[str]()
     first = next(iter(tables.values())).source
     for name, table in tables.items():
@@ -187,6 +192,30 @@ def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mappin
             )
     if problems:
         raise SchemaError(problems)
+
+
+def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Schema]) -> None:
+    """Refuse a column of words that is said to hold amounts and is released as it is: whoever verifies the release takes it for another."""
+    problems = [
+        f"{table.source.name}: column {column!r} is said to be numeric, and most of its values are no numbers; leave 'kind' out, or say which it is"
+        for name, table in tables.items()
+        for column, said in schemas[name].attributes.items()
+        if said.kind is Kind.NUMERIC and not set(said.roles) & RECODED and has_words(table.frame[column])
+    ]
+    if problems:
+        raise SchemaError(problems)
+
+
+def has_words(values: pl.Series) -> bool:
+    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes like *unknown* or *inf* may stand among numbers.
+
+    >>> has_words(pl.Series(["3.5", "*", "inf"])), has_words(pl.Series(["3.5", "red", "blue"]))
+    (False, True)
+    """
+    if values.dtype != pl.String:
+        return values.dtype == pl.Boolean
+    there = values.filter(values.str.strip_chars() != "*")
+    return 2 * int((~there.str.contains(r"\d")).sum()) > there.len()
 
 
 def _watched(table: TableRead, schema: Schema) -> Dataset:
