@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("highspy")
 
 import sfumato as sf
+from sfumato.errors import Unsatisfiable
 from sfumato.outputs.audit import audit
 from sfumato.outputs.beside import put_beside
 from sfumato.outputs.problem import NOBODY
@@ -25,7 +26,7 @@ def register(tmp_path, monkeypatch):
 def frame_of(**groups):
     """Records of groups: ``a_y=3`` are three records of region a and sex y, the last of them in an earlier year."""
     kinds = [name.split("_") for name, count in groups.items() for _ in range(count)]
-    years = [number == count - 1 and "old" or "new" for count in groups.values() for number in range(count)]
+    years = [(number == count - 1 and "old") or "new" for count in groups.values() for number in range(count)]
     regions, sexes = zip(*kinds, strict=True)
     return pl.DataFrame({"region": regions, "sex": sexes, "year": years, "x": np.arange(len(kinds)) % 7 + 10.0})
 
@@ -82,7 +83,7 @@ def test_who_knows_cells_roughly_does_not_know_a_suppressed_total(register, tmp_
     rules = [sf.Threshold(5)]
     more = pl.concat([frame, frame[:1].with_columns(x=pl.lit(99.0))])
     sf.tabulate(frame, ["region"], register=register).protect(rules).write(tmp_path / "one", to="x")
-    made = sf.tabulate(more, ["region"], register=register).protect(rules, prior=300.0)
+    made = sf.tabulate(more, ["region"], register=register).protect(rules, prior=100.0)
     assert made.beside.verdict == "holds"
     assert dict(made.to_polars().iter_rows()) == {"Total": "x", "a": "x", "b": "20"}
     assert sf.verify(made.write(tmp_path / "two", to="x") / "share", owner=tmp_path / "two" / "owner").holds
@@ -96,3 +97,9 @@ def test_only_what_cells_tell_is_known_to_who_is_alone_in_it(register, tmp_path)
     assert (beside(frame, register, ["sex"], rules, "sum(x)").problem.owner == NOBODY).all()
     joint = beside(frame, register, ["region", "sex"], rules, "sum(x)")
     assert (joint.problem.owner[: joint.size] != NOBODY).sum() == 1
+
+
+def test_one_cell_and_one_person_are_said_as_such():
+    frame = frame_of(a_y=1)
+    with pytest.raises(Unsatisfiable, match=r"^the only cell of the table is sensitive: .* holds 1 person \("):
+        sf.tabulate(frame, ["region"]).protect([sf.Threshold(3)])

@@ -208,9 +208,9 @@ def protect(
         found = nearest(judged, {**options, "weight": weight})
         if found is None:
             raise
-        words = ", ".join(found["by"])
+        words, cells = ", ".join(found["by"]), found["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {found['cells']:,} cells)",
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {cells:,} cell{'s' * (cells != 1)})",
             closest={**(error.closest or {}), "nearest": found},
         ) from None
 

@@ -438,11 +438,16 @@ class SensitiveTable:
         there = count > 0
         if there.any() and not self.unsafe[there].all():
             return
-        most = int(count.max(initial=0))
+        most, cells = int(count.max(initial=0)), int(there.sum())
+        all_of = (
+            f"all {cells:,} cells of the table are sensitive, the total too"
+            if cells > 1
+            else "the only cell of the table is sensitive"
+        )
         raise Unsatisfiable(
-            f"all {int(there.sum()):,} cells of the table are sensitive, the total too: nothing can be published; the largest cell holds {most:,} persons "
+            f"{all_of}: nothing can be published; the largest cell holds {most:,} person{'s' * (most != 1)} "
             "(ask for fewer persons or weaken the rule, or tabulate more records)",
-            closest={"cells": int(there.sum()), "sensitive": len(self), "largest": most, "by_rule": self.count()},
+            closest={"cells": cells, "sensitive": len(self), "largest": most, "by_rule": self.count()},
         )
 
     def protect(self, method: str = "auto", **options: Any) -> ProtectedTable:
