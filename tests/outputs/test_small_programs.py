@@ -184,7 +184,9 @@ def test_a_set_of_records_is_found_once():
     codes = [np.array([[0, 0, 1, 1]]), np.array([[0, -1, 1, -1]])]
     held = [sparse.csr_matrix(np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]))]
     held += [sparse.csr_matrix(np.array([[1.0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]))]
-    found = few_between(held, np.array([9, 2, 8, 3]), codes, [np.zeros(3, dtype=bool), np.ones(3, dtype=bool)])
+    found = few_between(
+        held, np.array([9, 2, 8, 3]), codes, [np.zeros(3, dtype=bool), np.ones(3, dtype=bool)], [[[0]], [[0]]]
+    )
     told = [tuple(one.tolist()) for one in found]
     assert sorted(told) == sorted(set(told))
     assert {(1,), (3,), (1, 3)} <= set(told)

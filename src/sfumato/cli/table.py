@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from sfumato.outputs.rules import SensitivityRule
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
+QUOTED = re.compile(r"""(?<![^\s;:×*(])(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)")(?![^\s;:×*)])""")
+HELD = re.compile("\ue000(\\d+)\ue001")
+SUM = re.compile(r"sum\(\s*(.+?)\s*\)")
 
 
 @reading
@@ -33,7 +36,7 @@ def table(
     what: Annotated[
         str,
         typer.Argument(
-            help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between"
+            help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between; names with such signs in quotes: \"'a x b' × c\""
         ),
     ],
     output: Annotated[
@@ -217,18 +220,41 @@ def _tell_sensitive(judged: Any, *, json: bool) -> None:
 
 
 def asked(what: str) -> tuple[list[list[str]], str]:
-    """The columns of every table, and what is told of them.
+    """The columns of every table, and what is told of them; a name in quotes is taken as it stands.
 
     >>> asked("region × diagnosis: sum(cost)"), asked("a x b; a*c: count")
     (([['region', 'diagnosis']], 'sum(cost)'), ([['a', 'b'], ['a', 'c']], 'count'))
+    >>> asked("'a x b' × c: sum('cost: net')")
+    ([['a x b', 'c']], 'sum(cost: net)')
     """
-    columns, colon, measure = what.rpartition(":")
+    names: list[str] = []
+
+    def hold(found: re.Match[str]) -> str:
+        quote = found[0][0]
+        names.append(found[0][1:-1].replace(quote * 2, quote))
+        return f"\ue000{len(names) - 1}\ue001"
+
+    columns, colon, measure = QUOTED.sub(hold, what).rpartition(":")
     if not colon:
-        columns, measure = what, "count"
-    groups = [[name.strip() for name in TIMES.split(part.strip())] for part in columns.split(";") if part.strip()]
+        columns, measure = measure, "count"
+    groups = [[_name(name, names) for name in TIMES.split(part.strip())] for part in columns.split(";") if part.strip()]
     if not groups or not all(all(group) for group in groups):
         raise ParameterError("say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like")
-    return groups, measure.strip()
+    summed = SUM.fullmatch(measure.strip())
+    return groups, measure.strip() if summed is None else f"sum({_name(summed[1], names)})"
+
+
+def _name(text: str, quoted: list[str]) -> str:
+    """A name as it was typed, out of its quotes."""
+    text = text.strip()
+    held = HELD.fullmatch(text)
+    if held is not None:
+        return quoted[int(held[1])]
+    if HELD.search(text) or text[:1] in ("'", '"'):
+        raise ParameterError(
+            "a quote stands around a whole name, and is closed: \"'a x b' × c: sum('cost: net')\"; a quote inside of a name is written twice"
+        )
+    return text
 
 
 def _rules(

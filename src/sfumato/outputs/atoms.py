@@ -23,6 +23,26 @@ def leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
     return tuple(len(one.ancestors[0]) for one in dimensions)
 
 
+def lowest(table: MagnitudeTable, group: Sequence[int], variables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the cells of the lowest level of one table hold, by the codes of its columns."""
+    dimensions = [table.dimensions[at] for at in group]
+    grid: NDArray[np.int64] = variables.reshape([one.size for one in dimensions])
+    return grid[np.ix_(*(one.ancestors[-1] for one in dimensions))]
+
+
+def _could_be(table: MagnitudeTable, open_to: NDArray[np.bool_], there: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Combinations of values that a record of a table could have: those of its records, and all whose cells are ``open_to`` somebody, as far as readers know."""
+    shape = leaves(table.dimensions)
+    if np.prod([float(size) for size in shape]) > MOST_ATOMS:
+        return there
+    possible = np.ones(shape, dtype=bool)
+    for group, variables in zip(table.places, table.variables, strict=True):
+        found = open_to[lowest(table, group, variables)]
+        order = np.argsort(group)
+        possible &= found.transpose(order).reshape([shape[at] if at in group else 1 for at in range(len(shape))])
+    return np.union1d(there, np.flatnonzero(possible))
+
+
 def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int) -> NDArray[np.bool_]:
     """Lowest codes of a column by the values that records have in it: whether the value has that code."""
     column = memory.dataset.encoded(table.dimensions[at].column)
@@ -57,11 +77,13 @@ def with_empty(
     rows: Sequence[NDArray[np.int64]],
     distinct: NDArray[np.int64],
     chosen_by: Collection[str],
+    open_to: Sequence[NDArray[np.bool_]],
 ) -> NDArray[np.int64]:
     """The atoms, and after them the combinations of cells that could hold a record and do not: an intruder does not know that they are empty.
 
     Readers are told by what condition the records of a table were chosen. So they know of which tables one record can be, and what follows for it from its
-    values in the columns ``chosen_by``: what no record of the source is, none is taken to be. Where there are too many combinations they are left out, as if the intruder knew.
+    values in the columns ``chosen_by``: what no record of the source is, none is taken to be. ``open_to`` are the cells of every table
+    that are not told to be empty. Where there are too many combinations they are left out, as if the intruder knew.
     """
     joined = np.zeros((1, 0), dtype=np.int64)
     values = [
@@ -71,7 +93,8 @@ def with_empty(
         (1, len(tables)), -1, dtype=np.int64
     )  # records that are in some tables only, and in none of the first
     for number, table in enumerate(tables):
-        own = np.unique(np.append(distinct[:, number], -1))  # −1: not in the table
+        there = distinct[distinct[:, number] >= 0, number]
+        own = np.append(-1, _could_be(table, open_to[number], np.unique(there)))  # −1: not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:
             return distinct
         fits = np.ones((len(joined), len(own)), dtype=bool)

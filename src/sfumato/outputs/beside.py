@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.core.parameters import values_of
-from sfumato.outputs.atoms import leaves, with_empty
+from sfumato.outputs.atoms import leaves, lowest, with_empty
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.between import few_between
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
-from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
+from sfumato.outputs.rules import GroupDisclosure, rule_of
 from sfumato.outputs.selecting import conditions
 from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
 from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease, moment
@@ -221,7 +221,7 @@ class EarlierTable:
     def problem(self) -> Problem:
         """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
         asked = {name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))}
-        made = self.judged.problem(weight="one", singles=self.saved["singles"], **asked)
+        made = self.judged.problem(weight="one", singles=self.saved["singles"], total_known=False, **asked)
         none = np.zeros(made.size, dtype=bool)
         return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
 
@@ -308,7 +308,7 @@ def put_beside(
     *,
     singles: bool,
 ) -> Beside:
-    """One problem of a new table and the earlier ones; ``singles``: whether respondents who are alone somewhere attack with what they know."""
+    """One problem of a new table, whose total may have to be suppressed, and the earlier ones; ``singles``: whether respondents who are alone somewhere attack with what they know."""
     from scipy import sparse
 
     tables = [judged.table, *(one.judged.table for one in earlier)]
@@ -316,18 +316,28 @@ def put_beside(
     starts = np.cumsum([0, *(one.size for one in problems)])
     rows = [memory.rows, *(one.rows for one in earlier)]
     chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
-    atoms = _Atoms.of(memory, tables, rows, chosen_by)
+    hideable = [problem.free | problem.primary, *(one.hidden for one in earlier)]
+    open_to = [
+        found | (table.of_variables([one.n for one in table.cells()]) > 0)
+        for table, found in zip(tables, hideable, strict=True)
+    ]
+    atoms = _Atoms.of(memory, tables, rows, chosen_by, open_to)
     held = [atoms.incidence(number, table) for number, table in enumerate(tables)]
     told = [np.zeros(problem.size, dtype=bool), *(~one.hidden for one in earlier)]
-    apart = _differences(judged, problem, memory, few_between(held, atoms.rows, atoms.codes, told), atoms)
+    few = few_between(held, atoms.rows, atoms.codes, told, [table.places for table in tables])
+    apart = _differences(judged, problem, memory, few, atoms)
     size = int(starts[-1]) + len(atoms.rows) + len(apart.sets)
     links = [
-        atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)
+        atoms.links(number, table, open_to[number], int(starts[number]), int(starts[-1]), size)
+        for number, table in enumerate(tables)
     ]
     wide = sparse.block_diag([one.matrix for one in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
+    known_apart = np.zeros(len(atoms.rows), dtype=bool)  # who is alone in what no cells give does not know it
+    known_apart[[int(one[0]) for one in few if len(one) == 1]] = singles
+    atoms.owner[~known_apart] = NOBODY
     if not singles:
-        atoms.owner[:], apart.owner[:] = NOBODY, NOBODY
+        apart.owner[:] = NOBODY
     matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
     joined = _joined(problems, atoms, apart, matrix)
     return Beside(joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets))
@@ -343,18 +353,16 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
 
     low = float(min(one.lower.min(initial=0.0) for one in problems))
-    high = float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    own = (
-        first.upper if low < 0 else loosely_bounded(first).upper
-    )  # the total of the new table may have to be suppressed
-    high = max(high, float(own.max(initial=0.0)))
+    high = float(max(one.upper.max(initial=0.0) for one in problems))
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
         matrix,
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
         # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
-        np.concatenate([own, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]),
+        np.concatenate(
+            [first.upper, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]
+        ),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -369,14 +377,6 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
             [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
         ),
     )
-
-
-def loosely_bounded(problem: Problem) -> Problem:
-    """The same for an intruder who does not know the grand total; what every cell is known to be before stays."""
-    top = float(np.abs(problem.value).max(initial=0.0))
-    if np.ptp(problem.upper) > 0 or problem.upper.max(initial=0.0) > top * (1 + 1e-9):
-        return problem
-    return dataclasses.replace(problem, upper=np.full(problem.size, BEYOND * top))
 
 
 def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
@@ -401,6 +401,7 @@ class _Atoms:
         tables: Sequence[MagnitudeTable],
         rows: Sequence[NDArray[np.int64]],
         chosen_by: Collection[str],
+        open_to: Sequence[NDArray[np.bool_]],
     ) -> _Atoms:
         """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
         count = len(memory.dataset)
@@ -413,7 +414,7 @@ class _Atoms:
         member[there] = atom.reshape(-1)
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
-        distinct = with_empty(memory, tables, rows, distinct, chosen_by)
+        distinct = with_empty(memory, tables, rows, distinct, chosen_by, open_to)
         value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
         codes = [
             np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))
@@ -421,18 +422,23 @@ class _Atoms:
         ]
         return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
 
-    def links(self, number: int, table: MagnitudeTable, start: int, atoms: int, size: int) -> Any:
-        """Every cell of the lowest level is the sum of its atoms."""
+    def links(
+        self, number: int, table: MagnitudeTable, open_to: NDArray[np.bool_], start: int, atoms: int, size: int
+    ) -> Any:
+        """Every cell of the lowest level is the sum of its atoms; one that is not told to be empty, and that nobody can be in, is nothing."""
         from scipy import sparse
 
         codes = self.codes[number]
         there = np.flatnonzero(codes[0] >= 0)
         blocks = []
         for group, variables in zip(table.places, table.variables, strict=True):
-            nodes = [table.dimensions[at].ancestors[-1][codes[at, there]] for at in group]
-            shape = [table.dimensions[at].size for at in group]
-            cells, line = np.unique(variables[np.ravel_multi_index(nodes, shape)], return_inverse=True)
-            where = (np.r_[line.reshape(-1), np.arange(len(cells))], np.r_[atoms + there, start + cells])
+            grid = lowest(table, group, variables)
+            of_atoms = grid[tuple(codes[at, there] for at in group)]
+            cells = np.union1d(of_atoms, grid[open_to[grid]])
+            where = (
+                np.r_[np.searchsorted(cells, of_atoms), np.arange(len(cells))],
+                np.r_[atoms + there, start + cells],
+            )
             signs = np.r_[np.ones(len(there)), -np.ones(len(cells))]
             blocks.append(sparse.csr_matrix((signs, where), shape=(len(cells), size)))
         return sparse.vstack(blocks, format="csr")

@@ -20,12 +20,16 @@ MOST_TABLES = 5
 
 
 def few_between(
-    held: Sequence[Any], rows: NDArray[np.int64], codes: Sequence[NDArray[np.int64]], told: Sequence[NDArray[np.bool_]]
+    held: Sequence[Any],
+    rows: NDArray[np.int64],
+    codes: Sequence[NDArray[np.int64]],
+    told: Sequence[NDArray[np.bool_]],
+    places: Sequence[Sequence[Sequence[int]]],
 ) -> list[NDArray[np.int64]]:
     """Sets of atoms of a few records that follow from cells of several tables, the new one first, if nothing is suppressed.
 
     ``held`` has per table its cells by atoms, ``rows`` the records of every atom, ``codes`` the atom's codes in every table, ``told`` the cells that were published
-    (none of the new one). What is made of whole cells of one table is left to the audit of that table, and what earlier tables tell exactly cannot be helped any more.
+    (none of the new one), ``places`` the columns of every breakdown that was published together as one table. What is made of whole cells of one table is left to the audit of that table, and what earlier tables tell exactly cannot be helped any more.
     """
     found: dict[bytes, NDArray[np.int64]] = {}
     for one in _nested(held, rows):
@@ -33,9 +37,29 @@ def few_between(
     if sum(one.shape[0] for one in held) * len(rows) <= MOST_WORK:
         for one in _combined([one.toarray() > 0 for one in held], rows, told):
             found.setdefault(one.tobytes(), one)
-    kinds = [np.unique(own, axis=1, return_inverse=True)[1].reshape(-1) for own in codes]
-    parts = [(own[0] >= 0, kind, np.bincount(kind)) for own, kind in zip(codes, kinds, strict=True)]
-    return [one for one in found.values() if not any(_whole_cells(*part, one) for part in parts)]
+    kept = list(found.values())
+    for one, own, groups in zip(held, codes, places, strict=True):
+        if not kept:
+            break
+        kept = [at for at, whole in zip(kept, _of_one(one, own, groups, kept), strict=True) if not whole]
+    return kept
+
+
+def _of_one(
+    held: Any, codes: NDArray[np.int64], groups: Sequence[Sequence[int]], sets: Sequence[NDArray[np.int64]]
+) -> NDArray[np.bool_]:
+    """Which sets of atoms are made of cells of one table: whole cells of its lowest level or, where it breaks down by several lists of columns, any sum of cells."""
+    if len(groups) > 1 and held.shape[0] * held.shape[1] <= MOST_WORK:
+        tried = np.zeros((len(sets), held.shape[1]), dtype=bool)
+        for line, atoms in zip(tried, sets, strict=True):
+            line[atoms] = True
+        return _follows(held.toarray() > 0, tried)
+    found = np.zeros(len(sets), dtype=bool)
+    for group in groups:
+        kind = np.unique(codes[list(group)], axis=1, return_inverse=True)[1].reshape(-1)
+        part = (codes[0] >= 0, kind, np.bincount(kind))
+        found |= [_whole_cells(*part, one) for one in sets]
+    return found
 
 
 def _nested(held: Sequence[Any], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -208,9 +208,9 @@ def protect(
         found = nearest(judged, {**options, "weight": weight})
         if found is None:
             raise
-        words = ", ".join(found["by"])
+        words, cells = ", ".join(found["by"]), found["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {found['cells']:,} cells)",
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {cells:,} cell{'s' * (cells != 1)})",
             closest={**(error.closest or {}), "nearest": found},
         ) from None
 
@@ -261,7 +261,8 @@ def _protected(
     if method not in METHODS:
         raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
     judged.require_some_safe()
-    problem = judged.problem(**{name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")})
+    asked = {name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")}
+    problem = judged.problem(**asked)
     if method in ("rounding", "cta", "perturb"):
         if judged.table.memory is not None:
             raise ParameterError(
@@ -275,10 +276,11 @@ def _protected(
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
     found, moves = _suppressed(judged, chosen, problem, effort, progress)
-    found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, options["singles"])
+    without_total = judged.problem(**asked, total_known=False)
+    found, beside = _with_earlier(judged, without_total, without_needless(problem, found), rounds, options["singles"])
     settled = beside is not None and bool(beside.earlier)
-    if settled and found.hidden[int(np.argmax(problem.value))] and problem.lower.min(initial=0.0) >= 0:
-        problem = _without_total(problem)
+    if settled and found.hidden[int(np.argmax(problem.value))]:
+        problem = without_total
     found, seen = _audited(problem, found, moves, settled=settled)
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:
@@ -287,13 +289,6 @@ def _protected(
         )
     _require_something(published, problem)
     return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, beside)
-
-
-def _without_total(problem: Problem) -> Problem:
-    """The problem where the grand total is suppressed because of earlier tables, and bounds nothing."""
-    from sfumato.outputs.beside import loosely_bounded
-
-    return loosely_bounded(problem)
 
 
 def _with_earlier(

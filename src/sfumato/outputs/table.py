@@ -365,17 +365,20 @@ class SensitiveTable:
         singles: bool | None = None,
         slide: float = 0.0,
         prior: float | None = None,
+        total_known: bool = True,
     ) -> Problem:
         """The equations, the intruder's bounds and what must stay unknown.
 
         ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL); an intruder with ``prior`` knows every cell within so many percent before.
+        The grand total bounds all cells, unless it is sensitive or not ``total_known``, as where earlier tables may ask for its suppression.
         Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
         """
         pick, cells = self.table.of_variables, self.cells
         value, count, size = (pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size"))
         top = float(size.max(initial=0.0))
         most = int(np.argmax(size))
-        ceiling = top * (BEYOND if self.unsafe[most] else 1.0)
+        bounded = not self.unsafe[most] and (total_known or self.table.absolute)
+        ceiling = top * (1.0 if bounded else BEYOND)
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
         up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
         alone = self.table.attacked_by_singles(singles)
@@ -435,11 +438,16 @@ class SensitiveTable:
         there = count > 0
         if there.any() and not self.unsafe[there].all():
             return
-        most = int(count.max(initial=0))
+        most, cells = int(count.max(initial=0)), int(there.sum())
+        all_of = (
+            f"all {cells:,} cells of the table are sensitive, the total too"
+            if cells > 1
+            else "the only cell of the table is sensitive"
+        )
         raise Unsatisfiable(
-            f"all {int(there.sum()):,} cells of the table are sensitive, the total too: nothing can be published; the largest cell holds {most:,} persons "
+            f"{all_of}: nothing can be published; the largest cell holds {most:,} person{'s' * (most != 1)} "
             "(ask for fewer persons or weaken the rule, or tabulate more records)",
-            closest={"cells": int(there.sum()), "sensitive": len(self), "largest": most, "by_rule": self.count()},
+            closest={"cells": cells, "sensitive": len(self), "largest": most, "by_rule": self.count()},
         )
 
     def protect(self, method: str = "auto", **options: Any) -> ProtectedTable:
