@@ -385,6 +385,13 @@ class Step(Protocol):
         """What a released table with these columns is, when ``schema`` says what the original is."""
         return schema
 
+    def contradicted(self, told: Mapping[str, Any], records: int | None) -> str | None:
+        """What in the description of a plan shows that the step cannot have made it of so many records, in words; None: nothing.
+
+        ``records`` is None where the number of records is kept secret, or the rows are nobody's.
+        """
+        return None
+
     def survey(self, dataset: Dataset, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
         """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
         raise InternalError(f"{self.name} chooses from no lattice")
