@@ -351,6 +351,7 @@ def _promised(
         if lacking:
             return Claim(model.promise, "needs original", lacking, True)
         found = model.judge(gather(released, [model], original=original))
+        said = said if original is not None else {**said, "sentence": model.told_alone(said["sentence"])}
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
     return promise_claim(found if said.get("of_persons", True) else found.of_the_file, said, alike=alike)
