@@ -304,7 +304,9 @@ class TCloseness(SensitiveModel):
 
     def told_alone(self, sentence: str) -> str:
         """The sentence without the distance from the original."""
-        return sentence if self.reference == "original" else re.sub(r" \(from the original one [\d.e+-]+\)$", "", sentence)
+        return (
+            sentence if self.reference == "original" else re.sub(r" \(from the original one [\d.e+-]+\)$", "", sentence)
+        )
 
     def _other_reference(self, evidence: Evidence, attained: float) -> str:
         """What the other reference would give, where it is known and differs."""

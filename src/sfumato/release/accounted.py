@@ -16,6 +16,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.metric import Measure
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
+from sfumato.evaluation import default_metrics
 from sfumato.intruders import Tried
 from sfumato.release.accounting import (
     count_of,
@@ -24,14 +25,16 @@ from sfumato.release.accounting import (
     is_on_level,
     left_out,
     loose_claim,
+    made_by_this_version,
     named,
     recipe_claim,
     shown_recipe,
     steps_claim,
     told_otherwise,
 )
+from sfumato.release.certificates import KNOWN
 from sfumato.release.make import kept_within
-from sfumato.release.manifest import Claim, near
+from sfumato.release.manifest import NEAR, Claim, near
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 COLUMNS = "columns are what the recipe says"
-FEWEST, ALL = 0.0, 1.0
 
 
 def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Iterator[Claim | None]:
@@ -52,16 +54,27 @@ def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list
         return
     recipe = _recipe(certificate)
     expected = _expected(recipe, names)
+    yield _said_more(certificate)
     yield _columns(certificate, expected, names)
     yield _values(expected, released, _unknown(certificate))
     if "files" in certificate:
         yield loose_claim(certificate, _data_files(certificate))
-    yield steps_claim(certificate, Shape.TABLE, lambda step, told: step.contradicted(told, _records(certificate)))
+    said = _records(certificate)
+    yield steps_claim(certificate, Shape.TABLE, lambda step, told: step.contradicted(told, recipe.schema, said))
     yield _levels(certificate, released)
     yield _records_gone(certificate)
     yield _contract(certificate, recipe)
-    yield _story(certificate, names)
+    yield _story(certificate)
+    yield _utility(certificate, recipe, released)
     yield _attacks(certificate)
+
+
+def _said_more(certificate: Mapping[str, Any]) -> Claim | None:
+    """A statement that this version knows nothing of, in a certificate that it wrote, is somebody else's."""
+    more = [key for key in certificate if key not in KNOWN]
+    if not more or not made_by_this_version(certificate):
+        return None
+    return Claim("certificate", "fails", f"it says what no release says: {named(more)}")
 
 
 def _records(certificate: Mapping[str, Any]) -> int | None:
@@ -183,7 +196,9 @@ def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
 # Limits and contract: a bound, what was measured, and the sentence that follows from both.
 
 
-def limit_claim(certificate: Mapping[str, Any], said: Mapping[str, Any], released: Dataset, *, alike: bool) -> Claim | None:
+def limit_claim(
+    certificate: Mapping[str, Any], said: Mapping[str, Any], released: Dataset, *, alike: bool
+) -> Claim | None:
     """A limit on a risk of the file, measured again; None where the limit is on something that needs the original."""
     name, limit = said["name"], certificate["recipe"]["limits"][said["name"]]
     if name not in registry.risks():
@@ -241,27 +256,62 @@ def _contract(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
 # What was measured beside the original: only what its numbers say of each other can be asked.
 
 
-def _story(certificate: Mapping[str, Any], names: list[str]) -> Claim | None:
-    """Columns of the pictures are those of the recipe, and shares are shares; cells that went with records are counted as gone."""
+def _story(certificate: Mapping[str, Any]) -> Claim | None:
+    """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
     story = certificate.get("story")
     if story is None:
         return None
-    columns, cards = certificate["recipe"]["columns"], story["cards"]
-    shown = [card["column"] for card in cards]
-    drawn = story["maps"]["columns"]
-    strange = [c for c in (*shown, *drawn, *story["suppressed_cells"]) if c not in columns]
+    problem = next((words for words in _drawn_wrongly(certificate, story)), None)
+    return None if problem is None else Claim("pictures", "fails", problem)
+
+
+def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> Iterator[str]:
+    columns, cards, maps, gone = (
+        certificate["recipe"]["columns"],
+        story["cards"],
+        story["maps"],
+        story["suppressed_cells"],
+    )
+    shown, drawn = [card["column"] for card in cards], maps["columns"]
     pairs = len(drawn) * (len(drawn) - 1) // 2
-    shares = [card[part] for card in cards for part in ("loss", "distance")]
-    shares += [*story["maps"]["table_distance"], *story["suppressed_cells"].values()]
-    records = _records(certificate)
-    least = FEWEST if not records else certificate["suppressed_records"] / records
-    if strange or len(set(shown)) < len(shown) or pairs != len(story["maps"]["table_distance"]):
-        return Claim("pictures", "fails", "what is drawn of columns is not about the columns of the recipe")
-    if not all(FEWEST <= share <= ALL + 1e-9 for share in shares):
-        return Claim("pictures", "fails", "a share lies outside 0 to 1")
-    if any(gone < least - 1e-9 for gone in story["suppressed_cells"].values()):
-        return Claim("pictures", "fails", "fewer cells are said to be gone than went with the suppressed records")
-    return None
+    if any(c not in columns for c in (*shown, *drawn, *gone)) or len(set(shown)) < len(shown):
+        yield "they are not about the columns of the recipe"
+    if pairs != len(maps["table_distance"]):
+        yield "not every two columns that are drawn have a distance"
+    if any(sorted(card["roles"]) != sorted(_listed(columns[card["column"]]["role"])) for card in cards):
+        yield "columns have other roles than the recipe gives them"
+    shares = [card[part] for card in cards for part in ("loss", "distance")] + [*maps["table_distance"], *gone.values()]
+    if not all(0 <= share <= 1 + NEAR for share in shares):
+        yield "a share lies outside 0 to 1"
+    records, touched = _records(certificate), _touched(certificate)
+    if records is None or "sampled" in certificate:
+        return
+    least = certificate["suppressed_records"] / max(1, records)
+    if any(share < least - NEAR or (c not in touched and share > least + NEAR) for c, share in gone.items()):
+        yield "other cells are said to be gone than went with the records and by the steps"
+    if any(card["loss"] and card["column"] not in touched for card in cards):
+        yield "a column that no step touched is said to have lost something"
+
+
+def _listed(role: str | list[str]) -> list[str]:
+    return [role] if isinstance(role, str) else role
+
+
+def _touched(certificate: Mapping[str, Any]) -> set[str]:
+    """Columns that a plan says anything of."""
+    told = ("levels", "columns", "masked", "suppressed_cells")
+    return {c for plan in certificate["plan"] for part in told for c in plan.get(part, ())}
+
+
+def _utility(certificate: Mapping[str, Any], recipe: Recipe, released: Dataset) -> Claim | None:
+    """Measures of utility that the released table gives alone are as it gives them."""
+    said, records = certificate.get("utility", {}), _records(certificate)
+    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
+        return None
+    known = [metric for metric in default_metrics() if metric.name in said]
+    alone = {metric.name: metric.told_alone(released, recipe.schema, records) for metric in known}
+    wrong = [name for name, found in alone.items() if found is not None and not near(found, said[name])]
+    return Claim("utility", "fails", f"the file gives another {named(wrong)}") if wrong else None
 
 
 def _attacks(certificate: Mapping[str, Any]) -> Claim | None:

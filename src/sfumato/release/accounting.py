@@ -18,6 +18,7 @@ from sfumato import registry
 from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import SfumatoError
+from sfumato.io.read import holds_more
 from sfumato.release.documents import versions
 from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim
 from sfumato.release.publish import described_pictures, drawn_page, drawn_pictures
@@ -175,11 +176,10 @@ def _contradicted(
 ) -> str | None:
     try:
         step: Step = registry.build("steps", spec, shape=shape)
-        words = contradicted(step, plan)
+        lacking = [field for field in step.tells if field not in plan]
+        return f"the plan of {step.name} lacks {named(lacking)}" if lacking else contradicted(step, plan)
     except SfumatoError as error:
         return f"a step of the recipe cannot have been run: {error}"
-    lacking = [field for field in step.tells if field not in plan]
-    return f"the plan of {step.name} lacks {named(lacking)}" if lacking else words
 
 
 # Verdicts in words.
@@ -189,6 +189,8 @@ def told_otherwise(found: Mapping[str, Any], said: Mapping[str, Any], *, alike: 
     """What a verdict lacks, or that its sentence is another one; where another version wrote it, that it gives other numbers."""
     if lacking := [part.replace("_", " ") for part in found if part not in said]:
         return f"the certificate does not say what is {' and '.join(lacking)}"
+    if alike and (more := [part for part in said if part not in found]):
+        return f"the certificate says more than follows: {named(more)}"
     mine, theirs = (set(DIGITS.findall(str(one["sentence"]))) for one in (found, said))
     if not theirs <= mine:
         return "the sentence of the certificate gives other numbers than the file"
@@ -196,6 +198,17 @@ def told_otherwise(found: Mapping[str, Any], said: Mapping[str, Any], *, alike: 
 
 
 # Files and pages.
+
+
+def inside_claim(certificate: Mapping[str, Any], section: Mapping[str, Any], file: Path) -> Claim | None:
+    """A file that holds more than the table that is read from it: nobody judged that."""
+    exact = certificate["versions"].get("polars") == versions()["polars"]
+    files = sorted(file.iterdir()) if file.is_dir() else [file]
+    if not any(holds_more(part, section["format"], exact=exact) for part in files):
+        return None
+    return Claim(
+        "nothing beside the table", "fails", f"{file.name} holds more than its table, which no promise is about"
+    )
 
 
 def loose_claim(certificate: Mapping[str, Any], judged: Collection[str]) -> Claim | None:
@@ -220,7 +233,9 @@ def report_claim(certificate: Mapping[str, Any], share: Path) -> Claim | None:
     if REPORT not in files and not any(map(_is_picture, files)):
         return None
     if not made_by_this_version(certificate):
-        told = f"another version of sfumato wrote it ({certificate['versions'].get('sfumato')}), and it was not compared"
+        told = (
+            f"another version of sfumato wrote it ({certificate['versions'].get('sfumato')}), and it was not compared"
+        )
         return Claim(name, "needs original", f"{told}: believe the certificate")
     if wrong := list(_drawn_otherwise(certificate, share)):
         return Claim(name, "fails", f"{named(wrong)}: not what this certificate gives")

@@ -26,7 +26,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim
-from sfumato.release.accounting import made_by_this_version, report_claim, told_otherwise
+from sfumato.release.accounting import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
 from sfumato.release.certified import certified
 from sfumato.release.documents import digest_of
@@ -102,7 +102,8 @@ def verify(
     if original is not None:
         original = as_released(certificate, original)
     claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
-    claims += [*_accounted_for(certificate, released, names), report_of(certificate, folder)]
+    claims += [inside_claim(certificate, certificate["data"], file), *_accounted_for(certificate, released, names)]
+    claims.append(report_of(certificate, folder))
     promises = _promises(certificate, released, as_judged(certificate, original, owner, released.columns))
     again = claims_from_original(certificate, whole, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -236,13 +237,16 @@ def report_of(certificate: Mapping[str, Any], folder: Path) -> Claim | None:
         return report_claim(certificate, folder)
     except OSError:  # the folder is told of by another claim
         return None
-    except Exception:
+    except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
         return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
 
 
 def _formulas(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim | None:
     """The cells that a spreadsheet would run are counted as they are; nothing is said where they are."""
-    if certificate["data"].get("formulas") in (None, runnable_cells(released.to_polars())):
+    data = certificate["data"]
+    if "formulas" not in data and (data["format"] != "csv" or not made_by_this_version(certificate)):
+        return None
+    if data.get("formulas") == runnable_cells(released.to_polars()):
         return None
     return Claim("formulas", "fails", "the cells of the file that a spreadsheet would run are not those certified")
 
@@ -338,16 +342,18 @@ def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     return Claim(name, "holds", told, True)
 
 
-def _promised(
-    spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, *, alike: bool
-) -> Claim:
+def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, *, alike: bool) -> Claim:
     if recipes.keeps_back("models", spec):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
     try:
         model: Model = registry.build("models", spec)
         if model.name != said["model"]:
             return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
+        if absent := [column for column in model.about if column not in released.schema.attributes]:
+            return Claim(said["promise"], "fails", f"it is about a column that is not there: {', '.join(absent)}", True)
         lacking = _lacking(model, released, original)
+        if lacking and model.promise != said["promise"]:
+            return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
         if lacking:
             return Claim(model.promise, "needs original", lacking, True)
         found = model.judge(gather(released, [model], original=original))
@@ -400,6 +406,8 @@ def _classes(certificate: Mapping[str, Any], released: Dataset, names: list[str]
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
+    if made_by_this_version(certificate):
+        risks_fit = risks_fit and set(said["risks"]) == {m.name for m in found.measures}
     counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
     told = (said["sizes"], said["count"], said["smallest"], said.get("risk_threshold", DEFAULT_THRESHOLD))
     if counted == told and risks_fit:

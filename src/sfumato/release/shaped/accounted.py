@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.schema import Kind, Role
-from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
+from sfumato.core.shape import DATA, PEOPLE, columns_said
 from sfumato.release.accounting import (
     count_of,
     has_words,

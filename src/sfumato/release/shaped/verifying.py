@@ -14,7 +14,7 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.accounting import made_by_this_version
+from sfumato.release.accounting import inside_claim, made_by_this_version
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
@@ -140,13 +140,14 @@ def _counts(certificate: Mapping[str, Any], released: Shaped) -> Claim:
     return Claim("counts", "fails", f"{counted_told(found)} found, {counted_told(said)} certified")
 
 
-def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim]:
+def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim | None]:
     """Rows, columns and cells that a spreadsheet would run, of every table."""
-    claims = []
+    claims: list[Claim | None] = []
     for name, file in files.items():
         section = sections(certificate)[name]
         frame, _ = read_described(file, section, lists=True)
         fits = frame.height == section["rows"] and frame.columns == list(section["columns"])
+        claims.append(inside_claim(certificate, section, file))
         told = f"{frame.height:,} rows, {frame.width} columns" + (" as said" if fits else " are not what is certified")
         claims.append(Claim(f"rows and columns of {name}", "holds" if fits else "fails", told))
         if section.get("formulas") not in (None, runnable_cells(frame)):
