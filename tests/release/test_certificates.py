@@ -150,14 +150,14 @@ def test_limits_alone_cannot_be_verified_from_the_file(tmp_path):
     recipe = recipes.load(STORED / "recipe_1.yaml")
     table = sf.read(STORED / "table.csv")
     release = sf.anonymize(
-        table.with_schema(recipe.schema), [], [sf.Microaggregate(["cost"], k=3)], limits={"marketer_risk": 1.0}, seed=1
+        table.with_schema(recipe.schema), [], [sf.Microaggregate(["cost"], k=3)], limits={"linkage": 1.0}, seed=1
     )  # fmt: skip
     release.write(tmp_path / "out")
     alone = sf.verify(tmp_path / "out" / "share")
     assert not alone.holds and "nothing could be verified from the file alone" in str(alone)
     assert not [claim for claim in alone.claims if claim.status == "fails"]
     full = sf.verify(tmp_path / "out" / "share", original=table, owner=tmp_path / "out" / "owner")
-    assert full.holds and {c.name: c.status for c in full.claims}["marketer_risk, against the original"] == "holds"
+    assert full.holds and {c.name: c.status for c in full.claims}["linkage, against the original"] == "holds"
 
 
 def test_a_limit_left_out_of_the_verdicts_is_noticed(share):

@@ -217,7 +217,7 @@ def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any], *, al
     cls = next((known[said["name"]] for known in families if said["name"] in known), None)
     if cls is None or said["value"] is None:
         return "what is limited was not measured"
-    better = "lower" if said["name"] in registry.attacks() else cls.better
+    better: Any = "lower" if said["name"] in registry.attacks() else cls.better
     measure = Measure(said["name"], float(said["value"]), better, "")
     found = kept_within(said["name"], measure, float(certificate["recipe"]["limits"][said["name"]]))
     if not found.holds:
