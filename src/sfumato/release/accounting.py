@@ -19,7 +19,7 @@ from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import SfumatoError
 from sfumato.io.read import holds_more
-from sfumato.release.documents import versions
+from sfumato.release.documents import CERTIFICATE_VERSION, versions
 from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim
 from sfumato.release.publish import described_pictures, drawn_page, drawn_pictures
 
@@ -32,7 +32,8 @@ DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 def made_by_this_version(certificate: Mapping[str, Any]) -> bool:
     """Whether a release was made by the version that looks at it: then words are the same, too."""
-    return bool(certificate["versions"].get("sfumato") == versions()["sfumato"])
+    same = certificate["versions"].get("sfumato") == versions()["sfumato"]
+    return bool(same and certificate["sfumato_certificate"] == CERTIFICATE_VERSION)
 
 
 def count_of(columns: Collection[str]) -> str:

@@ -91,7 +91,8 @@ def verify(
     """
     certificate = read_certificate(folder)
     file = _data_of(folder, certificate)
-    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    whole_folder = folder_claim(certificate, folder)
+    claims = [edited(certificate), signature(certificate, trusted_key), whole_folder]
     claims.append(unchanged(certificate["data"], file))
     try:
         released, whole = _released(certificate, file)
@@ -103,7 +104,7 @@ def verify(
         original = as_released(certificate, original)
     claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
     claims += [inside_claim(certificate, certificate["data"], file), *_accounted_for(certificate, released, names)]
-    claims.append(report_of(certificate, folder))
+    claims.append(report_of(certificate, folder, whole_folder))
     promises = _promises(certificate, released, as_judged(certificate, original, owner, released.columns))
     again = claims_from_original(certificate, whole, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -229,14 +230,15 @@ def _accounted_for(certificate: Mapping[str, Any], released: Dataset, names: lis
         return [Claim(COLUMNS, "fails", "the certificate lacks what its columns are held against")]
 
 
-def report_of(certificate: Mapping[str, Any], folder: Path) -> Claim | None:
-    """Whether the page for people says what the certificate says; one of which no page can be drawn was edited."""
-    if "files" not in certificate:
+def report_of(certificate: Mapping[str, Any], folder: Path, listed: Claim) -> Claim | None:
+    """Whether the page for people says what the certificate says, in a folder that is as ``listed``.
+
+    A certificate of which no page can be drawn was edited.
+    """
+    if "files" not in certificate or listed.status == "fails":
         return None
     try:
         return report_claim(certificate, folder)
-    except OSError:  # the folder is told of by another claim
-        return None
     except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
         return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
 

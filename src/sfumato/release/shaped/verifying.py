@@ -68,7 +68,8 @@ def verify_people(
             f"{folder} holds a release of shape {shape}, and the original given is of shape {original.shape}"
         )
     files = {name: require_plain_file(folder, own_file(section)) for name, section in sections(certificate).items()}
-    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    listed = folder_claim(certificate, folder)
+    claims = [edited(certificate), signature(certificate, trusted_key), listed]
     said = sections(certificate)
     claims += [unchanged(said[name], file, f"{name} file unedited") for name, file in files.items()]
     signed = "signature" in certificate
@@ -79,7 +80,7 @@ def verify_people(
         return Verification(str(folder), tuple(c for c in claims if c), signed)
     released = released.described_further(_hierarchies(certificate))
     claims += [_counts(certificate, released), *_tables(certificate, files)]
-    claims += [*_accounted(certificate, released), report_of(certificate, folder)]
+    claims += [*_accounted(certificate, released), report_of(certificate, folder, listed)]
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
     alike = made_by_this_version(certificate)
     promises = promises_of(
