@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.errors import UnreadableInput
 from sfumato.release.documents import digest_of
 from sfumato.release.publish import drawn_page
 
@@ -168,7 +170,7 @@ def test_a_lie_that_the_folder_contradicts(share, name, lie):
 def test_a_certificate_that_is_none(share, lie):
     certificate = said(share)
     lie(certificate)
-    with pytest.raises(sf.errors.UnreadableInput):
+    with pytest.raises(UnreadableInput):
         sealed(share, certificate)
 
 
@@ -245,3 +247,14 @@ def test_more_than_a_sheet_in_a_workbook(tmp_path):
     with zipfile.ZipFile(share / "data.xlsx", "a") as book:
         book.writestr("xl/comments1.xml", "<Ada/>")
     assert failing(sealed(share, said(share))) == {"nothing beside the table"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_among_the_parts_is_not_waited_for(tmp_path):
+    TABLE.drop("name").write_parquet(tmp_path / "in.parquet")
+    table = sf.read(tmp_path / "in.parquet", engine="polars").with_schema(people().drop(["name"]).schema)
+    share = sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.2)]).write(tmp_path / "out") / "share"
+    assert sf.verify(share).holds
+    os.mkfifo(share / "data" / "part-9.parquet")
+    with pytest.raises(UnreadableInput, match="no plain file"):
+        sf.verify(share)

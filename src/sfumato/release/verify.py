@@ -118,6 +118,8 @@ def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
     """The data file of a release, or the folder of its parts."""
     name = _data_name(certificate)
     if "parts" in certificate["data"] and (folder / name).is_dir() and not (folder / name).is_symlink():
+        if not all(part.is_file() and not part.is_symlink() for part in (folder / name).iterdir()):
+            raise UnreadableInput(f"{folder / name} holds something that is no plain file, which a release never does")
         return folder / name
     return require_plain_file(folder, name)
 
