@@ -87,4 +87,3 @@ def more_in_parquet(file: Path, *, exact: bool) -> bool:
             return bool(set(found) - {"ARROW:schema"})
         pl.DataFrame(schema=pl.read_parquet_schema(file)).write_parquet(empty)
         return found != pl.read_parquet_metadata(io.BytesIO(empty.getvalue()))
-    return False

@@ -18,7 +18,8 @@ from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
 from sfumato.evaluation import default_metrics
 from sfumato.intruders import Tried
-from sfumato.release.accounting import (
+from sfumato.release.certificates import KNOWN
+from sfumato.release.consistency import (
     count_of,
     has_words,
     hides,
@@ -32,7 +33,6 @@ from sfumato.release.accounting import (
     steps_claim,
     told_otherwise,
 )
-from sfumato.release.certificates import KNOWN
 from sfumato.release.make import kept_within
 from sfumato.release.manifest import NEAR, Claim, near
 

@@ -26,9 +26,9 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim
-from sfumato.release.accounting import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
 from sfumato.release.certified import certified
+from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.make import about_all_releases

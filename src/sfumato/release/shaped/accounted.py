@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE, columns_said
-from sfumato.release.accounting import (
+from sfumato.release.consistency import (
     count_of,
     has_words,
     is_on_level,

@@ -14,8 +14,8 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.accounting import inside_claim, made_by_this_version
 from sfumato.release.certificates import read_any_certificate, shape_of
+from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
