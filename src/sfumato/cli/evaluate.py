@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,12 +49,18 @@ def evaluate(
     with progress("measuring", quiet=quiet):
         evaluation = measure(written.beside(dataset), metrics=wanted)
     if keep:
-        values = {**written.certificate.get("utility", {}), **{m.name: m.value for m in evaluation.measures}}
+        values = _kept(written.certificate.get("utility", {}), evaluation, wanted or [])
         written.add("utility", values, sign=sign)
     if json:
         give_json(evaluation.to_dict())
     else:
         show(evaluation)
+
+
+def _kept(known: Mapping[str, Any], evaluation: Evaluation, wanted: list[Any]) -> dict[str, Any]:
+    """What a certificate says of utility from now on: a name stands for the measure without parameters, where there is one."""
+    asked = {name for spec in wanted if isinstance(spec, Mapping) for name in spec}
+    return {**known, **{m.name: m.value for m in evaluation.measures if m.name not in known or m.name not in asked}}
 
 
 def _spec(text: str) -> Any:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Evidence
     from sfumato.core.pair import Pair
+    from sfumato.core.schema import Schema
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +130,10 @@ class Utility(Metric):
     def about(self) -> tuple[str, ...]:
         """The columns it is asked about; none: all that it can look at."""
         return ()
+
+    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+        """Its value from the released table alone, of so many records that there were; None: it compares with the original."""
+        return None
 
     def applies(self, pair: Pair) -> str | None:
         """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""

@@ -224,6 +224,10 @@ class Model(Protocol):
         """
         return None if self.crowd is None else [(columns, self.crowd)]
 
+    def told_alone(self, sentence: str) -> str:
+        """What the released table alone gives of the sentence of a verdict; more may be told where the original was at hand."""
+        return sentence
+
     @property
     def enough_k(self) -> int | None:
         """The k from which k-anonymity alone keeps the promise; None where no k does."""

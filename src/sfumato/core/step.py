@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -385,9 +386,24 @@ class Step(Protocol):
         """What a released table with these columns is, when ``schema`` says what the original is."""
         return schema
 
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """What in the description of a plan shows that the step cannot have made it, in words; None: nothing.
+
+        ``schema`` is what the columns were, ``records`` how many there were; None: that is kept secret, or the rows are nobody's.
+        """
+        return None
+
     def survey(self, dataset: Dataset, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
         """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
         raise InternalError(f"{self.name} chooses from no lattice")
+
+
+def over_budget(told: Mapping[str, Any], share: float, schema: Schema, records: int | None) -> str | None:
+    """That a plan suppresses more than a share of the records, in words; where persons are counted that is not asked."""
+    gone = told.get("suppressed_records", 0)
+    if records is None or schema.columns(Role.UNIT) or 0 <= gone <= math.floor(share * records + 1e-9):
+        return None
+    return f"{gone:,} of {records:,} records are suppressed; its budget allows {math.floor(share * records + 1e-9):,}"
 
 
 class ColumnStep(Step, Protocol):

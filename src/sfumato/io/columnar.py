@@ -74,3 +74,16 @@ def write_parquet(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write a Parquet file."""
     with target.open("wb") as out:
         frame.write_parquet(out)
+
+
+def more_in_parquet(file: Path, *, exact: bool) -> bool:
+    """Whether a Parquet file tells more than its table: metadata that nobody sees who reads the rows.
+
+    ``exact``: this version of polars wrote it, and describes the columns in the same bytes.
+    """
+    with refusing(f"{file.name} cannot be read"):
+        found, empty = pl.read_parquet_metadata(file), io.BytesIO()
+        if not exact:
+            return bool(set(found) - {"ARROW:schema"})
+        pl.DataFrame(schema=pl.read_parquet_schema(file)).write_parquet(empty)
+        return found != pl.read_parquet_metadata(io.BytesIO(empty.getvalue()))

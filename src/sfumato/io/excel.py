@@ -242,6 +242,23 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     book.close()
 
 
+_OWN = re.compile(
+    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(app|core)\.xml|xl/(_rels/workbook\.xml\.rels|workbook\.xml|sharedStrings\.xml"
+    r"|styles\.xml|theme/theme1\.xml|worksheets/sheet1\.xml)"
+)
+"""The parts of a workbook of one sheet without pictures, comments, links and macros."""
+
+
+def more_in_workbook(file: Path) -> bool:
+    """Whether a workbook holds more than one plain sheet: others are not read, and nobody judged them."""
+    try:
+        with zipfile.ZipFile(file) as book:
+            parts = book.namelist()
+    except (zipfile.BadZipFile, OSError):
+        return False  # no workbook at all: who reads it is told
+    return len(set(parts)) < len(parts) or not all(_OWN.fullmatch(part) for part in parts)
+
+
 class _Formats:
     """How dates and times are shown."""
 

@@ -19,6 +19,14 @@ from sfumato.io.values import about_codes, settle_values
 if TYPE_CHECKING:
     import polars as pl
 
+
+def holds_more(file: Path, format: str, *, exact: bool = False) -> bool:  # noqa: A002
+    """Whether a written file holds more than the table that is read from it; ``exact``: the same version of polars wrote it."""
+    if format == "parquet":
+        return columnar.more_in_parquet(file, exact=exact)
+    return format == "excel" and excel.more_in_workbook(file)
+
+
 _MEANINGFUL = {
     "csv": {"delimiter", "encoding", "decimal", "header", "rename_duplicates"},
     "jsonl": {"encoding"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -300,6 +301,12 @@ class TCloseness(SensitiveModel):
                 f"table; the farthest is at {attained:.4g}"
             )
         return text + self._other_reference(evidence, attained)
+
+    def told_alone(self, sentence: str) -> str:
+        """The sentence without the distance from the original."""
+        return (
+            sentence if self.reference == "original" else re.sub(r" \(from the original one [\d.e+-]+\)$", "", sentence)
+        )
 
     def _other_reference(self, evidence: Evidence, attained: float) -> str:
         """What the other reference would give, where it is known and differs."""

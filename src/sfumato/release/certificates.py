@@ -8,8 +8,10 @@ ends in one sentence.
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.portable import PRIVATE_FILE
 from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.release.documents import CERTIFICATE_VERSION, canonical
+from sfumato.release.documents import CERTIFICATE_VERSION, COMMITMENT, canonical
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -34,6 +36,7 @@ NUMBER = "a number or null"
 COUNT = "a whole number or null"
 ROLE = "a word or a list of words"
 MAPPING, ANYTHING = "a mapping", "anything"
+MOMENT, HEX = "a moment as ISO 8601 writes it", "64 hexadecimal signs"
 TYPES: dict[str, Any] = {
     TEXT: str,
     NUMBER: (int, float, type(None)),
@@ -45,9 +48,9 @@ TYPES: dict[str, Any] = {
 VERDICT = {"model": TEXT, "promise": TEXT, "holds": TRUTH, "attained": NUMBER, "required": NUMBER, "sentence": TEXT}
 KEPT = {"name": TEXT, "value": NUMBER, "limit": NUMBER, "holds": TRUTH, "sentence": TEXT}
 SHAPE: dict[str, Any] = {
-    "created": TEXT,
+    "created": MOMENT,
     "data": {"file": TEXT, "sha256": TEXT, "format": TEXT, "rows": WHOLE, "columns": [TEXT]},
-    "input_commitment": {"value": TEXT, "scheme": TEXT},
+    "input_commitment": {"value": HEX, "scheme": COMMITMENT},
     "recipe": {"columns": {"*": {"role": ROLE}}, "meet": [ANYTHING], "steps": [ANYTHING]},
     "roles": {"*": [TEXT]},
     "missing_rule": {"*": TEXT},
@@ -114,6 +117,11 @@ PUBLISHED: dict[str, Any] = {
 
 LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
 """What came with version 2."""
+
+
+COMPARED = ("utility", "story", "attacks", "differential_privacy", "drawn_anew", "sampled")
+KNOWN = frozenset({*SHAPE, *LATER, *COMPARED, "sfumato_certificate", "signature"})
+"""Everything that the certificate of a table says, today."""
 
 
 def read_certificate(folder: Path) -> dict[str, Any]:
@@ -193,7 +201,11 @@ def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
     if said != Shape.TABLE:
         return (SEVERAL if said == Shape.TABLES else SHAPED | _beside(document)) | LATER
-    return SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
+    if document["sfumato_certificate"] > OLDEST:
+        return SHAPE | LATER
+    if later := [key for key in LATER if key in document]:
+        raise UnreadableInput(f"{name} says that it is of version {OLDEST}, which had no {later[0]}; it was edited")
+    return SHAPE
 
 
 def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,7 +306,21 @@ def _is(value: Any, kind: str) -> bool:
         return isinstance(value, bool)
     if kind == ROLE:
         return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    if kind in (MOMENT, HEX, COMMITMENT):
+        return isinstance(value, str) and _is_text(value, kind)
     return isinstance(value, TYPES[kind]) and not isinstance(value, bool)
+
+
+def _is_text(value: str, kind: str) -> bool:
+    if kind == HEX:
+        return re.fullmatch("[0-9a-f]{64}", value) is not None
+    if kind == COMMITMENT:
+        return value == COMMITMENT
+    try:
+        datetime.datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 # Ed25519 signatures: who vouches for a certificate.

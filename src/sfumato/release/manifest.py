@@ -18,6 +18,8 @@ from sfumato.release.certificates import FILE
 NEAR = 1e-9
 Status = Literal["holds", "fails", "needs original"]
 
+REPORT, PICTURES = "report.html", "pictures"
+"""The page for people, and the folder of its pictures."""
 DESCRIPTIONS = "descriptions.txt"
 """What the pictures of a report show, in words, beside them in their folder."""
 

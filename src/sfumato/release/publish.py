@@ -34,7 +34,7 @@ from sfumato.release.documents import (
     owner_record,
 )
 from sfumato.release.exchange import in_place
-from sfumato.release.manifest import DATA, DESCRIPTIONS, manifest_of, sha256_of, sha256_of_parts
+from sfumato.release.manifest import DATA, DESCRIPTIONS, PICTURES, REPORT, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.written import Target, as_written, require_kept, stored
 from sfumato.report import people
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
@@ -86,18 +86,35 @@ def seal(
 
 
 def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> None:
-    look = _look_of(said)
-    replace(share / "report.html", look.public_page(said).encode())
+    replace(share / REPORT, drawn_page(said).encode())
     if pictures:
-        write_pictures(share / "pictures", look.public_pictures(as_shown(said)))
+        write_pictures(share / PICTURES, drawn_pictures(said))
+
+
+def drawn_page(certificate: Mapping[str, Any]) -> str:
+    """The page for people that goes with a certificate, sealed or not."""
+    return _look_of(certificate).public_page(_unsealed(certificate))
+
+
+def drawn_pictures(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The pictures of that page, by name."""
+    return _look_of(certificate).public_pictures(as_shown(_unsealed(certificate)))
+
+
+def _unsealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page tells of a certificate: all but what covers the page itself."""
+    said = {key: value for key, value in certificate.items() if key not in SEALS}
+    signature = certificate.get("signature")
+    told = {} if signature is None else {"signature": {key: signature[key] for key in ("algorithm", "public_key")}}
+    return said | told
 
 
 def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
     look = _look_of(record["certificate"])
     write_json(owner / "release.json", record)
-    replace(owner / "report.html", look.owner_page(record).encode())
+    replace(owner / REPORT, look.owner_page(record).encode())
     if pictures:
-        write_pictures(owner / "pictures", look.owner_pictures(as_shown(record)))
+        write_pictures(owner / PICTURES, look.owner_pictures(as_shown(record)))
 
 
 class _Look(NamedTuple):
@@ -120,8 +137,13 @@ def write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
     folder.mkdir(exist_ok=True)
     for name, picture in drawn.items():
         replace(folder / f"{name}.png", png(picture.svg))
+    replace(folder / DESCRIPTIONS, described_pictures(drawn).encode())
+
+
+def described_pictures(drawn: Mapping[str, Any]) -> str:
+    """What pictures show, in words."""
     words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
-    replace(folder / DESCRIPTIONS, ("\n\n".join(words) + "\n").encode())
+    return "\n\n".join(words) + "\n"
 
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:

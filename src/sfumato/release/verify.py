@@ -25,8 +25,10 @@ from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
+from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
 from sfumato.release.certified import certified
+from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.make import about_all_releases
@@ -89,7 +91,8 @@ def verify(
     """
     certificate = read_certificate(folder)
     file = _data_of(folder, certificate)
-    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    whole_folder = folder_claim(certificate, folder)
+    claims = [edited(certificate), signature(certificate, trusted_key), whole_folder]
     claims.append(unchanged(certificate["data"], file))
     try:
         released, whole = _released(certificate, file)
@@ -100,6 +103,8 @@ def verify(
     if original is not None:
         original = as_released(certificate, original)
     claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
+    claims += [inside_claim(certificate, certificate["data"], file), *_accounted_for(certificate, released, names)]
+    claims.append(report_of(certificate, folder, whole_folder))
     promises = _promises(certificate, released, as_judged(certificate, original, owner, released.columns))
     again = claims_from_original(certificate, whole, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -113,6 +118,8 @@ def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
     """The data file of a release, or the folder of its parts."""
     name = _data_name(certificate)
     if "parts" in certificate["data"] and (folder / name).is_dir() and not (folder / name).is_symlink():
+        if not all(part.is_file() and not part.is_symlink() for part in (folder / name).iterdir()):
+            raise UnreadableInput(f"{folder / name} holds something that is no plain file, which a release never does")
         return folder / name
     return require_plain_file(folder, name)
 
@@ -215,9 +222,35 @@ def _shape(certificate: Mapping[str, Any], released: Dataset, names: list[str]) 
     return Claim("rows and columns", "fails", found)
 
 
+def _accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> list[Claim | None]:
+    """What the recipe accounts for; an edited certificate may lack anything."""
+    try:
+        return list(accounted_for(certificate, released, names))
+    except SfumatoError as error:
+        return [Claim(COLUMNS, "fails", f"the recipe cannot have made them: {error}")]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return [Claim(COLUMNS, "fails", "the certificate lacks what its columns are held against")]
+
+
+def report_of(certificate: Mapping[str, Any], folder: Path, listed: Claim) -> Claim | None:
+    """Whether the page for people says what the certificate says, in a folder that is as ``listed``.
+
+    A certificate of which no page can be drawn was edited.
+    """
+    if "files" not in certificate or listed.status == "fails":
+        return None
+    try:
+        return report_claim(certificate, folder)
+    except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
+        return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
+
+
 def _formulas(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim | None:
     """The cells that a spreadsheet would run are counted as they are; nothing is said where they are."""
-    if certificate["data"].get("formulas") in (None, runnable_cells(released.to_polars())):
+    data = certificate["data"]
+    if "formulas" not in data and (data["format"] != "csv" or not made_by_this_version(certificate)):
+        return None
+    if data.get("formulas") == runnable_cells(released.to_polars()):
         return None
     return Claim("formulas", "fails", "the cells of the file that a spreadsheet would run are not those certified")
 
@@ -234,18 +267,25 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, names: list[str])
 
 def _promises(certificate: Mapping[str, Any], released: Dataset, original: Dataset | None) -> list[Claim]:
     """Judge again the promises that need nothing but what is at hand; the others, and limits, wait for the original."""
-    accounted = partial(_accounted, certificate, released)
-    return promises_of(certificate, lambda spec, said: _promised(spec, said, released, original), accounted)
+    alike = made_by_this_version(certificate)
+    return promises_of(
+        certificate,
+        lambda spec, said: _promised(spec, said, released, original, alike=alike),
+        partial(_accounted, certificate, released),
+        lambda said: _limited(certificate, said, released, alike=alike),
+    )
 
 
 def promises_of(
     certificate: Mapping[str, Any],
     judge: Callable[[Any, Mapping[str, Any]], Claim],
     accounted: Callable[[], Claim] | None = None,
+    limited: Callable[[Mapping[str, Any]], Claim | None] = lambda said: None,
 ) -> list[Claim]:
     """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original.
 
-    ``accounted`` recomputes an ε that stands alone; without it that waits for the original too.
+    ``accounted`` recomputes an ε that stands alone, ``limited`` a limit that the file alone decides or contradicts; without them
+    they wait for the original too.
     """
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     private = certificate.get("differential_privacy") or {}
@@ -263,12 +303,25 @@ def promises_of(
     if list(limits) != [said["name"] for said in certificate["limits"]] or not all(
         near(limits[said["name"]], said["limit"]) for said in certificate["limits"]
     ):
-        claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
-    open_limits = [
-        Claim(said["name"], "needs original", NEEDS_REGISTER if about_all_releases(said["name"]) else NEEDS_BOTH, True)
-        for said in certificate["limits"]
-    ]
-    return claims + open_limits
+        return [*claims, Claim("limits", "fails", "the certificate judges other limits than its recipe names")]
+    return claims + [limited(said) or _open(said["name"]) for said in certificate["limits"]]
+
+
+def _open(limit: str) -> Claim:
+    return Claim(limit, "needs original", NEEDS_REGISTER if about_all_releases(limit) else NEEDS_BOTH, True)
+
+
+def _limited(
+    certificate: Mapping[str, Any], said: Mapping[str, Any], released: Dataset, *, alike: bool
+) -> Claim | None:
+    """A limit as far as the file tells: one on its own risks is measured again, another must agree with itself."""
+    try:
+        if (found := limit_claim(certificate, said, released, alike=alike)) is not None:
+            return found
+        words = bound_problem(certificate, said, alike=alike)
+    except (SfumatoError, KeyError, TypeError, ValueError) as error:
+        words = str(error) if isinstance(error, SfumatoError) else "the certificate lacks what this limit needs"
+    return None if words is None else Claim(said["name"], "fails", words, True)
 
 
 def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
@@ -293,28 +346,35 @@ def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     return Claim(name, "holds", told, True)
 
 
-def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None) -> Claim:
+def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, *, alike: bool) -> Claim:
     if recipes.keeps_back("models", spec):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
     try:
         model: Model = registry.build("models", spec)
         if model.name != said["model"]:
             return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
+        if absent := [column for column in model.about if column not in released.schema.attributes]:
+            return Claim(said["promise"], "fails", f"it is about a column that is not there: {', '.join(absent)}", True)
         lacking = _lacking(model, released, original)
+        if lacking and model.promise != said["promise"]:
+            return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
         if lacking:
             return Claim(model.promise, "needs original", lacking, True)
         found = model.judge(gather(released, [model], original=original))
+        said = said if original is not None else {**said, "sentence": model.told_alone(said["sentence"])}
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
-    return promise_claim(found if said.get("of_persons", True) else found.of_the_file, said)
+    return promise_claim(found if said.get("of_persons", True) else found.of_the_file, said, alike=alike)
 
 
-def promise_claim(found: Verdict, said: Mapping[str, Any]) -> Claim:
-    """A promise judged again, beside what a certificate says of it."""
+def promise_claim(found: Verdict, said: Mapping[str, Any], *, alike: bool) -> Claim:
+    """A promise judged again, beside what a certificate says of it; ``alike``: this version wrote its words."""
     others = _otherwise(found.to_dict(), said)
     detail = f"attained {found.attained}, certified {said['attained']}" if "attained" in others else found.sentence
     if others and "attained" not in others:
         detail = f"the certificate says otherwise what is {' and '.join(others)}"
+    elif not others and (words := told_otherwise(found.to_dict(), said, alike=alike)) is not None:
+        return Claim(found.promise, "fails", words, True)
     return Claim(found.promise, "holds" if found.holds and not others else "fails", detail, True)
 
 
@@ -350,6 +410,8 @@ def _classes(certificate: Mapping[str, Any], released: Dataset, names: list[str]
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
+    if made_by_this_version(certificate):
+        risks_fit = risks_fit and set(said["risks"]) == {m.name for m in found.measures}
     counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
     told = (said["sizes"], said["count"], said["smallest"], said.get("risk_threshold", DEFAULT_THRESHOLD))
     if counted == told and risks_fit:

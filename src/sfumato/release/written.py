@@ -303,3 +303,17 @@ def _require_layout(dataset: Dataset, intake: Any) -> None:
             f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
             "read it as the recipe says: sf.read(path, recipe=...)"
         )
+
+
+def has_words(values: pl.Series) -> bool:
+    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes like *unknown* or *inf* may stand among numbers.
+
+    >>> has_words(pl.Series(["3.5", "*", "inf"])), has_words(pl.Series(["3.5", "red", "blue"]))
+    (False, True)
+    """
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    if values.dtype != pl.String:
+        return values.dtype == pl.Boolean
+    there = values.filter(values.str.strip_chars() != "*")
+    return 2 * int((~there.str.contains(r"\d")).sum()) > there.len()

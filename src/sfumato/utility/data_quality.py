@@ -23,6 +23,7 @@ from sfumato.utility.averaging import class_sizes, records_of
 from sfumato.utility.cells import cells_of
 from sfumato.utility.columns import (
     EMPTY,
+    NOT_DATA,
     AllColumns,
     Columns,
     data_of,
@@ -36,6 +37,8 @@ from sfumato.utility.numeric import Amounts, errors, numbers, plainly_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from sfumato.core.schema import Schema
 
 
 class _OfData(ColumnUtility):
@@ -137,24 +140,33 @@ class Completeness(_OfData):
         require_sense(self, pair)
         names = data_of(pair, self.columns)
         before = sum(len(pair.original) - _missing(pair.original, name) for name in names)
-        columns = {name: share_of(pair, self._held(pair, name)) for name in names}
+        columns = {name: share_of(pair, _held(pair.released, name)) for name in names}
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that hold something"
         return Measure(
             self.name, value, self.better, meaning, raw=share_of(pair, before, len(names)), per_column=columns
         )
 
-    def _held(self, pair: Pair, name: str) -> float:
-        if name not in pair.released.columns:
-            return 0.0
-        if name in pair.released.coded:
-            encoded = pair.released.encoded(name)
-            full = [label not in (None, "*") for label in encoded.labels]
-            return float(encoded.counts[np.array(full, dtype=bool)].sum())
-        column = pair.released.column(name)
-        stars = int((column == "*").sum()) if column.dtype == pl.String else 0
-        nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
-        return float(len(column) - column.null_count() - stars - nans)
+    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+        """Cells that hold something, as a share of all that there were."""
+        names = self.columns or [
+            n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
+        ]
+        return sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names) if names else None
+
+
+def _held(released: Dataset, name: str) -> float:
+    """How many cells of a column hold something; none of one that was not released."""
+    if name not in released.columns:
+        return 0.0
+    if name in released.coded:
+        encoded = released.encoded(name)
+        full = [label not in (None, "*") for label in encoded.labels]
+        return float(encoded.counts[np.array(full, dtype=bool)].sum())
+    column = released.column(name)
+    stars = int((column == "*").sum()) if column.dtype == pl.String else 0
+    nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
+    return float(len(column) - column.null_count() - stars - nans)
 
 
 def _missing(dataset: Dataset, name: str) -> int:
@@ -372,6 +384,12 @@ class Uniqueness(ColumnUtility):
         value = share_of(pair, len(class_sizes(pair, names, "released")))
         raw = share_of(pair, len(class_sizes(pair, names, "original")))
         return Measure(self.name, value, self.better, "distinct keys over records", raw=raw)
+
+    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+        """Distinct keys of what was released, over all records that there were."""
+        names = [name for name in self.columns or original.quasi if name in released.columns]
+        codes = pl.DataFrame({str(place): released.encoded(name).codes for place, name in enumerate(names)})
+        return min(1.0, codes.n_unique() / max(1, records)) if names else None
 
 
 # Validity: how many cells are what their column may hold.

@@ -25,7 +25,7 @@ from sfumato.io.indistinct import made_one, refuse_unwritable
 from sfumato.io.read import read_table
 from sfumato.release.manifest import own_file, require_plain_file, sha256_of
 from sfumato.release.shaped.places import MOST_BYTES, InDatabase, places_of
-from sfumato.release.written import read_described
+from sfumato.release.written import has_words, read_described
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,18 +204,6 @@ def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Sche
     ]
     if problems:
         raise SchemaError(problems)
-
-
-def has_words(values: pl.Series) -> bool:
-    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes like *unknown* or *inf* may stand among numbers.
-
-    >>> has_words(pl.Series(["3.5", "*", "inf"])), has_words(pl.Series(["3.5", "red", "blue"]))
-    (False, True)
-    """
-    if values.dtype != pl.String:
-        return values.dtype == pl.Boolean
-    there = values.filter(values.str.strip_chars() != "*")
-    return 2 * int((~there.str.contains(r"\d")).sum()) > there.len()
 
 
 def _watched(table: TableRead, schema: Schema) -> Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_sh
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import read_any_certificate, shape_of
+from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
@@ -41,6 +41,7 @@ from sfumato.release.verify import (
     nothing_verified,
     promise_claim,
     promises_of,
+    report_of,
     signature,
     unchanged,
 )
@@ -67,7 +68,8 @@ def verify_people(
             f"{folder} holds a release of shape {shape}, and the original given is of shape {original.shape}"
         )
     files = {name: require_plain_file(folder, own_file(section)) for name, section in sections(certificate).items()}
-    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    listed = folder_claim(certificate, folder)
+    claims = [edited(certificate), signature(certificate, trusted_key), listed]
     said = sections(certificate)
     claims += [unchanged(said[name], file, f"{name} file unedited") for name, file in files.items()]
     signed = "signature" in certificate
@@ -78,9 +80,9 @@ def verify_people(
         return Verification(str(folder), tuple(c for c in claims if c), signed)
     released = released.described_further(_hierarchies(certificate))
     claims += [_counts(certificate, released), *_tables(certificate, files)]
-    claims += _accounted(certificate, released)
+    claims += [*_accounted(certificate, released), report_of(certificate, folder, listed)]
     claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
-    alike = certificate.get("versions", {}).get("sfumato") == versions()["sfumato"]
+    alike = made_by_this_version(certificate)
     promises = promises_of(
         certificate, lambda spec, said: _promised(spec, said, released, original, shape, alike=alike)
     )
@@ -139,13 +141,14 @@ def _counts(certificate: Mapping[str, Any], released: Shaped) -> Claim:
     return Claim("counts", "fails", f"{counted_told(found)} found, {counted_told(said)} certified")
 
 
-def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim]:
+def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim | None]:
     """Rows, columns and cells that a spreadsheet would run, of every table."""
-    claims = []
+    claims: list[Claim | None] = []
     for name, file in files.items():
         section = sections(certificate)[name]
         frame, _ = read_described(file, section, lists=True)
         fits = frame.height == section["rows"] and frame.columns == list(section["columns"])
+        claims.append(inside_claim(certificate, section, file))
         told = f"{frame.height:,} rows, {frame.width} columns" + (" as said" if fits else " are not what is certified")
         claims.append(Claim(f"rows and columns of {name}", "holds" if fits else "fails", told))
         if section.get("formulas") not in (None, runnable_cells(frame)):
@@ -170,20 +173,7 @@ def _promised(
         (found,) = judge_people(released, [model], original)
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
-    claim = promise_claim(found, said)
-    if claim.status == "holds" and (words := _told_otherwise(found.to_dict(), said, alike=alike)) is not None:
-        return Claim(found.promise, "fails", words, True)
-    return claim
-
-
-def _told_otherwise(found: Mapping[str, Any], said: Mapping[str, Any], *, alike: bool) -> str | None:
-    """What a verdict lacks, or that its sentence is another one; where another version wrote it, that it gives other numbers."""
-    if lacking := [part.replace("_", " ") for part in found if part not in said]:
-        return f"the certificate does not say what is {' and '.join(lacking)}"
-    mine, theirs = (re.findall(r"\d+(?:[.,]\d+)*", str(one["sentence"])) for one in (found, said))
-    if mine != theirs:
-        return "the sentence of the certificate gives other numbers than the files"
-    return "the certificate tells it in other words" if alike and found["sentence"] != said["sentence"] else None
+    return promise_claim(found, said, alike=alike)
 
 
 # Against the original: the commitment opens, and the recipe gives the same files again, byte for byte.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import COLUMNS, parameters
-from sfumato.core.step import Goal, Span, Step
+from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.steps.local.k_member import plan_k_member
 from sfumato.steps.local.mondrian import plan_mondrian
@@ -21,6 +21,7 @@ from sfumato.steps.recoding.reach import auto
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
     from sfumato.steps.recoding.lattice import Lattice
 
 
@@ -138,6 +139,10 @@ class LocalRecoding(Step):
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That more records are suppressed than its budget allows."""
+        return over_budget(told, self.budget, schema, records)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Recode the cells and drop the suppressed records."""

@@ -6,13 +6,13 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import COLUMNS, parameters
-from sfumato.core.step import Goal, Span, Step
+from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
 from sfumato.steps.local.cutting import cut_by_crowd, cut_by_promises
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
 
 
 # Single-dimensional Mondrian: columns are cut at medians, each cut going through the whole table.
@@ -198,6 +199,10 @@ class Mondrian(Step):
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That more records are suppressed than its budget allows."""
+        return over_budget(told, self.budget, schema, records)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding | CutRecoding) -> Dataset:
         """Release the regions."""

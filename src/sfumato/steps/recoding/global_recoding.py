@@ -17,7 +17,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import COLUMNS, Naming, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
-from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step
+from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_budget
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.regions import recode_classes, written_alike
 from sfumato.steps.recoding.classical import AlgorithmName, choose
@@ -231,7 +231,6 @@ class GlobalRecoding(Step):
         tops = [ladder.top for ladder in classes.ladders]
         bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
         low, high = level_bounds(classes.columns, tops, bounds)
-        share = self.budget if self.suppress in ("tuple", "cell") else 0.0
         made = Lattice(
             base=classes,
             schema=dataset.schema,
@@ -239,7 +238,7 @@ class GlobalRecoding(Step):
             objective=objective_named(self.objective),
             low=low,
             high=high,
-            budget=math.floor(share * classes.total + 1e-9),
+            budget=math.floor(self._share * classes.total + 1e-9),
             weights=normalised_weights(classes.columns, self.weights),
             reference={c: classes.counts[c].total() for c in needs.counts},
             label=self.label,
@@ -296,6 +295,21 @@ class GlobalRecoding(Step):
         if effort.get("stopped_by") != "seconds":
             return self
         return dataclasses.replace(self, effort=effort["nodes_looked_at"], seconds=None)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That a quasi-identifier has no level or one out of bounds, that more is suppressed than allowed, or in no class."""
+        lacking = [name for name in schema.quasi if name not in told["levels"]]
+        if lacking:
+            return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
+        gone, classes = told["suppressed_records"], told.get("suppressed_classes", told["suppressed_records"])
+        if bool(gone) != bool(classes) or classes > gone:
+            return f"{gone:,} records in {classes:,} classes cannot be suppressed"
+        return over_budget(told, self._share, schema, records)
+
+    @property
+    def _share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.budget if self.suppress in ("tuple", "cell") else 0.0
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is."""

@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally, objective_named
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.population import count_needed
-from sfumato.core.step import Goal, Plan, Span, Step
+from sfumato.core.step import Goal, Plan, Span, Step, over_budget
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.regions import SUPPRESSED, ClassRecoding, recode_classes, whole_classes, written_alike
 from sfumato.steps.recoding.lattice import Lattice, normalised_weights
@@ -238,6 +238,10 @@ class Suppress(Step):
         for name in plan.kept if dropped else plan.columns:
             dataset = written_alike(dataset, name)
         return dataset
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That more records are suppressed than its budget allows."""
+        return over_budget(told, self.budget if self.what == "tuple" else 0.0, schema, records)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original is."""

@@ -1,0 +1,329 @@
+"""A released table is what the recipe of its certificate accounts for: every column, file, level, count and sentence.
+
+What is left is what only the original tells (values, and rows that were never there), and what nobody can compute again: when, by whom
+and by which versions a release was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato import recipe_files as recipes
+from sfumato import registry
+from sfumato.core.attack import Finding
+from sfumato.core.evidence import gather
+from sfumato.core.metric import Measure
+from sfumato.core.schema import Kind, Missing, Role
+from sfumato.core.shape import Shape
+from sfumato.evaluation import default_metrics
+from sfumato.intruders import Tried
+from sfumato.release.certificates import KNOWN
+from sfumato.release.consistency import (
+    count_of,
+    hides,
+    is_on_level,
+    left_out,
+    loose_claim,
+    made_by_this_version,
+    named,
+    recipe_claim,
+    shown_recipe,
+    steps_claim,
+    told_otherwise,
+)
+from sfumato.release.make import kept_within
+from sfumato.release.manifest import NEAR, Claim, near
+from sfumato.release.written import has_words
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.schema import Schema
+
+COLUMNS = "columns are what the recipe says"
+
+
+def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Iterator[Claim | None]:
+    """Everything that a stranger can hold against the recipe without the original.
+
+    ``released`` is what promises look at of the table, ``names`` are all of its columns.
+    """
+    if (broken := recipe_claim(certificate, Shape.TABLE)) is not None:
+        yield broken
+        return
+    recipe = _recipe(certificate)
+    expected = _expected(recipe, names)
+    yield _said_more(certificate)
+    yield _columns(certificate, expected, names)
+    yield _values(expected, released, _unknown(certificate))
+    if "files" in certificate:
+        yield loose_claim(certificate, _data_files(certificate))
+    said = _records(certificate)
+    yield steps_claim(certificate, Shape.TABLE, lambda step, told: step.contradicted(told, recipe.schema, said))
+    yield _levels(certificate, released)
+    yield _records_gone(certificate)
+    yield _contract(certificate, recipe)
+    yield _story(certificate)
+    yield _utility(certificate, recipe, released)
+    yield _attacks(certificate)
+
+
+def _said_more(certificate: Mapping[str, Any]) -> Claim | None:
+    """A statement that this version knows nothing of, in a certificate that it wrote, is somebody else's."""
+    more = [key for key in certificate if key not in KNOWN]
+    if not more or not made_by_this_version(certificate):
+        return None
+    return Claim("certificate", "fails", f"it says what no release says: {named(more)}")
+
+
+def _records(certificate: Mapping[str, Any]) -> int | None:
+    """How many records the original had, where the certificate tells."""
+    gone = certificate["suppressed_records"]
+    return None if gone is None else int(certificate["data"]["rows"] + gone)
+
+
+def _data_files(certificate: Mapping[str, Any]) -> list[str]:
+    """The file of the table, or all of its parts."""
+    data = certificate["data"]
+    if "parts" not in data:
+        return [data["file"]]
+    return [file for file in certificate["files"] if file.startswith(f"{data['file']}/")]
+
+
+# Columns.
+
+
+def _recipe(certificate: Mapping[str, Any]) -> Recipe:
+    """The recipe without what its owner keeps."""
+    said = certificate["recipe"]
+    contract = [spec for spec in said.get("contract") or [] if not hides(spec)]
+    return recipes.from_dict({**shown_recipe(said, Shape.TABLE), "contract": contract})
+
+
+def _expected(recipe: Recipe, names: list[str]) -> Schema:
+    """What the columns are once the steps that the recipe shows were taken."""
+    schema = recipe.schema
+    for step in recipe.steps:
+        schema = step.released_schema(schema, names)
+    return schema
+
+
+def _unknown(certificate: Mapping[str, Any]) -> set[str]:
+    """Columns that steps changed of which the owner keeps a part: what became of them is not all told."""
+    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    return {column for spec, plan in both if hides(spec) for column in plan.get("masked", {})}
+
+
+def _columns(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Claim:
+    problems = [*_roles(certificate, expected, names), *_missing_rules(certificate, expected)]
+    if problems:
+        return Claim(COLUMNS, "fails", "; ".join(problems))
+    return Claim(COLUMNS, "holds", "the same columns and roles, no others")
+
+
+def _roles(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Iterator[str]:
+    """What is wrong with the columns of the file, in words."""
+    said, unknown, known = certificate["roles"], _unknown(certificate), expected.attributes
+    if strange := [c for c in names if c not in known and c not in unknown]:
+        yield f"{count_of(strange)} are not in the recipe: {named(strange)}"
+    replaced = {c for c in unknown if c not in known or known[c].has(Role.DIRECT)}
+    roles = {c: [Role.PLAIN] if c in replaced else list(known[c].roles) for c in names if c in known or c in replaced}
+    if other := [c for c in roles if sorted(said.get(c, ())) != sorted(map(str, roles[c]))]:
+        yield f"{count_of(other)} have another role than the recipe gives them: {named(other)}"
+    dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
+    gone = [c for c in dropped if c in known and not known[c].has(Role.DIRECT)]
+    if gone := [c for c in gone if c not in left_out(certificate["plan"])]:
+        yield f"{count_of(gone)} are missing, and no step left them out: {named(gone)}"
+    if sorted(certificate["dropped_columns"]) != sorted(dropped):
+        yield "the certificate lists other columns as dropped than the file lacks"
+
+
+def _missing_rules(certificate: Mapping[str, Any], expected: Schema) -> Iterator[str]:
+    """A missing value counts as the recipe says, or as a cell that a step says it suppressed."""
+    said, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
+    quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
+    if set(said) != set(quasi):
+        yield "missing values: a rule is not about a quasi-identifier, or one has none"
+    emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
+    kept = any(hides(spec) for spec in certificate["recipe"]["steps"]) and bool(emptied)
+    ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
+    wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
+    if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
+        yield f"missing values of {named(other)} count otherwise than the recipe says"
+
+
+def _values(expected: Schema, released: Dataset, unknown: set[str]) -> Claim | None:
+    """Amounts and days that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
+    kinds = (Kind.NUMERIC, Kind.DATE)
+    there = [c for c in released.columns if c in expected.attributes and c not in unknown]
+    exact = [c for c in there if expected[c].kind in kinds and not expected[c].has(Role.QUASI)]
+    wrong = [c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))]
+    return Claim("numbers", "fails", f"words stand where the recipe says numbers: {named(wrong)}") if wrong else None
+
+
+# Levels and records.
+
+
+def _levels(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+    """Columns that are said to be generalised to a level hold values of that level, or of one above it.
+
+    A column is not asked whose values a later step changed.
+    """
+    places = dict[str, Any]()
+    for plan in certificate["plan"]:
+        changed = {*plan.get("masked", ()), *plan.get("columns", ())}
+        places = {c: place for c, place in places.items() if c not in changed} | plan.get("levels", {})
+    said = certificate["recipe"]["columns"]
+    if strange := [c for c in places if c not in said]:
+        return Claim("levels", "fails", f"{count_of(strange)} are not in the recipe: {named(strange)}")
+    there = [c for c in places if c in released.columns]
+    wrong = [c for c in there if not is_on_level(said[c], places[c], released.column(c))]
+    told = f"the values are not of the levels that are certified: {named(wrong)}"
+    return Claim("levels", "fails", told) if wrong else None
+
+
+def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
+    """As many records are said to have gone as the steps say they suppressed, or more where others leave records out, too."""
+    said, plans = certificate["suppressed_records"], certificate["plan"]
+    told = sum(plan.get("suppressed_records", 0) for plan in plans)
+    whole = all("suppressed_records" in plan for plan in plans)
+    if said is None or (0 <= said == told if whole else told <= said):
+        return None
+    return Claim("steps", "fails", f"{told:,} records went by the steps, and {said:,} are certified as suppressed")
+
+
+# Limits and contract: a bound, what was measured, and the sentence that follows from both.
+
+
+def limit_claim(
+    certificate: Mapping[str, Any], said: Mapping[str, Any], released: Dataset, *, alike: bool
+) -> Claim | None:
+    """A limit on a risk of the file, measured again; None where the limit is on something that needs the original."""
+    name, limit = said["name"], certificate["recipe"]["limits"][said["name"]]
+    if name not in registry.risks():
+        return None
+    risk: Any = registry.risks()[name]
+    found = kept_within(name, risk().measure(gather(released, ())), float(limit))
+    if not near(found.value, said["value"]):
+        return Claim(name, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
+    words = _bound_told(found, said, alike=alike)
+    return Claim(name, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
+
+
+def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any], *, alike: bool) -> str | None:
+    """Why a limit that needs the original cannot be as it is said: value, bound, verdict and sentence follow from each other."""
+    families = [registry.family(family) for family in registry.MEASURED]
+    cls = next((known[said["name"]] for known in families if said["name"] in known), None)
+    if cls is None or said["value"] is None:
+        return "what is limited was not measured"
+    better: Any = "lower" if said["name"] in registry.attacks() else cls.better
+    measure = Measure(said["name"], float(said["value"]), better, "")
+    found = kept_within(said["name"], measure, float(certificate["recipe"]["limits"][said["name"]]))
+    if not found.holds:
+        return "it is not kept"
+    return _bound_told(found, said, alike=alike and "sampled" not in certificate)
+
+
+def _bound_told(found: Kept, said: Mapping[str, Any], *, alike: bool) -> str | None:
+    """What a certificate says otherwise of a bound than what follows from its value."""
+    again = found.to_dict()
+    exact = [part for part in ("name", "holds", "refuses") if said.get(part) != again[part]]
+    if exact or not near(found.limit, said["limit"]):
+        return f"the certificate says otherwise what is {' and '.join(exact or ['limit'])}"
+    return told_otherwise(again, said, alike=alike)
+
+
+def _contract(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
+    """The contract is the one of the recipe, and every verdict on it follows from what was measured."""
+    name, asked = "contract", certificate["recipe"].get("contract") or []
+    if (certificate.get("differential_privacy") or {}).get("certified"):
+        return Claim(name, "fails", "it is told beside a certified ε") if certificate["contract"] else None
+    if len(asked) != len(certificate["contract"]):
+        return Claim(name, "fails", "the certificate judges another contract than its recipe names")
+    shown = [said for spec, said in zip(asked, certificate["contract"], strict=True) if not hides(spec)]
+    for agreement, said in zip(recipe.contract, shown, strict=True):
+        if said["value"] is None:
+            continue
+        found = agreement.held(float(said["value"]))
+        if found.refuses and not found.holds:
+            return Claim(name, "fails", f"{said['name']} is not kept")
+        if words := _bound_told(found, said, alike="sampled" not in certificate):
+            return Claim(name, "fails", f"{said['name']}: {words}")
+    return None
+
+
+# What was measured beside the original: only what its numbers say of each other can be asked.
+
+
+def _story(certificate: Mapping[str, Any]) -> Claim | None:
+    """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
+    story = certificate.get("story")
+    if story is None:
+        return None
+    problem = next((words for words in _drawn_wrongly(certificate, story)), None)
+    return None if problem is None else Claim("pictures", "fails", problem)
+
+
+def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> Iterator[str]:
+    columns, cards, maps, gone = (
+        certificate["recipe"]["columns"],
+        story["cards"],
+        story["maps"],
+        story["suppressed_cells"],
+    )
+    shown, drawn = [card["column"] for card in cards], maps["columns"]
+    pairs = len(drawn) * (len(drawn) - 1) // 2
+    if any(c not in columns for c in (*shown, *drawn, *gone)) or len(set(shown)) < len(shown):
+        yield "they are not about the columns of the recipe"
+    if pairs != len(maps["table_distance"]):
+        yield "not every two columns that are drawn have a distance"
+    if any(sorted(card["roles"]) != sorted(_listed(columns[card["column"]]["role"])) for card in cards):
+        yield "columns have other roles than the recipe gives them"
+    shares = [card[part] for card in cards for part in ("loss", "distance")] + [*maps["table_distance"], *gone.values()]
+    if not all(0 <= share <= 1 + NEAR for share in shares):
+        yield "a share lies outside 0 to 1"
+    records, touched = _records(certificate), _touched(certificate)
+    if records is None or "sampled" in certificate:
+        return
+    least = certificate["suppressed_records"] / max(1, records)
+    if any(share < least - NEAR or (c not in touched and share > least + NEAR) for c, share in gone.items()):
+        yield "other cells are said to be gone than went with the records and by the steps"
+    if any(card["loss"] and card["column"] not in touched for card in cards):
+        yield "a column that no step touched is said to have lost something"
+
+
+def _listed(role: str | list[str]) -> list[str]:
+    return [role] if isinstance(role, str) else role
+
+
+def _touched(certificate: Mapping[str, Any]) -> set[str]:
+    """Columns that a plan says anything of."""
+    told = ("levels", "columns", "masked", "suppressed_cells")
+    return {c for plan in certificate["plan"] for part in told for c in plan.get(part, ())}
+
+
+def _utility(certificate: Mapping[str, Any], recipe: Recipe, released: Dataset) -> Claim | None:
+    """Measures of utility that the released table gives alone are as it gives them."""
+    said, records = certificate.get("utility", {}), _records(certificate)
+    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
+        return None
+    known = [metric for metric in default_metrics() if metric.name in said]
+    alone = {metric.name: metric.told_alone(released, recipe.schema, records) for metric in known}
+    wrong = [name for name, found in alone.items() if found is not None and not near(found, said[name])]
+    return Claim("utility", "fails", f"the file gives another {named(wrong)}") if wrong else None
+
+
+def _attacks(certificate: Mapping[str, Any]) -> Claim | None:
+    """What is said of an attack follows from its rate, from guessing and from what is allowed."""
+    attacks = certificate.get("attacks") or {}
+    wrong = [str(one["attack"]) for one in attacks.get("tried", ()) if not _attack_fits(one)]
+    return Claim("attacks", "fails", f"numbers contradict each other: {named(wrong)}") if wrong else None
+
+
+def _attack_fits(one: Mapping[str, Any]) -> bool:
+    interval = None if one["interval"] is None else tuple(one["interval"])
+    finding = Finding(one["attack"], one["value"], one["sentence"], interval=interval, baseline=one["baseline"])
+    again = Tried(one["intruder"], tuple(one["knows"]), finding, one["threshold"], one["limit"]).to_dict()
+    exact = ("exceeds", "certain")
+    return near(again["beyond_guessing"], one["beyond_guessing"]) and all(again[part] == one[part] for part in exact)
