@@ -43,7 +43,12 @@ def made(folder: Path, format: str = "csv", **options: Any) -> Path:  # noqa: A0
     limits = {"marketer_risk": 0.9, "linkage": 0.9}
     contract = [sf.Agreement(sf.Means(["cost"]), at_most=0.5)]
     release = sf.anonymize(
-        people(), promises, [sf.GlobalRecoding(budget=0.2)], limits=limits, contract=contract, seed=1
+        people(),
+        promises,
+        [sf.GlobalRecoding(budget=0.2, levels={"age": (1, 3)})],
+        limits=limits,
+        contract=contract,
+        seed=1,
     )
     return release.write(folder, format=format, **options) / "share"
 
@@ -108,6 +113,10 @@ LIES: dict[str, tuple[str, Any]] = {
     "a step more": (STEPS, lambda c: c["recipe"]["steps"].append({"round": {"columns": ["cost"], "base": 5}})),
     "no levels": (STEPS, lambda c: c["plan"][0].pop("levels")),
     "a level left out": (STEPS, lambda c: c["plan"][0]["levels"].pop("age")),
+    "a level that the recipe rules out": (
+        STEPS,
+        lambda c: c["recipe"]["steps"][0]["global_recoding"]["levels"].update(age=[0, 0]),
+    ),
     "records of the plan": (STEPS, lambda c: c["plan"][0].update(suppressed_records=3, suppressed_classes=1)),
     "a budget that was not kept": (STEPS, lambda c: c["recipe"]["steps"][0]["global_recoding"].update(budget=0.01)),
     "records in no class": (STEPS, lambda c: c["plan"][0].update(suppressed_classes=0)),

@@ -186,8 +186,7 @@ class GlobalRecoding(Step):
 
     def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
         """The same step with these levels as lower bounds; None where one is above what ``levels`` allows, or only ends are."""
-        bounds = dict.fromkeys(levels, (0, HIGHEST))
-        bounds |= {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
+        bounds = dict.fromkeys(levels, (0, HIGHEST)) | self._bounds
         if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
             return None
         raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
@@ -229,8 +228,7 @@ class GlobalRecoding(Step):
         order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
-        bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
-        low, high = level_bounds(classes.columns, tops, bounds)
+        low, high = level_bounds(classes.columns, tops, self._bounds)
         made = Lattice(
             base=classes,
             schema=dataset.schema,
@@ -301,10 +299,22 @@ class GlobalRecoding(Step):
         lacking = [name for name in schema.quasi if name not in told["levels"]]
         if lacking:
             return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
+        beyond = [
+            c
+            for c, (low, high) in self._bounds.items()
+            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high
+        ]
+        if beyond:
+            return f"the level of {', '.join(beyond)} is not one that the recipe allows"
         gone, classes = told["suppressed_records"], told.get("suppressed_classes", told["suppressed_records"])
         if bool(gone) != bool(classes) or classes > gone:
             return f"{gone:,} records in {classes:,} classes cannot be suppressed"
         return over_budget(told, self._share, schema, records)
+
+    @property
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest level that columns may have."""
+        return {column: (0, said) if isinstance(said, int) else said for column, said in self.levels.items()}
 
     @property
     def _share(self) -> float:
