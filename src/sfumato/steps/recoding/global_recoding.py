@@ -156,6 +156,7 @@ class GlobalRecoding(Step):
 
     name: ClassVar[str] = "global_recoding"
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
+    retold: ClassVar[tuple[str, ...]] = ("levels",)
     fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
 
@@ -186,8 +187,7 @@ class GlobalRecoding(Step):
 
     def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
         """The same step with these levels as lower bounds; None where one is above what ``levels`` allows, or only ends are."""
-        bounds = dict.fromkeys(levels, (0, HIGHEST))
-        bounds |= {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
+        bounds = dict.fromkeys(levels, (0, HIGHEST)) | self._bounds
         if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
             return None
         raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
@@ -229,8 +229,7 @@ class GlobalRecoding(Step):
         order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
-        bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
-        low, high = level_bounds(classes.columns, tops, bounds)
+        low, high = level_bounds(classes.columns, tops, self._bounds)
         made = Lattice(
             base=classes,
             schema=dataset.schema,
@@ -301,10 +300,19 @@ class GlobalRecoding(Step):
         lacking = [name for name in schema.quasi if name not in told["levels"]]
         if lacking:
             return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
+        found = {name: told["levels"][name]["level"] for name in self._bounds}
+        beyond = [name for name, (low, high) in self._bounds.items() if not low <= found[name] <= high]
+        if beyond:
+            return f"the plan of {self.name} has a level that its recipe does not allow: {', '.join(beyond)}"
         gone, classes = told["suppressed_records"], told.get("suppressed_classes", told["suppressed_records"])
         if bool(gone) != bool(classes) or classes > gone:
             return f"{gone:,} records in {classes:,} classes cannot be suppressed"
         return over_budget(told, self._share, schema, records)
+
+    @property
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """The lowest and highest level of the columns that have bounds."""
+        return {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
 
     @property
     def _share(self) -> float:
