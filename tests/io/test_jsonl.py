@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.core.source import Source
-from sfumato.errors import OutputError, UnreadableInput
+from sfumato.errors import OutputError, SchemaError, UnreadableInput
 from sfumato.io import read_table, write_table
 
 
@@ -82,3 +83,10 @@ def test_round_trip(texts, numbers):
 def test_binary_is_refused():
     with pytest.raises(OutputError, match="'b'"):
         write_table(pl.DataFrame({"b": [b"x"]}), io.BytesIO(), Source(), format="jsonl")
+
+
+def test_a_name_that_polars_takes_for_a_pattern_is_refused_by_name(tmp_path):
+    file = tmp_path / "people.jsonl"
+    file.write_text('{"age": "old", "^.*$": "x"}\n')
+    with pytest.raises(SchemaError, match="begins with"):
+        sf.read(file)

@@ -134,6 +134,10 @@ class Hierarchy(Protocol):
         """
         return None
 
+    def of_height(self, top: int) -> Hierarchy:
+        """The same hierarchy whose top is this level, of one with more or fewer levels as its values ask for; any other has what it has."""
+        return self
+
     def day_of(self, value: str) -> float | None:
         """The day (since 1970) that a value means, of a hierarchy that alone knows how its dates are written; None from any other."""
         return None

@@ -217,6 +217,8 @@ class ShapedStep(Protocol):
     """Fields that are members of a family for tables themselves: the field, and the family."""
     tells: ClassVar[tuple[str, ...]] = ()
     """What a description of its plan never lacks; one that does was edited."""
+    retold: ClassVar[tuple[str, ...]] = ()
+    """Fields that a description of its plan tells in another way under the same name: in words, or as what came of them."""
 
     def plan(self, people: Any, goal: Goal) -> Plan:
         """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""

@@ -293,6 +293,8 @@ class Step(Protocol):
     """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
     tells: ClassVar[tuple[str, ...]] = ()
     """What a description of its plan never lacks; one that does was edited."""
+    retold: ClassVar[tuple[str, ...]] = ()
+    """Fields that a description of its plan tells in another way under the same name: in words, or as what came of them."""
 
     def plan(self, dataset: Dataset, goal: Goal) -> Any:
         """Decide what to do; looks at the data, changes nothing."""

@@ -136,9 +136,8 @@ class Postgres(Transaction):
         long = [n for n in rows.columns if len(n.encode()) > self.longest]
         if long:
             raise OutputError(f"PostgreSQL cuts names after 63 bytes; rename {', '.join(long)}")
-        return without_categories(rows, self.place).select(
-            pl.col(n).cast(_postgres_type(t)) for n, t in rows.schema.items()
-        )
+        told = without_categories(rows, self.place)
+        return pl.DataFrame([told.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()])
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
         """Copy rows in."""
@@ -269,7 +268,7 @@ class Sqlite(Transaction):
     def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Floats that are none are missing; short decimals are floats; times of day, spans and moments in a zone are text."""
         rows = without_categories(rows, self.place)
-        made = rows.select(pl.col(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items())
+        made = pl.DataFrame([rows.get_column(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items()])
         return made.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
 import re
@@ -184,6 +185,11 @@ class Dates(Hierarchy):
     def periods(self, *, timed: bool) -> tuple[Level, ...]:
         """The periods of the levels below the top: those that are listed, else the usual ones, with the day first where cells have a time."""
         return tuple(self.levels or (("day", *USUAL) if timed else USUAL))
+
+    def of_height(self, top: int) -> Dates:
+        """With the usual levels of dates, or of times of day, where that many are said."""
+        usual = (self.periods(timed=timed) for timed in (False, True))
+        return next((dataclasses.replace(self, levels=periods) for periods in usual if len(periods) + 1 == top), self)
 
     def day_of(self, value: str) -> float | None:
         """The day of a date that is written as ``format`` says, with the part of the day where there is a time."""

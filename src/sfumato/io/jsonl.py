@@ -91,7 +91,7 @@ def _word(value: Any) -> str:
 def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
     """Raise when polars wrote a list out as text because other rows hold text in that column."""
     for column in (c for c in frame if c.dtype == pl.String):
-        suspects = set(column.str.contains(r"^[\[{]").fill_null(False).arg_true())
+        suspects = set(column.alias("cells").str.contains(r"^[\[{]").fill_null(False).arg_true())
         for row, (number, line) in enumerate(_lines(data) if suspects else ()):
             if row in suspects and isinstance(json.loads(line).get(column.name), dict | list):
                 raise UnreadableInput(

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.attack import Finding
 from sfumato.core.evidence import gather
+from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import Measure
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
@@ -27,6 +30,7 @@ from sfumato.release.consistency import (
     loose_claim,
     made_by_this_version,
     named,
+    nodes_above,
     recipe_claim,
     shown_recipe,
     steps_claim,
@@ -64,7 +68,7 @@ def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list
     yield _levels(certificate, released)
     yield _records_gone(certificate)
     yield _contract(certificate, recipe)
-    yield _story(certificate)
+    yield _story(certificate, released)
     yield _utility(certificate, recipe, released)
     yield _attacks(certificate)
 
@@ -146,7 +150,10 @@ def _missing_rules(certificate: Mapping[str, Any], expected: Schema) -> Iterator
     if set(said) != set(quasi):
         yield "missing values: a rule is not about a quasi-identifier, or one has none"
     emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
-    kept = any(hides(spec) for spec in certificate["recipe"]["steps"]) and bool(emptied)
+    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    kept = any(
+        hides(spec) and "suppressed_cells" in plan for spec, plan in both
+    )  # which columns it may empty is not told
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
     wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
     if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
@@ -256,12 +263,12 @@ def _contract(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
 # What was measured beside the original: only what its numbers say of each other can be asked.
 
 
-def _story(certificate: Mapping[str, Any]) -> Claim | None:
+def _story(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
     """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
     story = certificate.get("story")
     if story is None:
         return None
-    problem = next((words for words in _drawn_wrongly(certificate, story)), None)
+    problem = next(_drawn_wrongly(certificate, story), None) or next(_lost_wrongly(certificate, released), None)
     return None if problem is None else Claim("pictures", "fails", problem)
 
 
@@ -283,14 +290,38 @@ def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> 
     shares = [card[part] for card in cards for part in ("loss", "distance")] + [*maps["table_distance"], *gone.values()]
     if not all(0 <= share <= 1 + NEAR for share in shares):
         yield "a share lies outside 0 to 1"
+
+
+def _lost_wrongly(certificate: Mapping[str, Any], released: Dataset) -> Iterator[str]:
+    """Columns that no step touched lost what went with the records, and what they had lost before they came."""
     records, touched = _records(certificate), _touched(certificate)
-    if records is None or "sampled" in certificate:
+    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
         return
-    least = certificate["suppressed_records"] / max(1, records)
-    if any(share < least - NEAR or (c not in touched and share > least + NEAR) for c, share in gone.items()):
+    cards, gone = certificate["story"]["cards"], certificate["story"]["suppressed_cells"]
+    went = certificate["suppressed_records"]
+    more = [c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR]
+    lost = [card["column"] for card in cards if card["loss"] and card["column"] not in touched]
+    coarse = {c: _came_coarse(certificate["recipe"]["columns"][c], released, c) for c in {*more, *lost}}
+    if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
+        gone[c] > (went + coarse[c]) / max(1, records) + NEAR for c in more
+    ):
         yield "other cells are said to be gone than went with the records and by the steps"
-    if any(card["loss"] and card["column"] not in touched for card in cards):
+    if not all(coarse[c] for c in lost):
         yield "a column that no step touched is said to have lost something"
+
+
+def _came_coarse(spec: Mapping[str, Any], released: Dataset, column: str) -> int:
+    """How many cells of a column that no step touched may stand for several values: it was generalised before it came.
+
+    Any of them, where the hierarchy is made from the data or kept by its owner, and where labels may be ranges.
+    """
+    hierarchy, ordered = spec.get("hierarchy"), spec.get("kind", Kind.NOMINAL) != Kind.NOMINAL
+    if column not in released.columns or (hierarchy is None and ordered and not released.dtype(column).is_numeric()):
+        return released.records
+    counts = released.column(column).cast(pl.String).drop_nulls().rename("label").value_counts()
+    different, amounts = counts["label"].to_list(), counts["count"].to_list()
+    coarse = {TOP} if hierarchy is None else nodes_above(hierarchy, different)
+    return sum(amount for label, amount in zip(different, amounts, strict=True) if coarse is None or label in coarse)
 
 
 def _listed(role: str | list[str]) -> list[str]:

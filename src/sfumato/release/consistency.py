@@ -15,7 +15,7 @@ import polars as pl
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
-from sfumato.core.hierarchy import bind, is_fixed
+from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import SfumatoError
 from sfumato.io.read import holds_more
@@ -114,7 +114,7 @@ def is_on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Se
         return False
     if values is None or "hierarchy" not in spec or recipes.keeps_back("hierarchies", spec["hierarchy"]):
         return True
-    hierarchy = registry.build("hierarchies", spec["hierarchy"])
+    hierarchy = registry.build("hierarchies", spec["hierarchy"]).of_height(top)
     if not is_fixed(hierarchy):
         return True
     different = values.cast(pl.String).unique().to_list()
@@ -127,6 +127,20 @@ def is_on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Se
     reached = ladder.top if level == top else level
     above = ladder.climb(0, reached)
     return all(ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0]))
+
+
+def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
+    """The labels that stand above leaves of a hierarchy as a recipe writes it; None where nobody but its owner can tell."""
+    hierarchy = None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
+    if hierarchy is None or not is_fixed(hierarchy):
+        return None
+    try:
+        ladder = bind(hierarchy, labels, [1] * len(labels))
+    except SfumatoError:
+        return None
+    up = min(1, ladder.top)
+    above = ladder.climb(0, up)
+    return {TOP, *(label for code, label in enumerate(ladder.labels[0]) if ladder.labels[up][above[code]] == label)}
 
 
 # Steps and what their plans tell.
@@ -150,7 +164,8 @@ def steps_claim(
     for spec, plan in zip(said, plans, strict=True):
         fields = next(iter(spec.values())) if isinstance(spec, Mapping) else {}
         shown = {**fields, "means": name_of(fields.get("step"))} if isinstance(fields, Mapping) else {}
-        other = [field for field in shown if field in plan and field != "step" and _differ(plan[field], shown[field])]
+        own = ("step", *_retold(name_of(spec), shape))
+        other = [field for field in shown if field in plan and field not in own and _differ(plan[field], shown[field])]
         if other and "certified" not in plan:  # an accounted step tells what it attained: ε is judged as a whole
             return Claim(name, "fails", f"recipe and plan of {plan['step']} differ in {named(other)}")
         if (
@@ -160,6 +175,12 @@ def steps_claim(
         ):
             return Claim(name, "fails", words)
     return None
+
+
+def _retold(step: Any, shape: Shape) -> tuple[str, ...]:
+    """Fields of a step that its plan tells in another way; the step itself holds one against the other."""
+    cls: Any = registry.family("steps", shape).get(str(step))
+    return () if cls is None else cls.retold
 
 
 def _differ(told: Any, said: Any) -> bool:

@@ -133,8 +133,11 @@ def _look_of(certificate: Mapping[str, Any]) -> _Look:
 
 
 def write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
-    """The pictures of a report as PNG files, with what they show in words beside them."""
+    """The pictures of a report as PNG files, with what they show in words beside them; earlier ones go."""
     folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.png"):
+        if old.stem not in drawn:
+            old.unlink()
     for name, picture in drawn.items():
         replace(folder / f"{name}.png", png(picture.svg))
     replace(folder / DESCRIPTIONS, described_pictures(drawn).encode())

@@ -108,6 +108,8 @@ class LocalRecoding(Step):
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("method",)
+    retold: ClassVar[tuple[str, ...]] = ("method",)
 
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":
@@ -141,7 +143,9 @@ class LocalRecoding(Step):
         return Span.CLASSES
 
     def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That more records are suppressed than its budget allows."""
+        """That regions were found by another method, or that more records are suppressed than its budget allows."""
+        if not str(told["method"]).replace("-", "_").startswith(self.method):
+            return f"the plan of {self.name} tells of another method than {self.method}"
         return over_budget(told, self.budget, schema, records)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:

@@ -126,6 +126,8 @@ class Sample(Step):
     weight: Annotated[str | None, Field(min_length=1, description="name of a weight column to add")] = None
 
     name: ClassVar[str] = "sample"
+    tells: ClassVar[tuple[str, ...]] = ("fraction", "unit", "rows")
+    retold: ClassVar[tuple[str, ...]] = ("fraction",)
 
     @property
     def span(self) -> Span:
@@ -207,6 +209,13 @@ class Sample(Step):
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the sample."""
         return plan.applied(dataset)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That other rows were drawn than the share of all rows that is asked for; of persons and households nobody knows how many there were."""
+        rows, share = told["rows"], told["fraction"]
+        if 0 < share <= 1 and (told["unit"] != "row" or self.taken(round(rows / share), "row") == rows):
+            return None
+        return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original is."""

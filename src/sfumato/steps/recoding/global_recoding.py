@@ -156,6 +156,7 @@ class GlobalRecoding(Step):
 
     name: ClassVar[str] = "global_recoding"
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
+    retold: ClassVar[tuple[str, ...]] = ("levels",)
     fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
 

@@ -206,6 +206,7 @@ class Suppress(Step):
     effort: Annotated[int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")] = None
 
     name: ClassVar[str] = "suppression"
+    retold: ClassVar[tuple[str, ...]] = ("method",)
 
     def __post_init__(self) -> None:
         if self.what == "tuple" and self.importance:
@@ -240,7 +241,9 @@ class Suppress(Step):
         return dataset
 
     def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That more records are suppressed than its budget allows."""
+        """That cells were chosen by another method, or that more records are suppressed than its budget allows."""
+        if self.what == "cell" and self.method not in ("auto", str(told["method"]).partition(" ")[0]):
+            return f"the plan of {self.name} tells of another method than {self.method}"
         return over_budget(told, self.budget if self.what == "tuple" else 0.0, schema, records)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
