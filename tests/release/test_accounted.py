@@ -265,5 +265,4 @@ def test_a_pipe_among_the_parts_is_not_waited_for(tmp_path):
     share = sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.2)]).write(tmp_path / "out") / "share"
     assert sf.verify(share).holds
     os.mkfifo(share / "data" / "part-9.parquet")
-    with pytest.raises(UnreadableInput, match="no plain file"):
-        sf.verify(share)
+    assert {"folder", "readable data"} <= failing(sf.verify(share))

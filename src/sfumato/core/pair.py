@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 
+def of_a_sample(records: int, whole: int) -> str:
+    """Words that go after a number that was measured in a sample only."""
+    return f" in a sample of {records:,} of {whole:,} records"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
     """An original table, a release of it, and which original row each released row came from.
@@ -50,9 +55,7 @@ class Pair:
     @property
     def of_a_sample(self) -> str:
         """Words that go after a number that was measured, where it was so in a sample only."""
-        if self.drawn_from is None:
-            return ""
-        return f" in a sample of {len(self.original):,} of {self.drawn_from:,} records"
+        return "" if self.drawn_from is None else of_a_sample(len(self.original), self.drawn_from)
 
     @classmethod
     def of(

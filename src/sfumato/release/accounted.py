@@ -17,6 +17,7 @@ from sfumato.core.attack import Finding
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import Measure
+from sfumato.core.pair import of_a_sample
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
 from sfumato.evaluation import default_metrics
@@ -36,7 +37,7 @@ from sfumato.release.consistency import (
     steps_claim,
     told_otherwise,
 )
-from sfumato.release.make import kept_within
+from sfumato.release.make import about_all_releases, kept_within
 from sfumato.release.manifest import NEAR, Claim, near
 from sfumato.release.written import has_words
 
@@ -226,19 +227,32 @@ def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any], *, al
         return "what is limited was not measured"
     better: Any = "lower" if said["name"] in registry.attacks() else cls.better
     measure = Measure(said["name"], float(said["value"]), better, "")
-    found = kept_within(said["name"], measure, float(certificate["recipe"]["limits"][said["name"]]))
-    if not found.holds:
+    limit = float(certificate["recipe"]["limits"][said["name"]])
+    found = [kept_within(said["name"], measure, limit, where) for where in ("", _of_a_sample(certificate))]
+    if not found[0].holds:
         return "it is not kept"
-    return _bound_told(found, said, alike=alike and "sampled" not in certificate)
+    if about_all_releases(said["name"]):  # the register has words of its own for it
+        return _bound_otherwise(found[0], said)
+    told = [_bound_told(one, said, alike=alike) for one in found]
+    return None if None in told else told[-1]
+
+
+def _of_a_sample(certificate: Mapping[str, Any]) -> str:
+    sampled = certificate.get("sampled")
+    return "" if sampled is None else of_a_sample(sampled["records"], sampled["of"])
 
 
 def _bound_told(found: Kept, said: Mapping[str, Any], *, alike: bool) -> str | None:
     """What a certificate says otherwise of a bound than what follows from its value."""
+    return _bound_otherwise(found, said) or told_otherwise(found.to_dict(), said, alike=alike)
+
+
+def _bound_otherwise(found: Kept, said: Mapping[str, Any]) -> str | None:
     again = found.to_dict()
     exact = [part for part in ("name", "holds", "refuses") if said.get(part) != again[part]]
     if exact or not near(found.limit, said["limit"]):
         return f"the certificate says otherwise what is {' and '.join(exact or ['limit'])}"
-    return told_otherwise(again, said, alike=alike)
+    return None
 
 
 def _contract(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:

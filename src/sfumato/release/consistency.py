@@ -6,6 +6,7 @@ other must fit still.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.core.shape import PEOPLE, Shape
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.io.read import holds_more
 from sfumato.release.documents import CERTIFICATE_VERSION, versions
 from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim
@@ -223,8 +224,9 @@ def inside_claim(certificate: Mapping[str, Any], section: Mapping[str, Any], fil
     """A file that holds more than the table that is read from it: nobody judged that."""
     exact = certificate["versions"].get("polars") == versions()["polars"]
     files = sorted(file.iterdir()) if file.is_dir() else [file]
-    if not any(holds_more(part, section["format"], exact=exact) for part in files):
-        return None
+    with contextlib.suppress(UnreadableInput):
+        if not any(holds_more(part, section["format"], exact=exact) for part in files):
+            return None
     return Claim(
         "nothing beside the table", "fails", f"{file.name} holds more than its table, which no promise is about"
     )

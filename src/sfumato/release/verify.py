@@ -93,8 +93,9 @@ def verify(
     file = _data_of(folder, certificate)
     whole_folder = folder_claim(certificate, folder)
     claims = [edited(certificate), signature(certificate, trusted_key), whole_folder]
-    claims.append(unchanged(certificate["data"], file))
     try:
+        _require_plain_parts(file)
+        claims.append(unchanged(certificate["data"], file))
         released, whole = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
@@ -118,10 +119,14 @@ def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
     """The data file of a release, or the folder of its parts."""
     name = _data_name(certificate)
     if "parts" in certificate["data"] and (folder / name).is_dir() and not (folder / name).is_symlink():
-        if not all(part.is_file() and not part.is_symlink() for part in (folder / name).iterdir()):
-            raise UnreadableInput(f"{folder / name} holds something that is no plain file, which a release never does")
         return folder / name
     return require_plain_file(folder, name)
+
+
+def _require_plain_parts(file: Path) -> None:
+    """Raise where something among the parts of a table is no plain file: a pipe would be waited for."""
+    if file.is_dir() and not all(part.is_file() and not part.is_symlink() for part in file.iterdir()):
+        raise UnreadableInput(f"{file} holds something that is no plain file, which a release never does")
 
 
 def _data_name(certificate: Mapping[str, Any]) -> str:
