@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -101,7 +102,7 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     ancestors += [nodes[place][ladder.climb(0, level)] for place, level in enumerate(levels)]
     at = {label: code for code, label in enumerate(ladder.labels[0])}
     codes = np.array([at[label] for label in encoded.labels], dtype=np.int64)
-    return Dimension(column, _apart(labels), np.concatenate(parent), tuple(ancestors)), codes
+    return Dimension(column, apart(labels), np.concatenate(parent), tuple(ancestors)), codes
 
 
 NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?(e[-+]?\d{1,2})?", re.IGNORECASE | re.ASCII)
@@ -123,14 +124,20 @@ def _parents(ladder: Any, level: int, above: int) -> NDArray[np.int64]:
     return parents
 
 
-def _apart(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels that differ: one that comes again on a lower level gets a number."""
-    seen: dict[str, int] = {}
-    told = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        told.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return tuple(told) if len(set(told)) == len(told) else tuple(f"{at}: {label}" for at, label in enumerate(labels))
+def apart(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels that differ: one that comes again gets the next number that makes none of the others.
+
+    >>> apart(["Total", "Total", "Total (2)", "a"])
+    ('Total', 'Total (3)', 'Total (2)', 'a')
+    """
+    taken, told = set(labels), list(labels)
+    seen: set[str] = set()
+    for at, label in enumerate(labels):
+        if label in seen:
+            told[at] = next(name for count in itertools.count(2) if (name := f"{label} ({count})") not in taken)
+        seen.add(label)
+        taken.add(told[at])
+    return tuple(told)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -203,12 +210,12 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
             _ranked(cells, place, who, np.ones(len(amount)) if counted else amount)
         else:
             _fill(cells, place, who, amount, missing_counts=given.missing_counts)
-    if (places := _decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
+    if (places := decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
         cells.value[:] = np.round(cells.value, places)
     return cells
 
 
-def _decimals(amount: NDArray[np.float64]) -> int | None:
+def decimals(amount: NDArray[np.float64]) -> int | None:
     """How many decimal places numbers have, up to six; None for more."""
     return next((places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None)
 
