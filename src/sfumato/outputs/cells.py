@@ -44,6 +44,11 @@ class Dimension:
         """Number of nodes."""
         return len(self.labels)
 
+    def fresh(self, level: int) -> NDArray[np.bool_]:
+        """Per code whether its node on a level is another one than on the level above."""
+        at = self.ancestors[level]
+        return at != self.ancestors[level - 1] if level else np.ones(len(at), dtype=bool)
+
     @cached_property
     def same(self) -> NDArray[np.int64]:
         """Per node the one that holds the same records: a node with one child is that child."""
@@ -91,9 +96,11 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     for place, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
         above = nodes[-1][_parents(ladder, level, levels[place - 1])] if nodes else np.zeros(len(names), dtype=np.int64)
-        order = in_order(ladder.labels[level], above)
-        node = np.empty(len(names), dtype=np.int64)
-        node[order] = len(labels) + np.arange(len(names))
+        only = np.bincount(above)[above] == 1
+        again = [bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)]
+        order = [at for at in in_order(ladder.labels[level], above) if not again[at]]
+        node = above.copy()  # what is called as before, and all there is of it, is there already
+        node[order] = len(labels) + np.arange(len(order))
         nodes.append(node)
         labels += [names[at] for at in order]
         parent.append(above[order])
@@ -204,12 +211,15 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
         order = np.argsort(-np.abs(amount), kind="stable")
         codes, who, amount = codes[:, order], who[order], amount[order]
     for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
-        nodes = [one.ancestors[level][code] for one, level, code in zip(dimensions, levels, codes, strict=True)]
+        steps = list(zip(dimensions, levels, codes, strict=True))
+        nodes = [one.ancestors[level][code] for one, level, code in steps]
         place = np.ravel_multi_index(nodes, shape).astype(np.int64)
+        fresh = np.logical_and.reduce([one.fresh(level)[code] for one, level, code in steps])
+        place, here, much = place[fresh], who[fresh], amount[fresh]
         if alone:
-            _ranked(cells, place, who, np.ones(len(amount)) if counted else amount)
+            _ranked(cells, place, here, np.ones(len(much)) if counted else much)
         else:
-            _fill(cells, place, who, amount, missing_counts=given.missing_counts)
+            _fill(cells, place, here, much, missing_counts=given.missing_counts)
     if (places := decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
         cells.value[:] = np.round(cells.value, places)
     return cells
