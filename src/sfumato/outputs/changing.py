@@ -101,7 +101,9 @@ def random_rounded(value: NDArray[np.float64], base: int, seed: Seed, names: Seq
 def downwards(problem: Problem, threshold: int | None = None) -> NDArray[np.float64]:
     """How far down a sensitive cell goes that is adjusted: a count below the threshold to nothing; one that cannot go down, as far as it would have to go up."""
     down = np.where(problem.down > problem.slack, problem.down, problem.up)
-    return down if threshold is None else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
+    return (
+        down if threshold is None else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
+    )
 
 
 def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Problem:

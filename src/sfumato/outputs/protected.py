@@ -280,9 +280,11 @@ def _protected(
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
-    found, moves = _suppressed(judged, chosen, problem, effort, progress)
+    found, moves, chosen = _suppressed(judged, chosen, problem, effort, progress)
     without_total = judged.problem(**asked, total_known=False)
     found, beside = _with_earlier(judged, without_total, without_needless(problem, found), rounds, options["singles"])
+    if beside is not None and beside.added is not None:
+        chosen = beside.added
     settled = beside is not None and bool(beside.earlier)
     if settled and found.hidden[int(np.argmax(problem.value))]:
         problem = without_total
@@ -319,21 +321,22 @@ def _with_earlier(
     if beside.audit(found.hidden).holds:
         return found, beside
     try:
-        hidden = _together(beside, found, rounds)
+        hidden, bound = _together(beside, found, rounds)
     except Unsatisfiable as error:
         raise _already_told(beside, error) from None
-    return with_hidden(problem, dataclasses.replace(found, bound=None), hidden), beside
+    beside = dataclasses.replace(beside, added="heuristic" if bound is None else "exact")
+    return with_hidden(problem, dataclasses.replace(found, bound=bound), hidden), beside
 
 
-def _together(beside: Beside, found: Suppression, rounds: int) -> NDArray[np.bool_]:
-    """Cells of the new table to suppress so that all tables together hold: the least where that can be proved, else more than alone."""
+def _together(beside: Beside, found: Suppression, rounds: int) -> tuple[NDArray[np.bool_], float | None]:
+    """Cells of the new table to suppress so that all tables together hold, and the least that any such cost where it can be proved; else more than alone."""
     joint = beside.problem
     if int(joint.primary.sum()) * joint.size <= EXACTLY:
         least = suppress_exactly(joint, rounds=rounds)
         if least is not None:
-            return without_needless(joint, least).hidden[: beside.size]
+            return without_needless(joint, least).hidden[: beside.size], least.bound
     more = suppress_further(joint, beside.hidden(found.hidden))
-    return more[: beside.size]
+    return more[: beside.size], None
 
 
 def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
@@ -371,19 +374,20 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 def _suppressed(
     judged: SensitiveTable, method: str, problem: Problem, effort: dict[str, int], progress: Progress
-) -> tuple[Suppression, dict[int, list[Move]]]:
+) -> tuple[Suppression, dict[int, list[Move]], str]:
+    """Cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
     if not problem.primary.any():
-        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}
+        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}, method
     if method == "exact":
         found = suppress_exactly(problem, **effort)
         if found is not None:
-            return found, {}
+            return found, {}, method
     single = len(judged.table.places) == 1
     boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
     if not single:
         say_if_long(problem, "linked tables")
     suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
-    return suppression, moves
+    return suppression, moves, "heuristic"
 
 
 def say_if_long(problem: Problem, what: str) -> None:
