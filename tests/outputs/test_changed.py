@@ -1,5 +1,7 @@
 """What an intruder learns from tables whose cells were changed, by trying every table that may be the true one."""
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np
