@@ -203,3 +203,17 @@ def test_a_refused_adjustment_names_no_base(monkeypatch):
     frame = pl.DataFrame({"a": ["u"] * 20 + ["v"] * 2})
     with pytest.raises(ReleaseRefused, match="so nothing is published; suppress instead"):
         sf.tabulate(frame, ["a"]).protect([sf.Threshold(5)], method="cta")
+
+
+def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
+    draw = np.random.default_rng(4)
+    frame = pl.DataFrame({"a": draw.choice(list("uvw"), 60), "m": draw.lognormal(3, 1, 60).round(0)})
+    made, asked = (sf.tabulate(frame, ["a"], "sum(m)", negatives=one) for one in ("refuse", "absolute"))
+    rules = (sf.Threshold(3), sf.PPercent(40))
+    assert asked.sensitive(*rules).problem().lower.tolist() == made.sensitive(*rules).problem().lower.tolist()
+    below = frame.with_columns(
+        m=pl.when(pl.int_range(pl.len()) == 0).then(-5.0).otherwise("m"), first=pl.int_range(pl.len()) == 0
+    )
+    part = sf.tabulate(below, ["a"], "sum(m)", negatives="absolute", where="first = false")
+    assert part.absolute  # readers know the column, not which records of it were chosen
+    assert part.sensitive(*rules).problem().lower.max() < 0

@@ -304,6 +304,11 @@ def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives
     return amount
 
 
+def some_negative(dataset: Dataset, asked: TableMeasure) -> bool:
+    """Whether a source has negative contributions: where it has none, everybody may know that there are none."""
+    return asked.column is not None and bool((_numbers(dataset, asked.column) < 0).any())
+
+
 def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
     if not dataset.dtype(name).is_numeric():
         raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
