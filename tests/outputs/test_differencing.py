@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.cli.app import build_app
 from sfumato.core.pair import Pair
 from sfumato.core.schema import Schema
-from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
+from sfumato.errors import ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.outputs.protected import SlowTable
 from sfumato.register.memory import Newcomer
 from sfumato.register.store import start_register
@@ -237,12 +237,6 @@ def test_a_folder_that_cannot_be_written_is_withdrawn(register, tmp_path):
     with pytest.raises(SfumatoError):
         made.write(tmp_path / "file" / "out", to="the press")
     assert [entry.state for entry in register.entries] == ["withdrawn"]
-
-
-@pytest.mark.parametrize("method", ["rounding", "perturb", "cta"])
-def test_changed_tables_do_not_go_with_a_register(register, method):
-    with pytest.raises(ParameterError, match="with a register protect by suppression"):
-        sf.tabulate(people(), ["region"], register=register).protect(RULES, method=method)
 
 
 OTHER = [

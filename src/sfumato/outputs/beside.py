@@ -231,7 +231,8 @@ class Beside:
     """A new table and those published before as one set of equations; the new one's cells stand first.
 
     ``given_away`` says how many cells and differences could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one;
-    ``between`` how many of these are differences: few records that cells of both tables tell, each set once. They are the last ``differences`` unknowns.
+    ``between`` how many of these are differences: few records that cells of both tables tell, each set once. They are the last ``differences`` unknowns. ``added`` says how the cells were found that are
+    suppressed because of earlier tables; None where none had to be.
     """
 
     problem: Problem
@@ -241,6 +242,7 @@ class Beside:
     unknown: Mapping[int, str] = dataclasses.field(default_factory=dict)
     between: Mapping[int, int] = dataclasses.field(default_factory=dict)
     differences: int = 0
+    added: Literal["exact", "heuristic"] | None = None
 
     def exposed(self, own: NDArray[np.bool_]) -> tuple[int, int]:
         """How many cells and differences could be computed when these cells of the new table are suppressed, and how many of them are differences."""
@@ -283,6 +285,8 @@ class Beside:
             told.append(
                 f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
             )
+        if self.added is not None:
+            told.append(f"what is suppressed because of earlier tables was found by the method {self.added}")
         told += [
             f"beside release {number} of the register: unknown, not audited together ({why})"
             for number, why in self.unknown.items()
@@ -296,6 +300,7 @@ class Beside:
             "earlier": [entry.number for entry in self.earlier],
             "given_away": {str(number): count for number, count in self.given_away.items()},
             "unknown": {str(number): why for number, why in self.unknown.items()},
+            "added_by": self.added,
             "sentences": self.sentences,
         }
 

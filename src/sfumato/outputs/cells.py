@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -42,6 +43,11 @@ class Dimension:
     def size(self) -> int:
         """Number of nodes."""
         return len(self.labels)
+
+    def fresh(self, level: int) -> NDArray[np.bool_]:
+        """Per code whether its node on a level is another one than on the level above."""
+        at = self.ancestors[level]
+        return at != self.ancestors[level - 1] if level else np.ones(len(at), dtype=bool)
 
     @cached_property
     def same(self) -> NDArray[np.int64]:
@@ -90,9 +96,11 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     for place, level in enumerate(levels):
         names = [MISSING if label is None else label for label in ladder.labels[level]]
         above = nodes[-1][_parents(ladder, level, levels[place - 1])] if nodes else np.zeros(len(names), dtype=np.int64)
-        order = in_order(ladder.labels[level], above)
-        node = np.empty(len(names), dtype=np.int64)
-        node[order] = len(labels) + np.arange(len(names))
+        only = np.bincount(above)[above] == 1
+        again = [bool(nodes and only[at] and labels[above[at]] == name) for at, name in enumerate(names)]
+        order = [at for at in in_order(ladder.labels[level], above) if not again[at]]
+        node = above.copy()  # what is called as before, and all there is of it, is there already
+        node[order] = len(labels) + np.arange(len(order))
         nodes.append(node)
         labels += [names[at] for at in order]
         parent.append(above[order])
@@ -101,7 +109,7 @@ def dimension_of(column: str, encoded: Encoded, hierarchy: Any = None) -> tuple[
     ancestors += [nodes[place][ladder.climb(0, level)] for place, level in enumerate(levels)]
     at = {label: code for code, label in enumerate(ladder.labels[0])}
     codes = np.array([at[label] for label in encoded.labels], dtype=np.int64)
-    return Dimension(column, _apart(labels), np.concatenate(parent), tuple(ancestors)), codes
+    return Dimension(column, apart(labels), np.concatenate(parent), tuple(ancestors)), codes
 
 
 NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?(e[-+]?\d{1,2})?", re.IGNORECASE | re.ASCII)
@@ -123,14 +131,20 @@ def _parents(ladder: Any, level: int, above: int) -> NDArray[np.int64]:
     return parents
 
 
-def _apart(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels that differ: one that comes again on a lower level gets a number."""
-    seen: dict[str, int] = {}
-    told = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        told.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return tuple(told) if len(set(told)) == len(told) else tuple(f"{at}: {label}" for at, label in enumerate(labels))
+def apart(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels that differ: one that comes again gets the next number that makes none of the others.
+
+    >>> apart(["Total", "Total", "Total (2)", "a"])
+    ('Total', 'Total (3)', 'Total (2)', 'a')
+    """
+    taken, told = set(labels), list(labels)
+    seen: set[str] = set()
+    for at, label in enumerate(labels):
+        if label in seen:
+            told[at] = next(name for count in itertools.count(2) if (name := f"{label} ({count})") not in taken)
+        seen.add(label)
+        taken.add(told[at])
+    return tuple(told)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -197,18 +211,21 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
         order = np.argsort(-np.abs(amount), kind="stable")
         codes, who, amount = codes[:, order], who[order], amount[order]
     for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
-        nodes = [one.ancestors[level][code] for one, level, code in zip(dimensions, levels, codes, strict=True)]
+        steps = list(zip(dimensions, levels, codes, strict=True))
+        nodes = [one.ancestors[level][code] for one, level, code in steps]
         place = np.ravel_multi_index(nodes, shape).astype(np.int64)
+        fresh = np.logical_and.reduce([one.fresh(level)[code] for one, level, code in steps])
+        place, here, much = place[fresh], who[fresh], amount[fresh]
         if alone:
-            _ranked(cells, place, who, np.ones(len(amount)) if counted else amount)
+            _ranked(cells, place, here, np.ones(len(much)) if counted else much)
         else:
-            _fill(cells, place, who, amount, missing_counts=given.missing_counts)
-    if (places := _decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
+            _fill(cells, place, here, much, missing_counts=given.missing_counts)
+    if (places := decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
         cells.value[:] = np.round(cells.value, places)
     return cells
 
 
-def _decimals(amount: NDArray[np.float64]) -> int | None:
+def decimals(amount: NDArray[np.float64]) -> int | None:
     """How many decimal places numbers have, up to six; None for more."""
     return next((places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None)
 
@@ -285,6 +302,11 @@ def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives
             f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: --negatives, in Python negatives='absolute', takes them by their size"
         )
     return amount
+
+
+def some_negative(dataset: Dataset, asked: TableMeasure) -> bool:
+    """Whether a source has negative contributions: where it has none, everybody may know that there are none."""
+    return asked.column is not None and bool((_numbers(dataset, asked.column) < 0).any())
 
 
 def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:

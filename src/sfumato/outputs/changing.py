@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
     from sfumato.core.randomness import Seed
     from sfumato.outputs.problem import Problem
+
+MOST_UNITS = 1e8
+"""Up to so many steps of its numbers a table is adjusted in whole steps: the solver takes what is nearer than a millionth for whole."""
+SHARES = 1e4
+"""Parts of the largest cell in which all others are adjusted: the solver sees the same whatever the numbers are."""
+NEARLY = 1e-6
 
 
 def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000) -> NDArray[np.float64]:
@@ -91,15 +98,45 @@ def random_rounded(value: NDArray[np.float64], base: int, seed: Seed, names: Seq
     return np.asarray(floor + base * (np.array(draws) < (value - floor) / base))
 
 
-def downwards(problem: Problem) -> NDArray[np.float64]:
-    """How far down a sensitive cell goes that is adjusted; one that cannot go down, as far as it would have to go up."""
-    return np.where(problem.down > problem.slack, problem.down, problem.up)
+def downwards(problem: Problem, threshold: int | None = None) -> NDArray[np.float64]:
+    """How far down a sensitive cell goes that is adjusted: a count below the threshold to nothing; one that cannot go down, as far as it would have to go up."""
+    down = np.where(problem.down > problem.slack, problem.down, problem.up)
+    return (
+        down if threshold is None else np.where((problem.value > 0) & (problem.value < threshold), problem.value, down)
+    )
 
 
-def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float64], float]:
+def moved_further(problem: Problem, seed: Seed, threshold: int | None) -> Problem:
+    """The same with what must stay unknown up to doubled at random: who knows what the rules ask for would know the truth from a cell that moved by just that.
+
+    A count below the threshold is left as it is: it becomes nothing, or the threshold.
+    """
+    factor = 1.0 + seed.stream("outputs: adjustment").random(problem.size)
+    if threshold is not None:
+        factor = np.where(problem.value < threshold, 1.0, factor)
+    rise, fall = problem.upper - problem.value, problem.value - problem.lower
+    up = np.minimum(problem.up * factor, np.maximum(problem.up, rise))
+    down = np.minimum(problem.down * factor, np.maximum(problem.down, fall))
+    return dataclasses.replace(problem, up=up, down=down)
+
+
+def _unit(problem: Problem, places: int | None) -> tuple[float, bool]:
+    """What an adjustment counts in, and whether in whole numbers of it: the last decimal place of the table where it has few, so that no cell looks changed."""
+    most = float(np.abs(problem.value).max(initial=0.0))
+    if places is not None and most * 10.0**places <= MOST_UNITS:
+        return 10.0**-places, True
+    return max(most / SHARES, np.finfo(float).tiny), False
+
+
+def adjusted(
+    problem: Problem, *, threshold: int | None = None, places: int | None = None, nodes: int = 20_000
+) -> tuple[NDArray[np.float64], float]:
     r"""Controlled tabular adjustment: every sensitive cell at least as far away as it must be, the others as near as possible; and what it costs.
 
     .. math:: z = a + d^+ - d^-,\quad Mz = 0,\quad d_p^+ \ge \mathrm{UPL}_p \text{ or } d_p^- \ge \mathrm{LPL}_p,\quad \min \sum_i (d_i^+ + d_i^-)
+
+    With ``threshold`` no count becomes a small one: those below it go to nothing or as far up as they must, the others stay at the threshold at least. ``places`` is how many
+    decimal places all numbers of the table have.
 
     Reference: Castro 2006, *Minimum-distance controlled perturbation methods for large-scale tabular data protection*, doi:10.1016/j.ejor.2004.08.034.
     """
@@ -108,8 +145,15 @@ def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float
 
     size, primaries = problem.size, problem.primaries
     count = len(primaries)
-    rise = np.where(problem.free | problem.primary, problem.upper - problem.value, 0.0)
-    fall = np.where(problem.free | problem.primary, problem.value - problem.lower, 0.0)
+    unit, whole = _unit(problem, 0 if problem.whole else places)
+    least = problem.lower if threshold is None else np.where(problem.value >= threshold, threshold, problem.lower)
+    movable = problem.free | problem.primary
+    rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
+    fall = np.where(movable, problem.value - least, 0.0) / unit
+    up, down = problem.up / unit, downwards(problem, threshold) / unit
+    if whole:
+        rise, fall = np.floor(rise + NEARLY), np.floor(fall + NEARLY)
+        up, down = np.ceil(up - NEARLY), np.ceil(down - NEARLY)
     pick = sparse.csr_matrix((np.ones(count), (np.arange(count), primaries)), shape=(count, size))
     none = sparse.csr_matrix((count, size))
 
@@ -121,12 +165,12 @@ def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float
     rows = [LinearConstraint(sparse.hstack([problem.matrix, -problem.matrix, wide]), 0.0, 0.0)]
     if count:
         rows += [
-            LinearConstraint(sparse.hstack([pick, none, -chosen(problem.up)]), lb=0.0),
+            LinearConstraint(sparse.hstack([pick, none, -chosen(up)]), lb=0.0),
             LinearConstraint(sparse.hstack([pick, none, -chosen(rise)]), ub=0.0),
-            LinearConstraint(sparse.hstack([none, pick, chosen(downwards(problem))]), lb=downwards(problem)[primaries]),
+            LinearConstraint(sparse.hstack([none, pick, chosen(down)]), lb=down[primaries]),
             LinearConstraint(sparse.hstack([none, pick, chosen(fall)]), ub=fall[primaries]),
         ]
-    kinds = np.concatenate([np.full(2 * size, float(problem.whole)), np.ones(count)])
+    kinds = np.concatenate([np.full(2 * size, float(whole)), np.ones(count)])
     found = milp(
         np.concatenate([np.ones(2 * size), np.zeros(count)]),
         constraints=rows,
@@ -140,8 +184,23 @@ def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float
             closest={"sensitive": count},
         )
     change = found.x[:size] - found.x[size : 2 * size]
-    change = np.round(change) if problem.whole else change
-    return problem.value + change, float(np.abs(change).sum())
+    if not whole:
+        return problem.value + change * unit, float(np.abs(change).sum()) * unit
+    change = np.round(change) * unit
+    return np.round(problem.value + change, places or 0), float(np.abs(change).sum())
+
+
+def audit_adjusted(problem: Problem, published: NDArray[np.float64], threshold: int | None = None) -> TableAudit:
+    """Whether every sensitive cell is as far away as it must be, no count is told to be small, and all sums fit."""
+    change, cells = published - problem.value, problem.primaries
+    near = problem.slack
+    far = (change[cells] >= problem.up[cells] - near) | (change[cells] <= near - downwards(problem, threshold)[cells])
+    uneven = float(np.abs(problem.matrix @ published).max(initial=0.0)) > 10 * near
+    exposed = [
+        Exposed(int(one), NOBODY, float(published[one]), float(published[one]))
+        for one in (cells if uneven else cells[~far])
+    ]
+    return TableAudit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)
 
 
 def audit_rounded(
@@ -152,10 +211,11 @@ def audit_rounded(
     A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain possible. What is sensitive for another reason must stay unknown as far as the rules ask,
     both sides together.
     """
-    import dataclasses
     import time
 
     started = time.perf_counter()
+    empty = ~(problem.free | problem.primary)  # as everybody may know
+    low, high = (np.where(empty, problem.value, bound) for bound in (low, high))
     known = dataclasses.replace(problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper))
     intruder = TableIntruder(known, np.arange(problem.size))
     exposed = []

@@ -16,7 +16,16 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.boxes import Boxes
-from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded, told_small
+from sfumato.outputs.cells import decimals
+from sfumato.outputs.changing import (
+    adjusted,
+    audit_adjusted,
+    audit_rounded,
+    moved_further,
+    random_rounded,
+    rounded,
+    told_small,
+)
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
@@ -108,7 +117,7 @@ class ProtectedTable:
         """One of the tables as it is published: cells as text, ``x`` where suppressed."""
         values = self.published[self.judged.table.variables[number]]
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
-        return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
+        return self.judged.table.with_values(number, texts)
 
     def plot(self) -> alt.LayerChart:
         """What is published, for tables of one or two columns: sensitive cells dark, those suppressed to protect them light.
@@ -264,10 +273,6 @@ def _protected(
     asked = {name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")}
     problem = judged.problem(**asked)
     if method in ("rounding", "cta", "perturb"):
-        if judged.table.memory is not None:
-            raise ParameterError(
-                f"{method} cannot be put beside earlier tables; with a register protect by suppression"
-            )
         if options["slide"] or options["prior"] is not None:
             raise ParameterError(f"slide and prior go with suppression, not with {method}")
         return _changed(judged, method, problem, options, Seed.of(seed))
@@ -275,9 +280,11 @@ def _protected(
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
-    found, moves = _suppressed(judged, chosen, problem, effort, progress)
+    found, moves, chosen = _suppressed(judged, chosen, problem, effort, progress)
     without_total = judged.problem(**asked, total_known=False)
     found, beside = _with_earlier(judged, without_total, without_needless(problem, found), rounds, options["singles"])
+    if beside is not None and beside.added is not None:
+        chosen = beside.added
     settled = beside is not None and bool(beside.earlier)
     if settled and found.hidden[int(np.argmax(problem.value))]:
         problem = without_total
@@ -314,21 +321,22 @@ def _with_earlier(
     if beside.audit(found.hidden).holds:
         return found, beside
     try:
-        hidden = _together(beside, found, rounds)
+        hidden, bound = _together(beside, found, rounds)
     except Unsatisfiable as error:
         raise _already_told(beside, error) from None
-    return with_hidden(problem, dataclasses.replace(found, bound=None), hidden), beside
+    beside = dataclasses.replace(beside, added="heuristic" if bound is None else "exact")
+    return with_hidden(problem, dataclasses.replace(found, bound=bound), hidden), beside
 
 
-def _together(beside: Beside, found: Suppression, rounds: int) -> NDArray[np.bool_]:
-    """Cells of the new table to suppress so that all tables together hold: the least where that can be proved, else more than alone."""
+def _together(beside: Beside, found: Suppression, rounds: int) -> tuple[NDArray[np.bool_], float | None]:
+    """Cells of the new table to suppress so that all tables together hold, and the least that any such cost where it can be proved; else more than alone."""
     joint = beside.problem
     if int(joint.primary.sum()) * joint.size <= EXACTLY:
         least = suppress_exactly(joint, rounds=rounds)
         if least is not None:
-            return without_needless(joint, least).hidden[: beside.size]
+            return without_needless(joint, least).hidden[: beside.size], least.bound
     more = suppress_further(joint, beside.hidden(found.hidden))
-    return more[: beside.size]
+    return more[: beside.size], None
 
 
 def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
@@ -366,19 +374,20 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 def _suppressed(
     judged: SensitiveTable, method: str, problem: Problem, effort: dict[str, int], progress: Progress
-) -> tuple[Suppression, dict[int, list[Move]]]:
+) -> tuple[Suppression, dict[int, list[Move]], str]:
+    """Cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
     if not problem.primary.any():
-        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}
+        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}, method
     if method == "exact":
         found = suppress_exactly(problem, **effort)
         if found is not None:
-            return found, {}
+            return found, {}, method
     single = len(judged.table.places) == 1
     boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
     if not single:
         say_if_long(problem, "linked tables")
     suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
-    return suppression, moves
+    return suppression, moves, "heuristic"
 
 
 def say_if_long(problem: Problem, what: str) -> None:
@@ -398,6 +407,7 @@ def _changed(
 ) -> ProtectedTable:
     base = options["base"] or _base(judged)
     options = {**options, "base": base, "seed": seed}
+    beside = _none_before(judged, method, problem)
     if method != "cta" and not judged.table.whole:
         raise ParameterError(f"{method} goes with counts; protect sums by suppression or cta")
     if method != "cta":
@@ -407,19 +417,44 @@ def _changed(
     elif method == "perturb":
         published, additive = random_rounded(problem.value, base, seed, names_of(judged)), False
     else:
-        published, additive = adjusted(problem)[0], True
+        published, additive = _adjusted(judged, problem, seed), True
     seen = _audit_changed(judged, method, problem, published, options)
     if not seen.holds:
         raise ReleaseRefused(
-            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; choose a larger base, or suppress"
+            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
-    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen)
+    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen, beside)
+
+
+def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Beside | None:
+    """A table whose cells are changed may be the first of its records in a register; beside earlier ones it cannot be audited."""
+    memory = judged.table.memory
+    if memory is None:
+        return None
+    from sfumato.outputs.beside import Beside
+
+    earlier, unknown = memory.earlier(judged)
+    if earlier:
+        numbers = ", ".join(str(one.entry.number) for one in earlier)
+        raise ParameterError(
+            f"the register has tables of the same records ({numbers}), and {method} cannot be audited beside them; protect this one by suppression (--method auto)"
+        )
+    return Beside(problem, problem.size, (), unknown=unknown)
+
+
+def _adjusted(judged: SensitiveTable, problem: Problem, seed: Seed) -> NDArray[np.float64]:
+    """Sensitive cells moved, in numbers of as many decimal places as contributions have."""
+    table = judged.table
+    threshold = _threshold(judged) if table.counted else None
+    given = table.contributions.amount
+    further = moved_further(problem, seed, threshold)
+    return adjusted(further, threshold=threshold, places=decimals(given[~np.isnan(given)]))[0]
 
 
 def _refuse_small_base(judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any]) -> None:
     """Refuse a base so small beside the threshold that counts are told to be small, before anything is computed."""
     reach = options["reach"] if method == "rounding" else 1
-    threshold = max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
+    threshold = _threshold(judged)
     if threshold is None or not (count := told_small(problem, options["base"], reach, threshold)):
         return
     least = (threshold + 2 * reach) // (2 * reach)  # 2 · base · reach − 1 is then the threshold at least
@@ -431,7 +466,12 @@ def _refuse_small_base(judged: SensitiveTable, method: str, problem: Problem, op
 
 def _base(judged: SensitiveTable) -> int:
     """The base of a rounding where none is given: the largest threshold, since then no small count is told."""
-    return max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=5)
+    return _threshold(judged) or 5
+
+
+def _threshold(judged: SensitiveTable) -> int | None:
+    """The largest threshold among the rules."""
+    return max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
 
 
 def names_of(judged: SensitiveTable) -> list[str]:
@@ -458,25 +498,8 @@ def _audit_changed(
     judged: SensitiveTable, method: str, problem: Problem, published: NDArray[np.float64], options: dict[str, Any]
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
+    threshold = _threshold(judged)
     if method == "cta":
-        return _audit_adjusted(problem, published)
+        return audit_adjusted(problem, published, threshold if judged.table.counted else None)
     reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
-    low = published - reach
-    threshold = max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
-    return audit_rounded(problem, low, published + reach, threshold)
-
-
-def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> TableAudit:
-    from sfumato.outputs.audit import Exposed
-
-    change = published - problem.value
-    cells = problem.primaries
-    far = (change[cells] >= problem.up[cells] - problem.slack) | (
-        change[cells] <= -downwards(problem)[cells] + problem.slack
-    )
-    uneven = float(np.abs(problem.matrix @ published).max(initial=0.0)) > 10 * problem.slack
-    exposed = [
-        Exposed(int(one), -1, float(published[one]), float(published[one]))
-        for one in (cells if uneven else cells[~far])
-    ]
-    return TableAudit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)
+    return audit_rounded(problem, published - reach, published + reach, threshold)

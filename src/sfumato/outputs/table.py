@@ -14,7 +14,16 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts, cells_of, dimension_of
+from sfumato.outputs.cells import (
+    Contributions,
+    Dimension,
+    TableCells,
+    amounts,
+    apart,
+    cells_of,
+    dimension_of,
+    some_negative,
+)
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
 from sfumato.outputs.selecting import selected
@@ -113,9 +122,8 @@ def tabulate(
     places = tuple(tuple(columns.index(name) for name in group) for group in groups)
     memory = None if register is None else _memory(register, full, rows, respondent, person)
     dimensions = tuple(one for one, _ in made)
-    return MagnitudeTable(
-        dimensions, places, asked, given, negatives == "absolute", person, weight, where=where, memory=memory
-    )
+    absolute = negatives == "absolute" and some_negative(full, asked)
+    return MagnitudeTable(dimensions, places, asked, given, absolute, person, weight, where=where, memory=memory)
 
 
 def _memory(
@@ -285,7 +293,13 @@ class MagnitudeTable:
 
     def to_polars(self, number: int = 0) -> pl.DataFrame:
         """All cells of one of the tables with their true values, for the owner."""
-        return self.labels(number).with_columns(pl.Series(str(self.measure), self.cells()[number].value))
+        return self.with_values(number, self.cells()[number].value)
+
+    def with_values(self, number: int, values: Any) -> pl.DataFrame:
+        """The labels of one of the tables and a column of what its cells say, named by the measure; by another name where a column has that one."""
+        labels = self.labels(number)
+        *_, name = apart([*labels.columns, str(self.measure)])
+        return labels.with_columns(pl.Series(name, values))
 
     def __repr__(self) -> str:
         told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)

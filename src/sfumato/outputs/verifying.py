@@ -16,7 +16,7 @@ from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.outputs.audit import audit
 from sfumato.outputs.cells import Dimension
-from sfumato.outputs.changing import audit_rounded
+from sfumato.outputs.changing import audit_adjusted, audit_rounded
 from sfumato.outputs.problem import Problem, problem_of
 from sfumato.outputs.protected import MARK
 from sfumato.outputs.table import MagnitudeTable, TableMeasure
@@ -210,13 +210,13 @@ def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock
 
 
 def _look(problem: Problem, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> Any:
-    from sfumato.outputs.protected import _audit_adjusted
-
+    threshold = max((int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"), default=None)
     if lock["method"] == "cta":
-        return _audit_adjusted(problem, published)
+        return audit_adjusted(problem, published, threshold if lock["measure"] == "count" else None)
     if lock["method"] in ("rounding", "perturb"):
         options = lock["options"]
         reach = options["base"] * (options["reach"] if lock["method"] == "rounding" else 1) - 1
-        threshold = max((int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"), default=None)
+        if options["zeros"] == "free":
+            problem.free[:] = True
         return audit_rounded(problem, published - reach, published + reach, threshold)
     return audit(problem, np.isnan(published), exact=False)
