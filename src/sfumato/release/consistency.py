@@ -141,7 +141,8 @@ def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
         return None
     up = min(1, ladder.top)
     above = ladder.climb(0, up)
-    return {TOP, *(label for code, label in enumerate(ladder.labels[0]) if ladder.labels[up][above[code]] == label)}
+    same = [label for code, label in enumerate(ladder.labels[0]) if ladder.labels[up][above[code]] == label]
+    return {TOP, *(label for label in same if label is not None)}
 
 
 # Steps and what their plans tell.
