@@ -217,3 +217,10 @@ def test_nobody_is_asked_to_believe_in_negative_numbers_where_there_are_none():
     part = sf.tabulate(below, ["a"], "sum(m)", negatives="absolute", where="first = false")
     assert part.absolute  # readers know the column, not which records of it were chosen
     assert part.sensitive(*rules).problem().lower.max() < 0
+
+
+def test_who_is_alone_in_a_difference_does_not_believe_in_less_than_that_in_another():
+    # two atoms, the difference that is the first of them, and the one that is both
+    problem = problem_of([[1, 0, -1, 0], [1, 1, 0, -1]], [32, 2, 32, 34], {3: (3.2, 3.2)}, owner={2: 7})
+    assert problem.need(3, -1) == 3.2
+    assert problem.need(3, -1, 7) == 2

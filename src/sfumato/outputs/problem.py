@@ -112,9 +112,27 @@ class Problem:
         found: dict[int, dict[int, float]] = {}
         for owner, cells in self.owned.items():
             known = found.setdefault(owner, {})
-            for own in cells:
+            for own in self._pieces(cells):
                 for cell in self.above(own):
                     known[cell] = max(known.get(cell, 0.0), float(self.value[own]))
+        return found
+
+    @cached_property
+    def _parts(self) -> dict[int, list[int]]:
+        """Per cell that is a sum all the cells that it is a sum of."""
+        found: dict[int, list[int]] = {}
+        for part, wholes in enumerate(self._wholes):
+            for whole in wholes:
+                found.setdefault(whole, []).append(part)
+        return found
+
+    def _pieces(self, cells: Sequence[int]) -> set[int]:
+        """Cells of a lone respondent and all parts of them that hold anything: what is in these is the respondent's, too."""
+        found, left = set(cells), list(cells)
+        while left:
+            fresh = [one for one in self._parts.get(left.pop(), ()) if one not in found and self.value[one] != 0]
+            found.update(fresh)
+            left += fresh
         return found
 
     def need(self, cell: int, sign: int, owner: int = NOBODY) -> float:
