@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def read_parquet(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.Dat
     return refuse_nested(frame, name, lists=lists), Source(name, "parquet")
 
 
+SPARK = "org.apache.spark."
+SPARK_ROWS = SPARK + "sql.parquet.row.metadata"
 PART = 1 << 19
 """Rows that are read at once: few enough that their memory is used again and again."""
 
@@ -83,7 +86,19 @@ def more_in_parquet(file: Path, *, exact: bool) -> bool:
     """
     with refusing(f"{file.name} cannot be read"):
         found, empty = pl.read_parquet_metadata(file), io.BytesIO()
+        if any(key.startswith(SPARK) for key in found):
+            return bool(set(found) - {SPARK + "version", SPARK_ROWS}) or not _says_columns(found.get(SPARK_ROWS, ""))
         if not exact:
             return bool(set(found) - {"ARROW:schema"})
         pl.DataFrame(schema=pl.read_parquet_schema(file)).write_parquet(empty)
         return found != pl.read_parquet_metadata(io.BytesIO(empty.getvalue()))
+
+
+def _says_columns(words: str) -> bool:
+    """Whether what Spark says of the rows it wrote is how columns are called and typed, and nothing else."""
+    try:
+        said = json.loads(words)
+        plain = all(set(one) == {"name", "type", "nullable", "metadata"} and not one["metadata"] for one in said["fields"])
+        return plain and set(said) == {"type", "fields"}
+    except (ValueError, TypeError, KeyError):
+        return False

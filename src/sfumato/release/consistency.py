@@ -141,8 +141,8 @@ def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
         return None
     up = min(1, ladder.top)
     above = ladder.climb(0, up)
-    same = [label for code, label in enumerate(ladder.labels[0]) if ladder.labels[up][above[code]] == label]
-    return {TOP, *(label for label in same if label is not None)}
+    pairs = zip(ladder.labels[0], (ladder.labels[up][code] for code in above), strict=True)
+    return {TOP, *(label for label, parent in pairs if label is not None and label == parent)}
 
 
 # Steps and what their plans tell.
