@@ -98,7 +98,9 @@ def _says_columns(words: str) -> bool:
     """Whether what Spark says of the rows it wrote is how columns are called and typed, and nothing else."""
     try:
         said = json.loads(words)
-        plain = all(set(one) == {"name", "type", "nullable", "metadata"} and not one["metadata"] for one in said["fields"])
+        plain = all(
+            set(one) == {"name", "type", "nullable", "metadata"} and not one["metadata"] for one in said["fields"]
+        )
         return plain and set(said) == {"type", "fields"}
     except (ValueError, TypeError, KeyError):
         return False
