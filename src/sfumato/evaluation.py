@@ -127,6 +127,31 @@ def default_metrics() -> tuple[Utility, ...]:
 SLOW = ("propensity", "predictive_accuracy")
 """Metrics that fit models: they are measured when asked for, not with every release."""
 
+REPORT_METRICS = (
+    "loss",
+    "average_class_size",
+    "discernibility",
+    "squared_error",
+    "means",
+    "correlations",
+    "query_workload",
+    "completeness",
+    "accuracy",
+)
+"""What every release is measured by for its certificate and report: short, and cheap on tables of any size.
+
+A new metric is not measured here unless it is added by hand: everything else belongs to ``sfumato evaluate``.
+"""
+
+SYNTHETIC_REPORT_METRICS = (*REPORT_METRICS, "marginal_error")
+"""The same for synthetic records, which nobody can follow row by row: there the tables of two columns say most."""
+
+
+def report_metrics(pair: Pair) -> tuple[Utility, ...]:
+    """The metrics that a certificate and a report show of this release."""
+    names = REPORT_METRICS if pair.aligned else SYNTHETIC_REPORT_METRICS
+    return tuple(_built(name) for name in names)
+
 
 def quick_metrics() -> tuple[Utility, ...]:
     """Every metric that needs no parameter and no model fit."""

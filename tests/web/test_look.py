@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.errors import ParameterError
-from sfumato.evaluation import quick_metrics
+from sfumato.evaluation import report_metrics
 from sfumato.web.bench import Bench, found
 from tests.web.people import JOB, RECIPE, people, written
 
@@ -130,7 +130,8 @@ def test_what_nobody_tried_is_unknown_and_what_was_tried_is_kept(bench: Bench) -
 
 def test_worth_is_what_evaluate_says(bench: Bench) -> None:
     told = do(bench, "worth", of=4, thorough=False)
-    wanted = bench.kept("release 4").evaluate(quick_metrics())
+    release = bench.kept("release 4")
+    wanted = release.evaluate(report_metrics(release.pair))
     assert sorted(one["value"] for one in told["measures"]) == pytest.approx(sorted(m.value for m in wanted.measures))
     assert len(told["skipped"]) == len(wanted.skipped)
 

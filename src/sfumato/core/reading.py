@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.encoding import Encoded, encode, missing_in, tallied
+from sfumato.core.encoding import Encoded, encode, missing_in, positions_in, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -229,10 +229,10 @@ def read_codes(
     """Read a released column in terms of the original one, both as codes; see :func:`read_column`."""
     before, after = encoded
     scale, places = _places(attribute, before, types[0])
-    nodes, losses, level = _tree(attribute, before, scale, rung)
+    nodes, losses, level = _tree(attribute, before, after, scale, rung)
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
-    low, high = _ranges(attribute, after, types[1], scale, (places, nodes, ends))
+    low, high = _ranges(attribute, before, after, types[1], scale, (places, nodes, ends))
     sets = [_members(label, nodes) for label in after.labels] if scale == "category" else []
     sizes = np.array([len(held) for held in sets] or [0] * len(after.labels), dtype=np.int64)
     span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
@@ -257,7 +257,7 @@ def read_codes(
 
 
 def _tree(
-    attribute: Attribute, before: Encoded, scale: Scale, rung: Rung | None
+    attribute: Attribute, before: Encoded, after: Encoded, scale: Scale, rung: Rung | None
 ) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float], int | None]:
     """The values below every label of the hierarchy, the loss of every label, and the level they are read at (None: any).
 
@@ -269,14 +269,43 @@ def _tree(
         with contextlib.suppress(SchemaError):
             ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
             level = None if rung is None else rung.on(ladder)
+            if level is not None and _all_on_level(after.labels, ladder, level):
+                # Numbers released as they are lie where they lay: no node is looked up.
+                unchanged = level == 0 and scale == "number"
+                nodes = {} if unchanged else _nodes_of_level(ladder, level, before.labels)
+                return nodes, _losses_of_level(ladder, level), level
             below = _below(ladder, before.labels)
             return _nodes(below, level), _losses(ladder, below, level), level
     own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
     return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}, None
 
 
+def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
+    """Whether released labels, but for missing and suppressed cells, are all labels of one level: then no other is looked at."""
+    return set(labels) - {None, TOP} <= set(ladder.labels[level])
+
+
+def _nodes_of_level(ladder: Ladder, level: int, values: Labels) -> dict[str | None, Sequence[int]]:
+    """Per label of a level the codes of the values below it; values below one node are neighbours in a ladder."""
+    codes = positions_in(values, ladder.labels[0])
+    starts = np.searchsorted(ladder.climb(0, level), np.arange(len(ladder.labels[level]) + 1)).tolist()
+    spans = itertools.pairwise(starts)
+    nodes: dict[str | None, Sequence[int]] = {}
+    for label, (start, end) in zip(ladder.labels[level], spans, strict=True):
+        nodes[label] = np.sort(codes[start:end]).tolist()
+    nodes.setdefault(TOP, np.sort(codes).tolist())
+    return nodes
+
+
+def _losses_of_level(ladder: Ladder, level: int) -> dict[str | None, float]:
+    """The loss of every label of one level."""
+    losses = dict(zip(ladder.labels[level], ladder.loss[level].tolist(), strict=True))
+    return {**losses, None: 1.0, TOP: 1.0}
+
+
 def _ranges(
     attribute: Attribute,
+    before: Encoded,
     after: Encoded,
     released: pl.DataType,
     scale: Scale,
@@ -288,8 +317,14 @@ def _ranges(
         return points, points.copy()
     if scale == "category":
         return np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
-    found = [_range(label, attribute, *around) for label in after.labels]
-    return np.array([low for low, _ in found]), np.array([high for _, high in found])
+    places, nodes, ends = around
+    low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
+    own = positions_in(before.labels, after.labels) if scale == "number" else np.full(len(after.labels), -1)
+    value = own >= 0  # a label that is an original value lies where the value lay
+    low[value] = high[value] = places[own[value]]
+    for code in np.flatnonzero(~value).tolist():
+        low[code], high[code] = _range(after.labels[code], attribute, places, nodes, ends)
+    return low, high
 
 
 def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float64] | None:

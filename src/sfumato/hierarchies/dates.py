@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
+import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Hierarchy, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.hierarchies.bulk_ladders import has_many_values, ladder_by_nodes
 from sfumato.hierarchies.listed import EVERYWHERE, Extent, extent_paths
 
 # Periods of the calendar: how they are written, and where they begin and end.
@@ -124,6 +126,10 @@ def _day_in(level: str, parts: list[int]) -> datetime.date:
 USUAL: tuple[Level, ...] = ("month", "quarter", "year", "decade")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:.+", re.ASCII)
 _DAY_SECONDS = 86_400
+_PLAIN_DAY = r"^[1-9]\d{3}-\d\d-\d\d$"
+_PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{6})?$"
+_EVERY = {"day": "1d", "week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
+"""What polars calls the periods."""
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -181,6 +187,23 @@ class Dates(Hierarchy):
         own = [calendar.own(moment) for moment in moments]
         rows = [calendar.row(*cell) for cell in zip(values, moments, own, strict=True)]
         return extent_paths(rows, own, calendar.extents, calendar.range(moments))
+
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many ISO dates or of times, made at once; None where they are few, mixed, or one is a period."""
+        if not has_many_values(values) or self.format is not None:
+            return None
+        texts = pl.Series(values, dtype=pl.String)
+        timed = len(values[0]) > len("2024-03-15")
+        if not texts.str.contains(_PLAIN_TIME if timed else _PLAIN_DAY).all():
+            return None
+        moments = texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f" if timed else "%Y-%m-%d", strict=False, time_unit="us")
+        if moments.null_count():  # refused with a message, path by path
+            return None
+        first = self.periods(timed=timed)[0]
+        starts = moments.dt.truncate(_EVERY[first]) if first != "decade" else moments.dt.year() // 10
+        nodes = starts.to_physical().cast(pl.Int64).to_numpy()
+        ends = [int(moments.arg_min()), int(moments.arg_max())]  # type: ignore[arg-type]  # they decide the domain
+        return ladder_by_nodes(self, texts, nodes, ends, missing=missing)
 
     def periods(self, *, timed: bool) -> tuple[Level, ...]:
         """The periods of the levels below the top: those that are listed, else the usual ones, with the day first where cells have a time."""

@@ -7,11 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Hierarchy, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import InternalError, ParameterError, SchemaError
+from sfumato.hierarchies.bulk_ladders import decimal_positions, has_many_values, ladder_by_nodes
 from sfumato.hierarchies.listed import EVERYWHERE, Extent, Number, PositiveNumber, extent_paths
 
 # Numbers as they are written: exact, whatever their size, on one axis of whole steps.
@@ -286,6 +289,28 @@ class Intervals(Hierarchy):
         rungs = _Rungs(grid, whole=whole)
         rows = [rungs.row(*cell) for cell in zip(values, ends, own, strict=True)]
         return extent_paths(rows, own, rungs.extents, self._domain(grid, ends))
+
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many numbers, made at once; None where they are few or one is no plain number."""
+        if not has_many_values(values):
+            return None
+        texts = pl.Series(values, dtype=pl.String)
+        read_numbers = decimal_positions(texts, Grid.of(self).digits)
+        if read_numbers is None:
+            return None
+        positions, digits = read_numbers
+        grid = Grid.of(self, [CellReading((1, -digits), None)])  # the axis that the positions are on
+        nodes = (positions - grid.origin) // grid.widths[0]
+        # An open end is one node, whatever the number: its nearest regular node stands for it.
+        if grid.below is not None:
+            nodes = np.where(positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes)
+        if grid.above is not None:
+            nodes = np.where(positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes)
+        # The domain depends on the least and the greatest number, the form of labels on whether there is a fraction.
+        deciding = [int(positions.argmin()), int(positions.argmax())]
+        fractions = np.flatnonzero(positions % 10**digits)
+        deciding += fractions[:1].tolist()
+        return ladder_by_nodes(self, texts, nodes, deciding, missing=missing)
 
     def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
         """The ends of the domain, given or found."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
+import numpy as np
+import polars as pl
 from pydantic import Field
 
-from sfumato.core.hierarchy import TOP, Hierarchy, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
+from sfumato.hierarchies.bulk_ladders import has_many_values, ladder_by_nodes
 from sfumato.hierarchies.listed import category_paths
 
 Length = Annotated[int, Field(ge=1, le=1000, description="number of characters of the longest value")]
@@ -57,6 +60,10 @@ class MaskRight(Hierarchy):
         pairs = [_filled_path(v, self, len(v) - len(v.rstrip(self.char)), left=False) for v in values]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
 
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many codes, made at once; None where they are few or one is masked already."""
+        return _ladder_of_many(self, values, missing=missing, left=False)
+
     def too_short(self, values: Sequence[str]) -> int:
         """How many values are shorter than the codes are and not filled up."""
         return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
@@ -83,6 +90,10 @@ class MaskLeft(Hierarchy):
         pairs = [_filled_path(v, self, len(v) - len(v.lstrip(self.char)), left=True) for v in values]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
 
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many codes, made at once; None where they are few or one is masked already."""
+        return _ladder_of_many(self, values, missing=missing, left=True)
+
     def too_short(self, values: Sequence[str]) -> int:
         """How many values are shorter than the codes are and not filled up."""
         return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
@@ -96,6 +107,22 @@ def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskR
 def mask_left(length: int, *, char: str = "*", pad: str | None = None) -> MaskLeft:
     """Hide characters from the left, one more a level. See :class:`MaskLeft`."""
     return MaskLeft(length=length, char=char, pad=pad)
+
+
+def _ladder_of_many(mask: MaskRight | MaskLeft, values: Sequence[str], *, missing: bool, left: bool) -> Ladder | None:
+    """The ladder of codes none of which is masked: those that differ in the first hidden character only are one node."""
+    if not has_many_values(values) or mask.length < 2:
+        return None
+    texts = pl.Series(values, dtype=pl.String)
+    if texts.str.contains(mask.char, literal=True).any() or texts.str.contains(TOP, literal=True).any():
+        return None
+    if int(texts.str.len_chars().max()) > mask.length:  # type: ignore[arg-type]  # refused with a message, path by path
+        return None
+    filled = texts if mask.pad is None else texts.str.pad_start(mask.length, mask.pad)
+    shown = filled.str.tail(-1) if left else filled.str.head(-1)
+    lengths = filled.str.len_chars().cast(pl.String)  # codes of different length never meet below the top
+    nodes = (lengths + ":" + shown).rank("dense").to_numpy().astype(np.int64)
+    return ladder_by_nodes(mask, texts, nodes, [], missing=missing)
 
 
 def _filled_path(value: str, mask: MaskRight | MaskLeft, hidden: int, *, left: bool) -> tuple[tuple[str, ...], int]:

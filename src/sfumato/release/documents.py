@@ -21,7 +21,7 @@ from sfumato.core.evidence import population_path
 from sfumato.core.model import OF_THE_FILE
 from sfumato.core.schema import Role
 from sfumato.core.threads import meanwhile
-from sfumato.evaluation import Evaluation, evaluate, quick_metrics
+from sfumato.evaluation import Evaluation, evaluate, report_metrics
 from sfumato.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.certified import certified_release, told_plan
@@ -167,7 +167,7 @@ class Told:
         """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
         pair = release.pair  # one for both: columns are read once
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
-        worth = evaluate(pair, quick_metrics(), per_record=False)
+        worth = evaluate(pair, report_metrics(pair), per_record=False)
         return cls(worth, story_of(release, pair), other.result())
 
 

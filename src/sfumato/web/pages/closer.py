@@ -235,7 +235,7 @@ async def utility(stage: LookStage) -> None:
             "Measure" if found is None else "Measure again", lambda: _measure(stage, False), "strongly", key="measure"
         )
         button("Measure thoroughly", lambda: _measure(stage, True), key="measure thoroughly")
-        text("thoroughly: models are fitted too, which takes longer", "span", "small", "soft")
+        text("thoroughly: every metric, with fitted models; this takes longer", "span", "small", "soft")
     if found is None:
         text("Not measured yet: what this release is worth is unknown.", "p")
         return

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.core.attack import now
 from sfumato.core.classes import count_rows
 from sfumato.errors import ParameterError
-from sfumato.evaluation import SLOW, evaluate, quick_metrics
+from sfumato.evaluation import default_metrics, evaluate, report_metrics
 from sfumato.formulas.binning import binned, table_after, table_before
 from sfumato.intruders import BATTERY
 from sfumato.release.documents import FEWEST, HIDDEN, card_of, maps_of
@@ -315,15 +315,14 @@ def _words(name: str) -> str:
 
 
 def worth(bench: Bench, progress: Progress, *, of: int, thorough: bool) -> dict[str, Any]:
-    """What a release is still worth, with what would be best; ``thorough`` fits models too, which takes a while."""
+    """What a release is still worth, with what would be best; ``thorough`` measures every metric, which takes a while."""
     progress(0.0, "measuring")
     pair = _pair(bench, of)
-    metrics = [*quick_metrics(), *(SLOW if thorough else ())]
+    metrics = default_metrics() if thorough else report_metrics(pair)
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
     for place, metric in enumerate(metrics):  # one by one, so that it can be stopped
-        name = metric if isinstance(metric, str) else metric.name
-        progress(place / len(metrics), _words(name))
+        progress(place / len(metrics), _words(metric.name))
         found = evaluate(pair, [metric], per_record=False)
         measures += list(found.measures)
         skipped |= dict(found.skipped)
