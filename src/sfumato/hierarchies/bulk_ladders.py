@@ -10,6 +10,7 @@ are all plain leaves (no cell that is an interval, a masked code or a period alr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -64,12 +65,12 @@ def ladder_by_nodes(
     codes = [_codes_of(column) for column in columns]
     labels: list[list[str | None]] = [values.gather(order).to_list(), *names]
     ups = [np.repeat(codes[0], sizes)]
-    for below, level in zip(codes, codes[1:], strict=False):
+    for below, parents in itertools.pairwise(codes):
         up = np.empty(int(below[-1]) + 1, dtype=np.int64)
-        up[below] = level
+        up[below] = parents
         ups.append(up)
     counts = [np.ones(len(values))]
-    counts += [np.bincount(level, weights=sizes).astype(np.float64) for level in codes]
+    counts += [np.bincount(parents, weights=sizes).astype(np.float64) for parents in codes]
     losses = [np.zeros(len(values))]
     for level, level_names in enumerate(names, 1):
         if paths.measured:
