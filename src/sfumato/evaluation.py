@@ -134,7 +134,6 @@ REPORT_METRICS = (
     "squared_error",
     "means",
     "correlations",
-    "query_workload",
     "completeness",
     "accuracy",
 )

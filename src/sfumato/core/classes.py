@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.encoding import encode_column, parts_of, positions_in, tallied
-from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.encoding import encode_column, parts_of, tallied
+from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
@@ -288,14 +288,14 @@ def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
     attribute = dataset.schema.attributes.get(column)
     hierarchy = attribute.hierarchy if attribute else None
     try:
-        return bind(hierarchy, encoded.labels, encoded.counts.tolist())
+        return bind_column(hierarchy, encoded)
     except SchemaError as error:
         raise SchemaError([f"column {column!r}: {problem}" for problem in error.problems]) from None
 
 
 def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int64]:
     """Map from the codes of an encoding to the codes of a ladder's level."""
-    base = positions_in(ladder.labels[0], encoded.labels)
+    base = ladder.codes_of(encoded.labels)
     unknown = int((base < 0).sum())
     if unknown:
         raise SchemaError(

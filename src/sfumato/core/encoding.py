@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -43,6 +44,8 @@ class Encoded:
     narrow: NDArray[Any]
     labels: tuple[str | None, ...]
     counts: NDArray[np.int64]
+    ladders: list[tuple[Any, Any]] = dataclasses.field(default_factory=list, init=False, repr=False)
+    """Hierarchies that were bound to the labels, and the ladders they made (:func:`sfumato.core.hierarchy.bind_column`)."""
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -91,7 +94,9 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     """
     amounts = tallied(codes, len(labels), None)
     used = np.flatnonzero(amounts)
-    names = [labels[code] for code in used.tolist()]
+    names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
+    if _in_order(names):
+        return _without_unused(codes, tuple(names), used, amounts)
     fresh = sorted({name for name in names if name is not None})
     place: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
     final = (*fresh, *([None] if None in names else []))
@@ -99,9 +104,25 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
     moved[used] = [place[name] for name in names]
     counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
-    if final == tuple(labels):  # every code stays as it is
-        return Encoded(codes.astype(moved.dtype, copy=False), final, counts)
     return Encoded(kernels.keys.mapped(codes, moved) if len(labels) else moved, final, counts)
+
+
+def _in_order(labels: Sequence[str | None]) -> bool:
+    """Whether labels are sorted, each there once, missing last: so they are after a draw of rows of an encoded column."""
+    present: Sequence[Any] = labels[:-1] if len(labels) and labels[-1] is None else labels
+    return None not in present and all(map(operator.lt, present, present[1:]))
+
+
+def _without_unused(
+    codes: NDArray[Any], names: tuple[str | None, ...], used: NDArray[np.int64], amounts: NDArray[np.int64]
+) -> Encoded:
+    """The encoding whose labels in order are ``names``: those with the codes ``used``."""
+    width = np.min_scalar_type(max(1, len(names)) - 1)
+    if len(used) == len(amounts):  # every code stays as it is
+        return Encoded(codes.astype(width, copy=False), names, amounts)
+    moved = np.zeros(len(amounts), dtype=width)
+    moved[used] = np.arange(len(used))
+    return Encoded(kernels.keys.mapped(codes, moved), names, amounts[used])
 
 
 def label(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from sfumato.core.encoding import Encoded, positions_in
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
@@ -189,6 +190,9 @@ class Ladder:
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _codes: list[tuple[Sequence[str | None], NDArray[np.int64]]] = dataclasses.field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @property
     def depth(self) -> int:
@@ -199,6 +203,15 @@ class Ladder:
     def top(self) -> int:
         """The highest level."""
         return len(self.labels) - 1
+
+    def codes_of(self, labels: Sequence[str | None]) -> NDArray[np.int64]:
+        """The code on level 0 of each label, −1 where it has none; looked up once for each list of labels."""
+        for known_labels, codes in self._codes:
+            if known_labels is labels:
+                return codes
+        codes = positions_in(self.labels[0], labels)
+        self._codes.append((labels, codes))
+        return codes
 
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
         """Map from the codes of level ``start`` to those of level ``end``."""
@@ -253,6 +266,16 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     return _ladder(
         hierarchy.paths(present, [c for v, c in zip(values, counts, strict=True) if v is not None]), missing=missing
     )
+
+
+def bind_column(hierarchy: Hierarchy | None, encoded: Encoded) -> Ladder:
+    """Bind a hierarchy to the values of a column; done once, however many ask for it."""
+    for known, ladder in encoded.ladders:
+        if known is hierarchy:
+            return ladder  # type: ignore[no-any-return]
+    ladder = bind(hierarchy, encoded.labels, encoded.counts.tolist())
+    encoded.ladders.append((hierarchy, ladder))
+    return ladder
 
 
 def _single(values: Sequence[str | None]) -> Ladder:

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.encoding import Encoded, encode, missing_in, positions_in, tallied
-from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.hierarchy import TOP, Ladder, bind_column
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError
@@ -267,7 +267,7 @@ def _tree(
     """
     if attribute.hierarchy is not None:
         with contextlib.suppress(SchemaError):
-            ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
+            ladder = bind_column(attribute.hierarchy, before)
             level = None if rung is None else rung.on(ladder)
             if level is not None and _all_on_level(after.labels, ladder, level):
                 # Numbers released as they are lie where they lay: no node is looked up.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.encoding import encode_column, missing_in, positions_in
-from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.reading import Reading
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ def cells_of(pair: Pair, name: str) -> Cells | None:
 def _cells(pair: Pair, name: str) -> Cells:
     reading = pair.reading(name)
     counts = reading.before.counts
-    ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts.tolist())
+    ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
     joint = pair.joint(name)
     value, label, which, rows = joint.value, joint.label, joint.which, joint.count
-    leaf = positions_in(ladder.labels[0], reading.values)[value]
+    leaf = ladder.codes_of(reading.values)[value]
     level, column_level = _levels(ladder, reading, leaf, label)
     blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
@@ -125,7 +125,7 @@ class _Meant:
         self.missing = int(not present.all())
         tops = ladder.leaves[-1]
         self.all_leaves = float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
-        self.leaf_of = positions_in(ladder.labels[0], reading.values)
+        self.leaf_of = ladder.codes_of(reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
@@ -193,7 +193,7 @@ def log_leaves(pair: Pair, name: str) -> float:
     if cells is not None:
         return math.log(max(1.0, cells.all_leaves))
     encoded = encode_column(pair.original, name)
-    ladder = bind(pair.original.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
+    ladder = bind_column(pair.original.schema[name].hierarchy, encoded)
     missing = int(None in encoded.labels)
     leaves = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
     return math.log(max(1.0, leaves + missing))

@@ -14,6 +14,7 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import positions_in
 from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import COLUMNS, parameters
@@ -106,8 +107,7 @@ class Accuracy(_OfData):
         cells = cells_of(pair, name)
         if cells is None:
             return Amounts(np.zeros(len(pair.released))), None
-        code_of = {text: code for code, text in enumerate(cells.reading.values)}
-        same = np.array([code_of.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
+        same = positions_in(cells.reading.values, cells.reading.labels)
         right = same[cells.label] == cells.value
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.encoding import missing_in, positions_in
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import normalised, records_of, suppressed_of
@@ -118,11 +119,10 @@ class SquaredError(ColumnUtility):
 
     def _distances(self, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
-            missing = np.array([v is None for v in cells.reading.values], dtype=bool)[cells.value]
-            blank = np.array([v is None for v in cells.reading.labels], dtype=bool)[cells.label]
+            missing = missing_in(cells.reading.values)[cells.value]
+            blank = missing_in(cells.reading.labels)[cells.label]
             return np.where(cells.lost, 1.0, np.where(missing, ~blank, cells.height))
-        code_of = {text: code for code, text in enumerate(cells.reading.values)}
-        same = np.array([code_of.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
+        same = positions_in(cells.reading.values, cells.reading.labels)
         apart: NDArray[np.float64] = (same[cells.label] != cells.value).astype(np.float64)
         return apart
 

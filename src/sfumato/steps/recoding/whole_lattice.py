@@ -155,7 +155,9 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    return _landscape(lattice, _judged(lattice, (lattice.at(one) for one in sorted(near))), whole=False)
+    # All of them lie above this node: its table, which is much smaller than that of the rows, is rolled up once.
+    floor = lattice.at(tuple(max(low, level - 1) for low, level in zip(lattice.low, node, strict=True)))
+    return _landscape(lattice, _judged(lattice, (lattice.at(one, floor) for one in sorted(near))), whole=False)
 
 
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
