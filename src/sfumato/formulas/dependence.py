@@ -1,0 +1,431 @@
+"""What a released column tells of a quasi-identifier beyond the quasi-identifier's released label.
+
+All statistics leave the own record out: a column with nearly distinct values would otherwise determine everything by chance.
+Inputs are whole-number codes: ``q`` of the original quasi-identifier, ``label`` of its released label, ``r`` of the other column.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int64]
+    Numbers = NDArray[np.float64]
+
+MOST_QUASI, MOST_RELEASED, FEW_BINS = 64, 256, 32
+"""Codes of a quasi-identifier and of a released column of numbers; the coarser bins find what many bins scatter."""
+FEWEST_OPEN, FEWEST_REPEATS, FEWEST_OF_A_VALUE = 20, 30, 20
+FEW_ROWS, PERMUTATIONS, QUANTILE = 1000, 100, 0.99
+"""Below that many rows a figure must also exceed this quantile of what permutations within labels give."""
+CERTAIN, STRONG, WEAK = 0.99, 0.5, 0.2
+SURE_AFTER, OPEN_BEFORE, STEEP = 0.95, 0.80, 0.95
+SMALLEST_SHARE, LEAST_ENTROPY, LINE = 0.005, 0.1, 0.8
+MOST_CELLS = 4_000_000
+"""Cells that are counted without sorting."""
+
+
+class Finding(StrEnum):
+    """What a released column does to a quasi-identifier, from the worst to nothing; ``unknown``: too few records tell."""
+
+    DETERMINES = "determines"
+    NEARLY = "nearly determines"
+    SOME = "determines some values of"
+    NARROWS = "narrows"
+    UNKNOWN = "unknown"
+    SILENT = "silent"
+
+
+REFUSED = (Finding.DETERMINES, Finding.NEARLY, Finding.SOME)
+
+
+@dataclasses.dataclass(frozen=True)
+class Figures:
+    """What was measured of a released column and a quasi-identifier.
+
+    ``hit``: share of records whose value is the most frequent one among others with the same label and released value; ``base``: with
+    the label alone; ``bits``: share of the remaining bits that the released value removes; ``sure``: share of records whose
+    released value leaves the quasi-identifier nearly certain where the label does not; ``line`` and ``line_base``: share of records near what a function
+    of the released number predicts, and near the middle of their label (None: not numbers). ``records`` have a label that leaves more
+    than one value open, ``repeats`` of them share label and released value with another.
+    """
+
+    hit: float = 1.0
+    base: float = 1.0
+    bits: float = 0.0
+    sure: float = 0.0
+    records: int = 0
+    repeats: int = 0
+    line: float | None = None
+    line_base: float = 0.0
+    chance: bool = False
+    """Whether permutations within labels give as much."""
+
+    @property
+    def gain(self) -> float:
+        """The share of what the label leaves open that the released value takes, (A − B)/(1 − B)."""
+        return share_gained(self.hit, self.base)
+
+    @property
+    def line_gain(self) -> float:
+        """The same of the line."""
+        return 0.0 if self.line is None else share_gained(self.line, self.line_base)
+
+    def finding(self, k: int = 2) -> Finding:
+        """What the figures mean where classes of ``k`` are promised."""
+        steep = self.base > STEEP  # there both are unstable
+        gain, bits = (0.0, 0.0) if steep else (self.gain, self.bits)
+        line_gain = 0.0 if self.line_base > STEEP else self.line_gain
+        line = self.line is not None and self.line >= LINE and line_gain >= STRONG
+        if not self.chance and self.records >= FEWEST_OPEN:
+            if self.hit >= CERTAIN and gain >= STRONG:
+                return Finding.DETERMINES
+            if max(gain, bits) >= STRONG or line:
+                return Finding.NEARLY
+            if self.sure > 0 and self.sure >= max(SMALLEST_SHARE, k / self.records):
+                return Finding.SOME
+            if max(gain, bits, line_gain) >= WEAK:
+                return Finding.NARROWS
+        if self.records and self.repeats < FEWEST_REPEATS and self.line is None:
+            return Finding.UNKNOWN
+        return Finding.SILENT
+
+
+def share_gained(rate: float, base: float) -> float:
+    """(rate − base)/(1 − base), never below 0.
+
+    >>> share_gained(0.75, 0.5), share_gained(0.5, 0.8), share_gained(1.0, 1.0)
+    (0.5, 0.0, 0.0)
+    """
+    return max(0.0, (rate - base) / (1 - base)) if base < 1 else 0.0
+
+
+# Codes.
+
+
+def dense(codes: Codes) -> Codes:
+    """Codes from 0 without gaps, in the same order."""
+    if not len(codes) or int(codes.min()) < 0 or int(codes.max()) > MOST_CELLS:
+        return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    place = np.cumsum(np.bincount(codes) > 0) - 1
+    return np.asarray(place[codes], dtype=np.int64)
+
+
+def counted(keys: Codes) -> tuple[Codes, Codes]:
+    """The distinct keys in order, and how often each occurs; few enough are counted without sorting."""
+    if len(keys) and int(keys.max()) <= MOST_CELLS:
+        amounts = np.bincount(keys)
+        used = np.flatnonzero(amounts)
+        return used, amounts[used]
+    return np.unique(keys, return_counts=True)
+
+
+def number_codes(values: Numbers, most: int) -> Codes:
+    """Codes of numbers: one a value, or ``most`` bins by rank where there are more; equal values share a bin, missing is a code.
+
+    >>> number_codes(np.array([5.0, 7.0, np.nan, 5.0]), 10).tolist(), number_codes(np.arange(6.0), 3).tolist()
+    ([0, 1, 2, 0], [0, 0, 1, 1, 2, 2])
+    """
+    there = ~np.isnan(values)
+    distinct, which, counts = np.unique(values[there], return_inverse=True, return_counts=True)
+    which = which.reshape(-1)
+    codes = np.full(len(values), len(distinct), dtype=np.int64)
+    codes[there] = which
+    if len(distinct) <= most:
+        return codes
+    below = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    bins = dense(below * most // max(1, int(there.sum())))
+    codes[there] = bins[which]
+    codes[~there] = int(bins.max()) + 1
+    return codes
+
+
+def frequent_codes(codes: Codes, most: int = MOST_RELEASED) -> Codes:
+    """Codes of a nominal column; where there are many values, those that nobody shares become one code."""
+    own = dense(codes)
+    counts = np.bincount(own)
+    if len(counts) <= most or not (counts == 1).any():
+        return own
+    return dense(np.where(counts[own] == 1, -1, own))
+
+
+def within_labels(values: Numbers, label: Codes, most: int = MOST_QUASI) -> Codes:
+    """Codes of numbers that are told apart inside their label: bins by rank among the records with the same label."""
+    if len(np.unique(values)) <= most:
+        return number_codes(values, most)
+    order = np.lexsort((values, label))
+    starts, sizes = _runs(label[order])
+    place = np.arange(len(order)) - np.repeat(starts, sizes)
+    fine = np.empty(len(order), dtype=np.int64)
+    fresh = np.concatenate([[True], (np.diff(values[order]) != 0) | (np.diff(label[order]) != 0)])
+    first = place[np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))]  # equal values share a rank
+    fine[order] = np.where(np.isnan(values[order]), most, first * most // np.repeat(sizes, sizes))
+    return fine
+
+
+def _runs(ordered: Codes) -> tuple[Codes, Codes]:
+    """Where runs of equal codes start in an ordered array, and how long they are."""
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0])) if len(ordered) else np.zeros(0, int)
+    return starts, np.diff(np.append(starts, len(ordered)))
+
+
+def open_records(q: Codes, label: Codes) -> NDArray[np.bool_]:
+    """Per record whether its label leaves more than one value of the quasi-identifier open."""
+    pairs, _ = counted(label.astype(np.int64) * (int(q.max(initial=0)) + 1) + q)
+    values = np.bincount(pairs // (int(q.max(initial=0)) + 1), minlength=int(label.max(initial=0)) + 1)
+    return np.asarray(values[label] > 1)
+
+
+# Hits, bits and values.
+
+
+def leave_one_out(q: Codes, context: Codes) -> tuple[Codes, Codes, Numbers]:
+    """Per record, of the others in its context: how many share its value, how many there are, and whether its value is their most frequent.
+
+    A tie counts half.
+
+    >>> same, others, hit = leave_one_out(np.array([1, 1, 2]), np.array([0, 0, 0]))
+    >>> same.tolist(), others.tolist(), hit.tolist()
+    ([1, 1, 0], [2, 2, 2], [0.5, 0.5, 0.0])
+    """
+    width = int(q.max(initial=0)) + 1
+    own = context * width + q
+    keys, counts = counted(own)
+    which, of = np.searchsorted(keys, own) if int(own.max(initial=0)) > MOST_CELLS else dense(own), keys // width
+    totals = np.bincount(context)
+    starts, _ = _runs(of)
+    best = np.zeros(len(totals), dtype=np.int64)
+    best[of[starts]] = np.maximum.reduceat(counts, starts) if len(starts) else 0
+    tied = np.bincount(of, weights=counts == best[of], minlength=len(totals))
+    lesser = np.where(counts < best[of], counts, 0)
+    second = np.zeros(len(totals), dtype=np.int64)
+    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else 0
+    same, others = counts[which] - 1, totals[context] - 1
+    own_is_best = same + 1 == best[context]
+    rival = np.where(own_is_best & (tied[context] == 1), second[context], best[context])
+    hit = np.where(same > rival, 1.0, np.where((same == rival) & (same > 0), 0.5, 0.0))
+    return same, others, hit
+
+
+def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
+    """Hits, bits and values of a pair of columns."""
+    there = open_records(q, label)
+    records = int(there.sum())
+    if records < 2:
+        return Figures(records=records)
+    q, label, r = dense(q[there]), dense(label[there]), dense(r[there])
+    both = dense(label * (int(r.max()) + 1) + r)
+    same0, others0, hit0 = leave_one_out(q, label)
+    same1, others1, hit1 = leave_one_out(q, both)
+    hit1 = np.where(others1 > 0, hit1, hit0)
+    width = int(q.max()) + 1
+    p0 = (same0 + 1 / width) / (others0 + 1)
+    p1 = (same1 + 2 * p0) / (others1 + 2)
+    before, after = -float(np.log2(p0).mean()), -float(np.log2(p1).mean())
+    bits = max(0.0, 1 - after / before) if before >= LEAST_ENTROPY else 0.0
+    counts = np.bincount(r)
+    # A label whose most frequent value has 51 % is no certainty for those who have it: the share counts, not the hit alone.
+    share0 = np.minimum(np.bincount(r, weights=same0 / np.maximum(1, others0)), np.bincount(r, weights=hit0))
+    then, now = share0 / counts, np.bincount(r, weights=hit1) / counts
+    sure = (counts >= FEWEST_OF_A_VALUE) & (now >= SURE_AFTER) & (then <= OPEN_BEFORE)
+    return Figures(
+        hit=float(hit1.mean()),
+        base=float(hit0.mean()),
+        bits=bits,
+        sure=float(counts[sure].sum() / records),
+        records=records,
+        repeats=int((others1 > 0).sum()),
+    )
+
+
+def permuted_within(r: NDArray[np.generic], label: Codes, rng: np.random.Generator) -> NDArray[np.generic]:
+    """A released column whose values were exchanged at random among records with the same label."""
+    fixed, mixed = np.argsort(label, kind="stable"), np.lexsort((rng.random(len(label)), label))
+    changed = np.empty_like(r)
+    changed[fixed] = r[mixed]
+    return changed
+
+
+def screened_bits(q: Codes, r: Codes) -> tuple[float, Numbers, Codes]:
+    """Without labels: the share of hits gained, the bits saved by every value of the released column, and how many records have it."""
+    width, height = int(q.max(initial=0)) + 1, int(r.max(initial=0)) + 1
+    records, totals = len(q), np.bincount(r, minlength=height).astype(np.int64)
+    prior = np.bincount(q, minlength=width) / max(1, records)
+    cells, counts = counted(r * width + q)
+    value, of = cells % width, cells // width
+    starts, _ = _runs(of)
+    best = np.maximum.reduceat(counts, starts) if len(starts) else counts
+    top = np.zeros(height, dtype=np.int64)
+    top[of[starts]] = best
+    tied = np.bincount(of, weights=counts == top[of], minlength=height)
+    lesser = np.where(counts < top[of], counts, 0)
+    second = np.zeros(height, dtype=np.int64)
+    second[of[starts]] = np.maximum.reduceat(lesser, starts) if len(starts) else lesser
+    # The own record left out, a value stays the most frequent one if it led by two; by one, it is tied with another.
+    lead = np.where(tied > 1, 0, top - second)
+    hit = float(
+        np.where(
+            (lead > 1) | ((lead == 1) & (second == 0) & (top > 1)), top, np.where((lead == 1) & (top > 1), top / 2, 0)
+        ).sum()
+    )
+    chance = (counts - 1 + 2 * prior[value]) / (totals[of] + 1)
+    saved: Numbers = np.bincount(of, weights=counts * np.log2(chance / prior[value]), minlength=height).astype(float)
+    return share_gained(hit / max(1, records), float(prior.max(initial=0.0))), saved, totals
+
+
+# Lines.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spans:
+    """Of numbers with labels: per record how near a prediction must come, and the middle of its label."""
+
+    near: Numbers
+    middle: Numbers
+    width: Numbers
+
+    @classmethod
+    def of(cls, values: Numbers, label: Codes) -> Spans:
+        """A quarter of the label's width, or of the spread of the middle half of its records where that is less."""
+        order = np.lexsort((values, label))
+        starts, sizes = _runs(label[order])
+        ranked = values[order]
+        low, high = ranked[starts], ranked[starts + sizes - 1]
+        lower, upper = ranked[starts + sizes // 4], ranked[starts + (3 * (sizes - 1) + 3) // 4]
+        middle = (ranked[starts + (sizes - 1) // 2] + ranked[starts + sizes // 2]) / 2
+        near = np.minimum(high - low, upper - lower) / 4
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.repeat(np.arange(len(starts)), sizes)
+        return cls(near[place] + 1e-9 * (1 + np.abs(values)), middle[place], (high - low)[place])
+
+
+def line_of(q: Numbers, label: Codes, r: Numbers) -> tuple[float, float, Numbers] | None:
+    """How often a function of a released number comes near the quasi-identifier, how often the label's middle does, and the predictions.
+
+    Functions: the number itself, a shift of it or of its negative, a line, a curve through neighbours, their median. Each is fitted on half of the records and
+    judged on the other. None: too few records have both numbers and a label that leaves more than one value open.
+    """
+    there = ~np.isnan(q) & ~np.isnan(r)
+    if int(there.sum()) < FEWEST_REPEATS:
+        return None
+    values, released = q[there], r[there]
+    spans = Spans.of(values, label[there])
+    hidden = spans.width > 0
+    if int(hidden.sum()) < FEWEST_REPEATS:
+        return None
+    whole = bool((values == np.round(values)).all())
+    best, chosen = -1.0, released
+    for function in _predictions(values, released):
+        predicted = np.round(function) if whole else function
+        share = float((np.abs(values - predicted) <= spans.near)[hidden].mean())
+        if share > best:
+            best, chosen = share, predicted
+    everywhere = np.full(len(q), np.nan)
+    everywhere[there] = chosen
+    middle = np.round(spans.middle) if whole else spans.middle
+    base = float((np.abs(values - middle) <= spans.near)[hidden].mean())
+    return best, base, everywhere
+
+
+def _predictions(q: Numbers, r: Numbers) -> list[Numbers]:
+    """What functions of a released number say of the other one, each learnt on the half that it is not asked about."""
+    half = np.random.default_rng(len(q)).permutation(len(q)) % 2 == 0
+    predictions = [r, *(np.empty_like(r) for _ in range(5))]
+    for learnt in (half, ~half):
+        asked = ~learnt
+        predictions[1][asked] = r[asked] + np.median(q[learnt] - r[learnt])
+        predictions[2][asked] = np.median(q[learnt] + r[learnt]) - r[asked]
+        slope, intercept = trimmed_line(r[learnt], q[learnt])
+        predictions[3][asked] = slope * r[asked] + intercept
+        predictions[4][asked] = nearest_median(r[learnt], q[learnt], r[asked])
+        known, which = np.unique(r[learnt], return_inverse=True)
+        predictions[5][asked] = np.interp(r[asked], known, np.bincount(which, q[learnt]) / np.bincount(which))
+    return predictions
+
+
+def trimmed_line(x: Numbers, y: Numbers) -> tuple[float, float]:
+    """Slope and intercept by least squares, again and again on the three quarters that lie nearest: exceptions do not bend it."""
+    kept = np.ones(len(x), dtype=bool)
+    slope, intercept = 0.0, float(np.median(y))
+    for _ in range(5):
+        spread = float(np.var(x[kept]))
+        if spread <= 0:
+            break
+        slope = float(np.mean((x[kept] - x[kept].mean()) * (y[kept] - y[kept].mean()))) / spread
+        intercept = float(y[kept].mean() - slope * x[kept].mean())
+        apart = np.abs(y - slope * x - intercept)
+        kept = apart <= np.partition(apart, 3 * len(apart) // 4)[3 * len(apart) // 4]
+    return slope, intercept
+
+
+def nearest_median(x: Numbers, y: Numbers, asked: Numbers) -> Numbers:
+    """The median of ``y`` of the three records whose ``x`` is nearest in rank; among equal ones, of the middle of them."""
+    order = np.argsort(x, kind="stable")
+    ordered, known = x[order], y[order]
+    place = (np.searchsorted(ordered, asked, "left") + np.searchsorted(ordered, asked, "right")) // 2
+    around = np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(x) - 1)
+    return np.asarray(np.median(known[around], axis=1))
+
+
+# Sums.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Columns of numbers, standardised once, missing ones as the mean, with their products."""
+
+    columns: Numbers
+    standard: Numbers
+    gram: Numbers
+
+    @classmethod
+    def of(cls, columns: Numbers) -> Block:
+        """Columns of numbers side by side; none may lack all."""
+        standard = standardised(columns)
+        return cls(columns, standard, standard.T @ standard / max(1, len(columns)))
+
+
+def standardised(columns: Numbers) -> Numbers:
+    """Columns with mean 0 and variance 1 (0 where a column is constant); missing numbers are the mean."""
+    means = np.nanmean(columns, axis=0)
+    filled = np.where(np.isnan(columns), means, columns) - means
+    spread = filled.std(axis=0)
+    return np.asarray(filled / np.where(spread > 0, spread, 1.0))
+
+
+def chosen_sum(q: Numbers, block: Block, left: list[int], most: int = 3) -> tuple[int, ...]:
+    """Up to ``most`` of the columns ``left`` whose least squares tell most of a number, chosen one by one."""
+    with_q = standardised(q[:, None])[:, 0] @ block.standard / max(1, len(q))
+    chosen: list[int] = []
+    told = 0.0
+    for _ in range(most):
+        explained = {c: _explained(block.gram, with_q, [*chosen, c]) for c in left if c not in chosen}
+        best = max(explained, key=lambda c: explained[c], default=None)
+        if best is None or explained[best] <= told + 1e-6:
+            break
+        chosen.append(best)
+        told = explained[best]
+    return tuple(chosen)
+
+
+def _explained(gram: Numbers, with_q: Numbers, chosen: list[int]) -> float:
+    """The share of the variance of a number that some columns explain."""
+    inner = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
+    return float(with_q[chosen] @ np.linalg.solve(inner, with_q[chosen]))
+
+
+def predicted_sum(q: Numbers, columns: Numbers) -> Numbers:
+    """What least squares of some columns say of a number; nothing (NaN) where one of them is missing."""
+    design = np.column_stack([np.ones(len(q)), columns])
+    whole = ~np.isnan(design).any(axis=1)
+    known = whole & ~np.isnan(q)
+    predicted = np.full(len(q), np.nan)
+    if int(known.sum()) > design.shape[1]:
+        weights = np.linalg.lstsq(design[known], q[known], rcond=None)[0]
+        predicted[whole] = design[whole] @ weights
+    return predicted
