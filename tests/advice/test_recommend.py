@@ -12,13 +12,14 @@ import pytest
 
 import sfumato as sf
 from sfumato import recipe_files as recipes
+from sfumato.advice import recommending
 from sfumato.advice.answers import ContextAnswers, answers_from
-from sfumato.advice.candidates import PROFILE
+from sfumato.advice.candidates import PROFILE, candidates_for
 from sfumato.advice.choosing import ranked
 from sfumato.advice.looking import drawn_from, looked_at, table_of
 from sfumato.advice.recommending import unknown_of
 from sfumato.comparison import KEPT_ERROR
-from sfumato.errors import OutputError, SchemaError, Unsatisfiable
+from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
 
 BOUND = {"recipient": "researchers", "contract": "yes", "sensitivity": "medium", "population": 10_000_000}
 
@@ -225,3 +226,63 @@ def test_the_same_table_gives_the_same_advice_in_any_order():
     again = sf.recommend(dataclasses.replace(turned, origin=None), BOUND)
     assert again.ranked.order == first.ranked.order
     assert again.best.utilities["loss"] == pytest.approx(first.best.utilities["loss"])
+
+
+def with_race(rows: int, values: int = 4) -> sf.Dataset:
+    """People with a column that is known to outsiders and sensitive as well."""
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({
+        "age": rng.integers(20, 60, rows),
+        "race": [f"r{i}" for i in rng.integers(0, values, rows)],
+        "job": [f"j{i}" for i in rng.integers(0, 3, rows)],
+        "ill": [f"i{i}" for i in rng.integers(0, 5, rows)],
+    })  # fmt: skip
+    table = sf.read(frame).with_roles(quasi=["age", "job", "race"], sensitive=["ill"])
+    decided = looked_at(table, ContextAnswers(decide={"race": "quasi+sensitive", "age": "quasi", "job": "quasi"}), None)
+    return decided.dataset
+
+
+def test_a_sensitive_quasi_identifier_does_not_cost_the_class_size():
+    people = with_race(400)
+    assert set(people.schema.sensitive) == {"race", "ill"}
+    recommendation = sf.recommend(people, BOUND)
+    assert not recommendation.fallback and "5-anonymity" in recommendation.best.promises
+    assert set(recommendation.terms.diversity) == {"ill"}
+    assert any("race" in sentence and "no diversity" in sentence for sentence in recommendation.unknown)
+    sizes = recommendation.release(seed=1).data.group_by(["age", "race", "job"]).len()["len"]
+    assert sizes.min() >= 5
+
+
+def masked_only(monkeypatch) -> None:
+    """Let no candidate carry a promise, as where none of them reaches it."""
+
+    def masked(dataset, base, terms, proposed):
+        loose = dataclasses.replace(terms, limits={"linkage": 1.0})
+        return tuple(one for one in candidates_for(dataset, base, loose, proposed) if one.family == "masking")
+
+    monkeypatch.setattr(recommending, "candidates_for", masked)
+
+
+def test_limits_alone_are_a_fallback_and_are_not_released_unasked(tmp_path, monkeypatch):
+    masked_only(monkeypatch)
+    recommendation = sf.recommend(with_race(60), BOUND)
+    assert recommendation.fallback and recommendation.headline.startswith("Fallback for ")
+    assert recommendation.to_dict()["fallback"] and "<h1>Fallback for" in recommendation.to_page()
+    with pytest.raises(ReleaseRefused, match="--accept-limits"):
+        recommendation.release(seed=1)
+    assert recommendation.release(seed=1, accept_limits=True).recipe.meet == ()
+    folder = recommendation.write(tmp_path / "rec")
+    assert (folder / "recipe.yaml").read_text().startswith("# sfumato recommend, fallback, best")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_roles_never_cost_the_class_size(seed):
+    """Whatever columns are sensitive as well: the best keeps k, counted by hand, and no diversity is asked of what is known."""
+    rng = np.random.default_rng(seed)
+    people = with_race(300, values=3)
+    both = [name for name in ("age", "job", "race") if rng.random() < 0.5]
+    roles = {name: "quasi+sensitive" if name in both else "quasi" for name in ("age", "job", "race")}
+    looked = looked_at(people, ContextAnswers(decide=roles), None)
+    recommendation = sf.recommend(looked.dataset, BOUND)
+    assert not recommendation.fallback and not set(recommendation.terms.diversity) & set(both)
+    assert recommendation.release(seed=1).data.group_by(["age", "race", "job"]).len()["len"].min() >= 5

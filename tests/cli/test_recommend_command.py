@@ -8,6 +8,7 @@ import pytest
 
 from sfumato import examples
 from sfumato.cli import recommend as command
+from tests.advice.test_recommend import masked_only, with_race
 
 
 @pytest.fixture
@@ -76,3 +77,16 @@ def test_json_has_everything(sfumato, visits, tmp_path):
     assert told["best"]["holds"] and told["comparison"]["candidates"]
     assert told["promises"][0] == {"k_anonymity": {"k": 3}}
     assert set(told["assumed"]) == {"population"}
+
+
+def test_the_command_ends_with_one_and_makes_no_release_unless_accepted(sfumato, tmp_path, monkeypatch):
+    masked_only(monkeypatch)
+    table = tmp_path / "few.csv"
+    with_race(60).to_polars().write_csv(table)
+    decided = [f"--decide={each}" for each in ("age=quasi", "race=quasi+sensitive", "job=quasi", "ill=sensitive")]
+    asked = ("recommend", table, *decided, "--workers", 1, "--run", tmp_path / "out")
+    refused = sfumato(*asked, "-o", tmp_path / "rec")
+    assert refused.code == 1 and "Fallback for" in refused.out and "--accept-limits" in refused.err
+    assert (tmp_path / "rec" / "recipe.yaml").is_file() and not (tmp_path / "out").exists()
+    taken = sfumato(*asked, "-o", tmp_path / "rec2", "--accept-limits")
+    assert taken.code == 0 and "Fallback for" in taken.out and (tmp_path / "out" / "share").is_dir()

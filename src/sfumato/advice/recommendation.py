@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 FILE = "recommendation.json"
 MOST_RUNNERS_UP = 3
 NO_CLASSES = "No candidate keeps the promised class size; the best of those that keep limits only is proposed, which promise less."
+FALLBACK = "Fallback"
+NOT_ACCEPTED = (
+    "only limits are kept, and the promised class size is not; nothing is released unless you accept that (--accept-limits; in Python "
+    "accept_limits=True), or answer so that a smaller class size is asked for"
+)
 NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not make a release lawful."
 
 
@@ -80,14 +85,20 @@ class Recommendation:
         return next(one for one in self.tried if one.name == name).candidate.recipe
 
     @property
+    def fallback(self) -> bool:
+        """Whether the best keeps limits only, and not the promises that this context asks for."""
+        return not self.ranked.promising
+
+    @property
     def headline(self) -> str:
-        """What is recommended, in a sentence."""
+        """What is recommended, in a sentence; a fallback is called one."""
         yardstick = self.ranked.yardstick
         lost = self.best.utilities.get(yardstick)
         measured = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
         found = "" if linked is None else f"; {linked:.1%} of the people looked for are found"
-        return f"{self.name}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,} records{measured}{found}"
+        head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
+        return f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,} records{measured}{found}"
 
     @property
     def why(self) -> str:
@@ -98,17 +109,33 @@ class Recommendation:
         what = TOLD[self.ranked.yardstick]
         return f"Of {promising} candidates that keep all promises and limits it has the least {what}."
 
-    def release(self, *, seed: int | str | Seed | None = None, progress: Progress | None = None) -> Release:
+    def release(
+        self,
+        *,
+        seed: int | str | Seed | None = None,
+        progress: Progress | None = None,
+        accept_limits: bool = False,
+    ) -> Release:
         """The release of the whole table that the recommendation leads to; see :meth:`released`."""
-        return self.released(seed=seed, progress=progress)[1]
+        return self.released(seed=seed, progress=progress, accept_limits=accept_limits)[1]
 
     def released(
-        self, *, seed: int | str | Seed | None = None, progress: Progress | None = None
+        self,
+        *,
+        seed: int | str | Seed | None = None,
+        progress: Progress | None = None,
+        accept_limits: bool = False,
     ) -> tuple[Recommendation, Release]:
         """The release of the whole table by the best recipe, and the recommendation as it stands then.
 
         What was best on a sample may be refused on the whole table; then the next one that keeps the same promises takes its place.
+        A fallback is released with ``accept_limits`` only.
+
+        Raises:
+            ReleaseRefused: the recommendation is a fallback, and nobody accepted that.
         """
+        if self.fallback and not accept_limits:
+            raise ReleaseRefused(NOT_ACCEPTED)
         told = {} if progress is None else {"progress": progress}
         moved: list[str] = []
         can_win = self.ranked.order[: self.ranked.can_win]
@@ -142,6 +169,7 @@ class Recommendation:
             "limits": dict(self.terms.limits),
             "reasons": [dataclasses.asdict(reason) for reason in self.terms.reasons],
             "bars": [dataclasses.asdict(bar) for bar in self.bars],
+            "fallback": self.fallback,
             "best": {"name": self.ranked.best, "headline": self.headline, "why": self.why, "holds": self.best.holds},
             "yardstick": self.ranked.yardstick,
             "candidates": [
@@ -192,7 +220,10 @@ class Recommendation:
 
     def _recipe_text(self, name: str, target: Path) -> str:
         why = self.why if name == self.ranked.best else self.ranked.why_not[name]
-        head = f"# sfumato recommend, {'best' if name == self.ranked.best else 'runner-up'}: {why}"
+        rank = "runner-up" if name != self.ranked.best else "best"
+        if self.fallback:
+            rank = f"{FALLBACK.lower()}, {rank}"
+        head = f"# sfumato recommend, {rank}: {why}"
         plain = recipes.to_dict(self.recipe_of(name), base=target)
         return " ".join(head.splitlines()) + "\n" + write_yaml(plain)
 

@@ -102,6 +102,11 @@ def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tupl
     numbers = [name for name in schema.sensitive if schema[name].kind is Kind.NUMERIC]
     if numbers:
         told.append(f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as different")
+    known = [name for name in schema.sensitive if name in schema.quasi]
+    if known:
+        told.append(
+            f"what becomes of {', '.join(known)}: sensitive, and a quasi-identifier too, so it is in the class size and no diversity is promised for it"
+        )
     if tried_rows < len(looked.dataset):
         told.append(
             f"how candidates compare on all {len(looked.dataset):,} rows: they were tried on a sample of {tried_rows:,}"

@@ -134,7 +134,8 @@ def terms_for(answers: ContextAnswers, schema: Schema, distinct: Mapping[str, in
     who, harm = exposure_of(answers), harm_of(answers)
     k = CLASS_SIZES[who][harm]
     wanted = 3 if harm == "high" else 2
-    diversity = {name: min(wanted, distinct[name]) for name in schema.sensitive if distinct[name] > 1}
+    secret = [name for name in schema.sensitive if name not in schema.quasi]  # what is known cannot be learned
+    diversity = {name: min(wanted, distinct[name]) for name in secret if distinct[name] > 1}
     limits = {"linkage": math.ceil(10_000 / k) / 10_000}  # never below 1/k, which classes of k may reach
     reasons = (*_feared(answers, who), _class_size(answers, k, who, harm), *_small(answers), _linkage(k), _copies())
     if diversity:

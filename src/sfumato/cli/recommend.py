@@ -43,6 +43,12 @@ def recommend(
         typer.Option(help="the role of a column that a profile cannot decide on: patient=unit; repeat it"),
     ] = None,
     run: Annotated[Path | None, typer.Option(help="folder for the release itself, made of all rows")] = None,
+    accept_limits: Annotated[
+        bool,
+        typer.Option(
+            "--accept-limits", help="take a fallback that keeps limits only, such as masked or synthetic records"
+        ),
+    ] = False,
     seed: Annotated[
         str | None, typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal")
     ] = None,
@@ -54,11 +60,12 @@ def recommend(
 ) -> None:
     """Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.
 
-    Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the worst case, and it says so.
+    Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the worst case, and it says so. Where no
+    candidate keeps the promises, the best that keeps limits only is written as a fallback, and the command ends with exit code 1.
     """
     from sfumato import recipe_files as recipes
     from sfumato.advice.answers import answers_from, decisions
-    from sfumato.advice.recommendation import refuse_written
+    from sfumato.advice.recommendation import NOT_ACCEPTED, refuse_written
     from sfumato.advice.recommending import recommend as find
     from sfumato.release.exchange import refuse_existing
 
@@ -78,13 +85,17 @@ def recommend(
         tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
     with progress("trying candidates", quiet=quiet) as on_progress:
         found = find(dataset, said, recipe=loaded, workers=workers, progress=on_progress)
-    if run is not None:
+    refused = found.fallback and not accept_limits
+    if run is not None and not refused:
         with progress("making the release", quiet=quiet) as on_progress:
-            found, release = found.released(seed=seed, progress=on_progress)
+            found, release = found.released(seed=seed, progress=on_progress, accept_limits=accept_limits)
             release.write(run, force=force)
     found.write(output, force=force)
     _tell(found, json=json)
-    _tell_files(output, run, quiet=quiet)
+    _tell_files(output, None if refused else run, quiet=quiet)
+    if refused:
+        tell(f"[red]{escape(NOT_ACCEPTED[:1].upper() + NOT_ACCEPTED[1:])}[/]")
+        raise typer.Exit(1)
 
 
 def _in_file(answers: Path | None) -> set[str]:
@@ -138,7 +149,8 @@ def _tell(found: Recommendation, *, json: bool) -> None:
         return
     console = out()
     show_map(found.comparison)
-    console.print(f"\n[bold green]{escape(found.headline)}[/]\n{escape(found.why)}", soft_wrap=True)
+    colour = "yellow" if found.fallback else "green"
+    console.print(f"\n[bold {colour}]{escape(found.headline)}[/]\n{escape(found.why)}", soft_wrap=True)
     for title, sentences in (
         ("What must hold, and why", [str(reason) for reason in found.terms.reasons]),
         ("Why not the others", [*found.moved, *found.ranked.why_not.values()]),

@@ -15,7 +15,16 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
 from sfumato.policy.people import COLUMN
-from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, models_of, strength_of, strongest
+from sfumato.policy.policy import (
+    STRENGTH,
+    Group,
+    Purpose,
+    UnknownPromise,
+    demand_of,
+    models_of,
+    strength_of,
+    strongest,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -72,7 +81,7 @@ def common_guarantee(
 
     ================  ===================================================================================================
     privacy group     EI if any says so; otherwise all roles together (QID and SD both count); NSD only if all say NSD
-    data              a column that one of the policies does not list is withheld
+    data              a column that one of the policies does not list, or asks to delete or suppress, is withheld
     minimum level     per person; the floor of a column is the largest
     maximum level     the smallest; below the floor it is a conflict
     privacy models    the strongest set under the order of implication
@@ -116,6 +125,13 @@ def _groups(
         if lacking:
             withheld.append(column)
             reason = f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for this purpose"
+            decisions.append(Decision("withheld", column, reason))
+            continue
+        methods = [datum.anonymization for datum in data if datum is not None and datum.anonymization is not None]
+        withholding = [method.method for method in methods if demand_of(method) == "withheld"]
+        if withholding:
+            withheld.append(column)
+            reason = f"{column} is withheld: {len(withholding)} of {len(listing)} policies ask for {withholding[0]}"
             decisions.append(Decision("withheld", column, reason))
             continue
         said = frozenset(datum.group for datum in data if datum is not None)

@@ -17,10 +17,28 @@ from sfumato.core.schema import Role, Schema
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
 from sfumato.policy.columns import ROLES
 from sfumato.policy.compile import Permission, Use, authorise
-from sfumato.policy.dialects.known import PRESET, permitted, tells_of_uses, usage_of_release
+from sfumato.policy.dialects.known import PRESET, permitted, read_concept_text, tells_of_uses, usage_of_release
+from sfumato.policy.dialects.usages import local, policy_of_usages
+from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
-from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, UnknownPromise, models_of
+from sfumato.policy.policy import (
+    COUNTER,
+    KEYED,
+    RANDOM,
+    STRENGTH,
+    UNKEYED,
+    Anonymization,
+    Datum,
+    Group,
+    Policy,
+    Purpose,
+    UnknownMethod,
+    UnknownPromise,
+    demand_of,
+    models_of,
+    strength_of,
+)
 from sfumato.release import verify as verifying
 from sfumato.release.certificates import pseudonymized, read_certificate
 
@@ -177,6 +195,21 @@ class Released:
         """Columns that hold pseudonyms."""
         return {column for columns in pseudonymized(self.certificate) for column in columns}
 
+    @property
+    def pseudonym_methods(self) -> dict[str, str]:
+        """The weakest way in which each column's pseudonyms were made, as the certificate's plan says."""
+        methods: dict[str, str] = {}
+        for step in self.certificate.get("plan", []):
+            made = STRENGTH_OF.get(step.get("pseudonyms", {}).get("method", ""), UNKEYED)
+            for column in step.get("masked", {}) if "pseudonyms" in step else ():
+                methods[column] = max(made, methods.get(column, made), key=STRENGTH.index)
+        return methods
+
+    def shows_values(self, column: str) -> bool:
+        """Whether a released column holds anything but one mark for a withheld value, the same in every record."""
+        labels = set(self.dataset.encoded(column).labels)
+        return len(labels) > 1 or not labels <= {TOP, None}
+
     def below(self, column: str, method: Anonymization) -> str | None:
         """Why a column is not as coarse as asked for, or None.
 
@@ -268,6 +301,15 @@ def read_released(folder: Path, original: Dataset | None = None) -> Released:
 
 
 SAFE_HARBOR = "safe_harbor"
+STRENGTH_OF = {
+    "random_table": RANDOM,
+    "keyed": KEYED,
+    "fake": KEYED,
+    "format_preserving": KEYED,
+    "counter": COUNTER,
+    "unkeyed_hash": UNKEYED,
+}
+"""Method of the step that makes pseudonyms → its strength in the words of policies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -371,6 +413,13 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
     for method in purpose.pseudonymizations:
         left = [c for c in method.data if c in released.dataset.columns and c not in released.pseudonymized]
         broken += [f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in left]
+        wanted = strength_of(method.name)
+        for column, made in released.pseudonym_methods.items():
+            weaker = STRENGTH.index(made) > STRENGTH.index(wanted)
+            if weaker and column in method.data and column in released.dataset.columns:
+                broken.append(
+                    f"column {column!r} holds pseudonyms by {made}, weaker than the {wanted} that is asked for"
+                )
     return broken
 
 
@@ -378,11 +427,18 @@ def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]
     reasons, notes = [], []
     for datum in purpose.data:
         method = datum.anonymization
-        if method is None or datum.name not in released.dataset.columns or datum.group == "EI":
+        if method is None or datum.name not in released.dataset.columns:
             continue
-        short = released.below(datum.name, method) if method.minimum else None
-        if short:
-            reasons.append(short)
+        try:
+            demand = demand_of(method)
+        except UnknownMethod as error:
+            reasons.append(f"column {datum.name!r}: {error}")
+            continue
+        if demand == "withheld" and released.shows_values(datum.name):
+            reasons.append(f"column {datum.name!r} shows values; the policy asks for {method.method}")
+        replaced = datum.group == Group.EI or any(datum.name in m.data for m in purpose.pseudonymizations)
+        if demand == "level" and not replaced:  # of pseudonyms there are no levels
+            reasons += [reason for reason in [released.below(datum.name, method)] if reason]
         level = released.levels.get(datum.name)
         if method.maximum is not None and level is not None and level > method.maximum:
             notes.append(f"column {datum.name!r} is at level {level}, above the cap of level {method.maximum}")
@@ -451,7 +507,10 @@ def hold_against(
     )
     for path in usages:
         answer = permitted(Path(path), use, today=today)
-        if answer.allowed:
+        broken = _columns_of_use(Path(path), folder, purpose, original) if answer.allowed else []
+        if broken:
+            held = dataclasses.replace(held, reasons=(*held.reasons, *(f"{Path(path).name}: {b}" for b in broken)))
+        elif answer.allowed:
             statements = (*held.statements, f"{Path(path).name}: what was released lies within what is permitted")
             held = dataclasses.replace(held, statements=statements)
         else:
@@ -459,3 +518,36 @@ def hold_against(
                 held, reasons=(*held.reasons, f"{Path(path).name}: not allowed: {answer.reason}")
             )
     return held
+
+
+def _columns_of_use(path: Path, folder: Path, purpose: str, original: Dataset | None) -> list[str]:
+    """What speaks against the released columns where a policy about uses says which column each kind of data is.
+
+    The purpose of that name is held against them, or every purpose where none has it: the use may lie within any of them.
+    """
+    what, _ = read_concept_text(read_text(path), path.name)
+    usages = what if isinstance(what, tuple) else ()
+    named = [
+        dataclasses.replace(usage, data=tuple(category for category in usage.data if category.column))
+        for usage in usages
+        if usage.permitted and any(category.column for category in usage.data)
+    ]
+    if not named:
+        return []
+    findings = Findings(path.name)
+    policy = policy_of_usages(tuple(named), name=path.stem, findings=findings)
+    findings.raise_errors()
+    exact = [p for p in policy.purposes if p.name == local(purpose)]
+    released = read_released(folder, original)
+    complete = all(category.column for usage in usages if usage.permitted for category in usage.data)
+    broken: list[str] = []
+    for candidate in exact or policy.purposes:
+        listed = tuple(candidate.data)
+        if not complete:  # a kind of data without a column may be any other column
+            others = [c for c in released.dataset.columns if candidate.datum(c) is None]
+            listed += tuple(Datum(column, Group.NSD) for column in others)
+        described = dataclasses.replace(candidate, data=listed)
+        broken += _columns(described, released)
+        broken += _levels(described, released)[0]
+        broken += released.models_broken(described)
+    return list(dict.fromkeys(broken))

@@ -16,6 +16,7 @@ from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, p
 from sfumato.policy.dialects.subsumption import simple_parts
 from sfumato.policy.documents import Document, Findings, PolicyError, Remark, read_text
 from sfumato.policy.policy import (
+    STRENGTH,
     Anonymization,
     Group,
     Policy,
@@ -23,8 +24,11 @@ from sfumato.policy.policy import (
     Pseudonymization,
     Purpose,
     Retention,
+    UnknownMethod,
     UnknownPromise,
+    demand_of,
     models_of,
+    names_pseudonyms,
     told_of_unkeyed,
     unkeyed,
 )
@@ -153,6 +157,9 @@ def _unique(findings: Findings, names: Sequence[str], path: str, what: str) -> N
 def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.date | None) -> None:
     _unique(findings, [d.name for d in purpose.data], f"{path}.data", "datum")
     _unique(findings, [r.name for r in purpose.recipients], f"{path}.recipients", "recipient")
+    if purpose.any_data and (purpose.data or purpose.pseudonymizations):
+        problem = f"purpose {purpose.name!r} is for any data, so it can list no data and no pseudonyms; drop any_data or the lists"
+        findings.error("any_data_with_data", path, problem)
     if not purpose.data and not purpose.any_data:
         findings.warning(
             "no_data", f"{path}.data", f"purpose {purpose.name!r} lists no data, so nothing may be used for it"
@@ -188,6 +195,16 @@ def _data(findings: Findings, purpose: Purpose, path: str) -> None:
 
 def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> None:
     low, high = method.minimum, method.maximum
+    try:
+        demand = demand_of(method)
+    except UnknownMethod as error:
+        findings.error("unknown_method", path, f"datum {name!r}: {error}")
+        return
+    if demand == "withheld":
+        return  # no value is released, so levels and hierarchy say nothing more
+    if low is None and high is None:
+        problem = f"datum {name!r}: {method.method} without a minimum level asks for nothing; values may be released as they are"
+        findings.warning("no_minimum", path, problem)
     if (low is None) != (high is None):
         lacking = "minimum" if low is None else "maximum"
         findings.warning("level_missing", path, f"datum {name!r} has no {lacking} level; it is taken as unbounded")
@@ -233,10 +250,24 @@ def _models(findings: Findings, purpose: Purpose, path: str) -> None:
             )
         except UnknownPromise as error:
             findings.error("unknown_model", f"{path}.models[{i}]", str(error))
+    _pseudonyms(findings, purpose, path)
+
+
+def _pseudonyms(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, method in enumerate(purpose.pseudonymizations):
-        if unkeyed(method.name):
+        if not names_pseudonyms(method.name):
+            problem = f"{method.name!r} is not a way to make pseudonyms that we know; name one of {', '.join(STRENGTH)}"
+            findings.error("unknown_method", f"{path}.pseudonymizations[{i}]", problem)
+        elif unkeyed(method.name):
             problem = told_of_unkeyed(method.name, key=None)
             findings.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
+        if method.parameters:
+            keys = ", ".join(repr(key) for key, _ in method.parameters)
+            problem = f"{method.name} has attributes that we do not carry out: {keys}; take them out"
+            findings.error("unknown_attribute", f"{path}.pseudonymizations[{i}]", problem)
+        if method.target:
+            problem = f"{method.name} names {method.target!r} for the pseudonyms; they stand in the place of the identifier itself"
+            findings.note("no_effect", f"{path}.pseudonymizations[{i}]", problem)
 
 
 def _against_table(findings: Findings, purpose: Purpose, path: str, columns: Sequence[str]) -> None:

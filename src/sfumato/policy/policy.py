@@ -44,8 +44,9 @@ class Group(StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Anonymization:
-    """How a datum is made coarser: the levels it must and may have, and its hierarchy.
+    """How a datum is made coarser: the method, the levels it must and may have, and its hierarchy.
 
+    ``method`` is one of :data:`METHOD_NAMES`; :func:`demand_of` says what it asks of the released column.
     ``hierarchy`` has one row per value, from the value (level 0) to its coarsest form; a person's own policy has one
     row, that of the person's value. ``minimum`` protects, ``maximum`` bounds what may be lost.
     """
@@ -341,6 +342,56 @@ def strongest(models: Sequence[Model]) -> tuple[list[Model], list[tuple[Model, M
     return kept, dropped
 
 
+# Anonymization methods as policies name them, and what each asks of the released column.
+
+GENERALIZATION, SUPPRESSION, DELETION = "Generalization", "Suppression", "Deletion"
+METHOD_NAMES = {
+    "generalization": GENERALIZATION,
+    "generalisation": GENERALIZATION,
+    "suppression": SUPPRESSION,
+    "deletion": DELETION,
+}
+"""Plain name in policies → the method. Every other name is refused, since nothing could be done for it."""
+
+
+class UnknownMethod(ValueError):
+    """A policy names a method or an attribute of one that we cannot carry out; the message says which."""
+
+
+def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
+    """What a method asks of its column: no value at all, at least the minimum level, or nothing.
+
+    Deletion asks for no value, whatever levels stand beside it. Suppression does too, unless it names a minimum level of 1 or
+    more: then the hierarchy says what is left of a value, as with Generalization. Generalization asks for its minimum level.
+
+    >>> demand_of(Anonymization("Deletion")), demand_of(Anonymization(minimum=2)), demand_of(Anonymization(minimum=0))
+    ('withheld', 'level', 'nothing')
+    >>> demand_of(Anonymization("Noise"))
+    Traceback (most recent call last):
+    ...
+    sfumato.policy.policy.UnknownMethod: 'Noise' is not a method we can carry out. There are: Generalization, Suppression, Deletion.
+    """
+    name = METHOD_NAMES.get(re.sub(r"[^a-z]", "", method.method.lower()))
+    if name is None:
+        near = did_you_mean(method.method, (GENERALIZATION, SUPPRESSION, DELETION))
+        raise UnknownMethod(f"{method.method!r} is not a method we can carry out.{near}")
+    if method.parameters:
+        keys = ", ".join(repr(key) for key, _ in method.parameters)
+        raise UnknownMethod(f"{name} has no attribute {keys}; it knows a minimum and a maximum level")
+    if name == DELETION:
+        return "withheld"
+    if name == SUPPRESSION:
+        if method.minimum:
+            return "level"
+        if method.minimum is None and method.maximum is None:
+            return "withheld"
+        raise UnknownMethod(
+            "Suppression with a minimum level of 0 or none suppresses nothing; leave the levels away to withhold the whole "
+            "value, or ask for a minimum level of 1 or more"
+        )
+    return "level" if method.minimum else "nothing"
+
+
 # Pseudonymization methods as policies name them, from the strongest to the weakest.
 
 RANDOM, KEYED, COUNTER, UNKEYED = "random table", "keyed hash", "counter", "unkeyed hash"
@@ -353,6 +404,16 @@ WORDS = (
     (COUNTER, ("counter", "sequence", "serial", "number")),
     (UNKEYED, ("sha", "md5", "hash", "blake", "crc")),
 )
+
+
+def names_pseudonyms(name: str) -> bool:
+    """Whether a method is one that makes pseudonyms, or just asks for some.
+
+    >>> names_pseudonyms("HMAC"), names_pseudonyms("Pseudonymisation"), names_pseudonyms("Deletion")
+    (True, True, False)
+    """
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    return "pseudonym" in plain or any(word in plain for _, words in WORDS for word in words)
 
 
 def strength_of(name: str) -> str:

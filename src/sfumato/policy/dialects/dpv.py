@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,22 @@ from sfumato.policy.dialects.usages import (
     Node,
     TechnicalMeasure,
     Usage,
+    local,
     policy_of_usages,
     read_odrl,
 )
 from sfumato.policy.documents import Document, Findings, PolicyError, Remark, as_json
-from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention, UnknownPromise, models_of
+from sfumato.policy.policy import (
+    Datum,
+    Group,
+    Policy,
+    PrivacyModel,
+    Purpose,
+    Retention,
+    UnknownPromise,
+    demand_of,
+    models_of,
+)
 from sfumato.release.certificates import pseudonymized
 
 PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
@@ -52,7 +63,25 @@ def read_dpv(graph: Graph) -> tuple[Usage, ...]:
     return tuple(_usage(graph, node) for node in graph.of_type(*PROCESSES))
 
 
+READ = ("dpv:hasPurpose", "dpv:hasPersonalData", "dpv:hasData", "dpv:hasProcessing", "dpv:hasRecipient", "dpv:hasRecipientThirdParty",
+        "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure", "dpv:hasStorageCondition", "dpv:hasStorage",
+        "dpv:hasLegalBasis")  # fmt: skip
+"""What is read of a process."""
+RULES = ("dpv:hasRule", "dpv:hasPermission", "dpv:hasProhibition", "dpv:hasObligation")
+
+
+def _tell_what_is_not_read(graph: Graph, node: Node) -> None:
+    """Rules may forbid what the rest of a process describes, so they are refused; the rest has no effect on data."""
+    for name in node.properties:
+        if name in RULES:
+            problem = f"{name} of a process is not read and may forbid more; write the rule as an odrl:Policy"
+            graph.findings.error("not_read", node.path, problem)
+        elif name.startswith(("dpv:", "sf:")) and name not in READ and name != "sf:suppressedRecords":
+            graph.findings.note("not_read", node.path, f"{name} of a process is not read and has no effect on data")
+
+
 def _usage(graph: Graph, node: Node) -> Usage:
+    _tell_what_is_not_read(graph, node)
     measures = graph.values(node, "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure")
     days, locations, until = _storage(graph, node)
     return Usage(
@@ -71,13 +100,26 @@ def _usage(graph: Graph, node: Node) -> Usage:
 def _category(graph: Graph, value: Any) -> Category:
     if not isinstance(value, Node):
         return Category(graph.name_of(value))
-    said = {
-        name: next(iter(graph.values(value, f"sf:{name}")), None)
-        for name in ("column", "group", "minimumLevel", "maximumLevel")
-    }
-    levels = [v if type(v) is int and v >= 0 else None for v in (said["minimumLevel"], said["maximumLevel"])]
+    said = {name: next(iter(graph.values(value, f"sf:{name}")), None) for name in ("column", "group")}
+    levels = [_level(graph, value, name) for name in ("minimumLevel", "maximumLevel")]
     column, group = (graph.name_of(v) if v is not None else "" for v in (said["column"], said["group"]))
+    group = local(group)
+    if group and group not in Group.__members__:
+        groups = ", ".join(Group.__members__)
+        graph.findings.error("unknown_privacy_group", value.path, f"sf:group must be one of {groups}")
     return Category(graph.name_of(value), column, group, *levels)
+
+
+def _level(graph: Graph, node: Node, name: str) -> int | None:
+    """A level that a category names; what cannot be read is an error, since it may be a minimum."""
+    levels = list(graph.values(node, f"sf:{name}"))
+    if not levels:
+        return None
+    text = str(levels[0])
+    if len(levels) > 1 or isinstance(levels[0], bool) or not re.fullmatch(r"\d{1,4}", text):
+        graph.findings.error("level_not_a_number", node.path, f"sf:{name} must be one whole number from 0 on")
+        return None
+    return int(text)
 
 
 def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
@@ -86,7 +128,11 @@ def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
     parameters = []
     for name in value.properties:
         if name.startswith("sf:has_"):
-            parameters += [(name.removeprefix("sf:"), float(v)) for v in graph.values(value, name) if _is_number(v)]
+            for number in graph.values(value, name):
+                if _is_number(number) or re.fullmatch(r"\d{1,9}(\.\d{1,9})?", str(number)):
+                    parameters.append((name.removeprefix("sf:"), float(number)))
+                else:
+                    graph.findings.error("parameter_not_a_number", value.path, f"{name} must be a number")
     about = next((graph.name_of(v) for v in graph.values(value, "sf:about")), "")
     return TechnicalMeasure(graph.name_of(value), tuple(parameters), about)
 
@@ -127,7 +173,7 @@ def _days(graph: Graph, value: Any) -> int | None:
         return years * 365 + months * 30 + weeks * 7 + days
     if re.fullmatch(r"\d{1,6}", text):
         return int(text)
-    graph.findings.warning("unreadable_duration", "$", "a storage duration cannot be read; write it like P30D")
+    graph.findings.error("unreadable_duration", "$", "a storage duration cannot be read; write it like P30D")
     return None
 
 
@@ -139,15 +185,29 @@ def context() -> dict[str, str]:
 def policy_to_dpv(policy: Policy) -> dict[str, Any]:
     """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no place there.
 
-    Neither has a refusal: a process that is described is one that may be, so a purpose that was not agreed to is an error.
+    Neither has a refusal: a process that is described is one that may be, so a purpose that was not agreed to is an error. So are
+    a datum that must be deleted or suppressed, and pseudonyms of a column that would be released without them.
     """
-    refused = [p.name for p in policy.purposes if p.accepted is False and not p.required]
-    if refused:
-        problem = (
-            "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
-        )
-        raise PolicyError([Remark("not_sayable", "error", f"$.{name}", problem) for name in refused], policy.name)
+    unsayable = [remark for purpose in policy.purposes for remark in _unsayable(purpose)]
+    if unsayable:
+        raise PolicyError(unsayable, policy.name)
     return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
+
+
+def _unsayable(purpose: Purpose) -> Iterator[Remark]:
+    instead = "take it out, or export to our own form"
+    if purpose.accepted is False and not purpose.required:
+        problem = f"the language has no place for a purpose that was not agreed to; {instead}"
+        yield Remark("not_sayable", "error", f"$.{purpose.name}", problem)
+    pseudonyms = {name for method in purpose.pseudonymizations for name in method.data}
+    for datum in purpose.data:
+        method = datum.anonymization
+        if method is not None and demand_of(method) == "withheld":
+            problem = f"the language has no word for {method.method}; {instead}"
+            yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
+        if datum.name in pseudonyms and datum.group != Group.EI:
+            problem = f"the language does not say which columns get pseudonyms; {instead}"
+            yield Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", problem)
 
 
 def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:

@@ -325,7 +325,15 @@ def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings
     return Policy(name=name, purposes=tuple(purposes.values()))
 
 
+UNSPECIFIC = ("dpv:Anonymisation", "dpv:Deidentification")
+"""Measures that ask for a model without naming one; a policy without any model is refused when it is compiled."""
+
+
 def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -> Purpose:
+    for measure in usage.measures:
+        if measure.name not in (*MODELS, *UNSPECIFIC):
+            problem = f"the measure {measure.name} cannot be compiled; name one of {', '.join(MODELS)}, or take it out"
+            findings.error("unknown_measure", ROOT, problem)
     return Purpose(
         name=local(purpose),
         accepted=False if refused else None,
@@ -429,20 +437,54 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
             return None
         else:
             graph.findings.note("odrl_constraint", rule.path, f"{left} is not read; the prohibition holds without it")
-    targets = graph.names(rule, "odrl:target") or graph.names(policy, "odrl:target")
-    actions = graph.names(rule, "odrl:action") or graph.names(policy, "odrl:action")
-    assignees = graph.names(rule, "odrl:assignee") or graph.names(policy, "odrl:assignee")
+    refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
+    measures = _duties(graph, policy, rule) if permitted else ()
+    if permitted and (refined or measures is None):
+        problem = f"a permission is bound to {refined or 'a duty to anonymize'} that we cannot check; it is not used"
+        graph.findings.warning("odrl_refinement" if refined else "odrl_duty", rule.path, problem)
+        return None
+    if refined:
+        graph.findings.note("odrl_refinement", rule.path, f"{refined} is not read; the prohibition holds without it")
+    targets = _parties(graph, rule, "odrl:target") or _parties(graph, policy, "odrl:target")
+    actions = _parties(graph, rule, "odrl:action") or _parties(graph, policy, "odrl:action")
+    assignees = _parties(graph, rule, "odrl:assignee") or _parties(graph, policy, "odrl:assignee")
     return Usage(
         purposes=bounds.get("odrl:purpose", ()),
         data=tuple(Category(name) for name in targets),
         processing=tuple(ACTIONS.get(name, name) for name in actions),
         recipients=bounds.get("odrl:recipient", ()) or assignees,
-        measures=_duties(graph, policy, rule) if permitted else (),
+        measures=measures or (),
         locations=bounds.get("odrl:spatial", ()),
         days=days,
         permitted=permitted,
         until=until,
     )
+
+
+def _refined(graph: Graph, rule: Node, *properties: str) -> str:
+    """The first of some properties of a rule that a refinement narrows, or nothing."""
+    for name in properties:
+        for value in graph.values(rule, name):
+            if isinstance(value, Node) and "odrl:refinement" in value.properties:
+                return f"a refinement of {name}"
+    return ""
+
+
+def _parties(graph: Graph, node: Node, name: str) -> tuple[str, ...]:
+    """What a property of a rule leads to, without refinements: an action under ``rdf:value``, a collection under ``odrl:source``.
+
+    A refined part that names nothing else stands for everything, which is nothing said.
+    """
+    parts: list[str] = []
+    for value in graph.values(node, name):
+        if not isinstance(value, Node) or "odrl:refinement" not in value.properties:
+            parts.append(graph.name_of(value))
+            continue
+        base = graph.names(value, "rdf:value", "odrl:source")
+        if not base:
+            return ()
+        parts += base
+    return tuple(part for part in parts if part)
 
 
 def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...]]:
@@ -468,33 +510,43 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
     return day - datetime.timedelta(days=1) if operator == "odrl:lt" and day > datetime.date.min else day
 
 
-def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...]:
+def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...] | None:
     """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for anonymisation.
 
-    By a model where its constraints name one.
+    By a model where its constraints name one; None where they cannot be read. Other duties are about conduct, not about data.
     """
     duties = []
     for duty in (*graph.values(rule, "odrl:duty"), *graph.values(policy, "odrl:obligation")):
         if not isinstance(duty, Node):
+            graph.findings.warning("odrl_duty", rule.path, "a duty is not described in this document")
+            return None
+        if "odrl:anonymize" not in _parties(graph, duty, "odrl:action"):
+            graph.findings.note(
+                "odrl_duty", duty.path, "only the duty to anonymize is read; this one has no effect on data"
+            )
             continue
-        actions = graph.names(duty, "odrl:action")
-        if "odrl:anonymize" not in actions:
-            graph.findings.note("odrl_duty", duty.path, "only the duty to anonymize is read")
-            continue
-        duties += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [
-            TechnicalMeasure("dpv:Anonymisation")
-        ]
+        models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
+        if _refined(graph, duty, "odrl:action", "odrl:target") or None in models:
+            return None
+        duties += [model for model in models if model is not None] or [TechnicalMeasure("dpv:Anonymisation")]
     return tuple(duties)
 
 
-def _model(graph: Graph, constraint: Any) -> TechnicalMeasure:
-    """A constraint such as ``sf:has_k gteq 10``."""
-    left, _, right = _constraint(graph, constraint)
-    terms = {"sf:has_k": "sf:KAnonymity", "sf:has_l": "sf:LDiversity", "sf:has_t": "sf:TCloseness"}
-    number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if right else None
-    if left not in terms or number is None:
-        graph.findings.warning(
-            "odrl_duty", "$", f"the duty to anonymize names {left}, which we cannot read; any anonymisation does"
-        )
-        return TechnicalMeasure("dpv:Anonymisation")
-    return TechnicalMeasure(terms[left], ((left.removeprefix("sf:"), float(number[0])),))
+TERMS_OF_DUTIES = {
+    "sf:has_k": ("sf:KAnonymity", ("odrl:gteq", "odrl:eq")),
+    "sf:has_l": ("sf:LDiversity", ("odrl:gteq", "odrl:eq")),
+    "sf:has_t": ("sf:TCloseness", ("odrl:lteq", "odrl:eq")),
+}
+"""Parameter of a duty → its model, and the operators that bound it on the side that protects."""
+
+
+def _model(graph: Graph, constraint: Any) -> TechnicalMeasure | None:
+    """A constraint such as ``sf:has_k gteq 10``; None where it is another."""
+    left, operator, right = _constraint(graph, constraint)
+    term, operators = TERMS_OF_DUTIES.get(left, ("", ()))
+    number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if len(right) == 1 else None
+    if operator not in operators or number is None:
+        problem = f"the duty to anonymize names {left or 'a constraint'} with {operator or 'no operator'}, which we cannot read"
+        graph.findings.warning("odrl_duty", "$", problem)
+        return None
+    return TechnicalMeasure(term, ((left.removeprefix("sf:"), float(number[0])),))
