@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 WHOLE = 1e-6
 """How near to a whole number a solution of the solver is one."""
+MOST_NODES = 2_000
+"""Nodes of the search for a whole-number table: what was met until then counts, and the interval is then not called the tightest."""
+Scope = Literal["one table", "all tables together", "each table by itself"]
+"""What an audit looked at: tables published together are one only where the table of all their columns is part of it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,7 +52,8 @@ class TableAudit:
     """What an intruder can find out: per suppressed cell the least and the most it can be. For the owner only.
 
     ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as wide. ``exposed`` are the cells that an intruder, or a respondent
-    who is alone in a cell, narrows down too far; the table holds when there are none.
+    who is alone in a cell, narrows down too far; the table holds when there are none. ``whole`` tells that the bounds are whole-number ones: every end is met by a table of whole
+    numbers; else they are linear. ``scope`` is what was looked at together.
     """
 
     hidden: NDArray[np.int64]
@@ -59,6 +64,13 @@ class TableAudit:
     programs: int
     seconds: float
     exact: bool
+    whole: bool = False
+    scope: Scope = "one table"
+
+    @property
+    def bounds(self) -> Literal["whole-number", "linear"]:
+        """What kind of bounds the intervals are."""
+        return "whole-number" if self.whole else "linear"
 
     @property
     def holds(self) -> bool:
@@ -108,6 +120,7 @@ class TableIntruder:
         self.right = self.matrix @ self.value
         self.low, self.high = self.value.copy(), self.value.copy()
         self.programs = 0
+        self.tight = True
 
     def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
         """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are what they are."""
@@ -136,6 +149,7 @@ class TableIntruder:
         aim[at] = -sign
         found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
         if found.x is None or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack:
+            self.tight = False
             return self.value  # nothing is known to be wide
         return np.asarray(found.x)
 
@@ -151,8 +165,13 @@ class TableIntruder:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         rows = LinearConstraint(self.matrix, self.right, self.right)
-        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.ones(len(aim)))
-        return self.value if found.x is None else np.round(found.x)
+        limit = {"node_limit": MOST_NODES}
+        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.ones(len(aim)), options=limit)
+        if found.x is None or (np.abs(self.matrix @ np.round(found.x) - self.right) > WHOLE).any():
+            self.tight = False
+            return self.value
+        self.tight &= found.status == 0
+        return np.round(found.x)
 
 
 def audit(
@@ -176,7 +195,7 @@ def audit(
     low, high = proofs.widest(problem)
     known_moves, blind = proofs.by_cell(), proofs.for_all(problem)
     exposed: list[Exposed] = []
-    programs = 0
+    programs, tight = 0, exact
     for cells in groups:
         if not exact and blind[cells[problem.primary[cells]]].all():
             continue  # everything that must stay unknown here is proved to
@@ -186,6 +205,7 @@ def audit(
         exposed += _singles(problem, intruder, cells, known_moves, blind)
         low[cells], high[cells] = intruder.low, intruder.high
         programs += intruder.programs
+        tight &= intruder.tight
     listed = np.flatnonzero(hidden)
     bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
     return TableAudit(
@@ -196,7 +216,8 @@ def audit(
         len(groups),
         programs,
         time.perf_counter() - started,
-        exact,
+        tight,
+        problem.whole,
     )
 
 
@@ -262,9 +283,8 @@ class _Proofs:
 
     def for_all(self, problem: Problem) -> NDArray[np.bool_]:
         """The cells that moves carry far enough which touch no cell that some other respondent knows: proved for everybody at once."""
-        touched = (problem.owner[self.cells] != NOBODY) & (
-            problem.owner[self.cells] != problem.owner[self.of[self.which]]
-        )
+        knower = problem.knower[self.cells]
+        touched = (knower != NOBODY) & (knower != problem.owner[self.of[self.which]])
         free = np.bincount(self.which, weights=touched, minlength=len(self.moves)) == 0
         own = np.where(self.cells == self.of[self.which], self.signs, 0.0)
         size = np.bincount(self.which, weights=own, minlength=len(self.moves)) * free
@@ -290,7 +310,8 @@ def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int6
     exposed = []
     for at, cell in enumerate(cells):
         primary = bool(problem.primary[cell])
-        if not exact and not primary:
+        aside = problem.aside is not None and bool(problem.aside[cell])  # in no table: nobody asks how wide it is
+        if not primary and (aside or not exact):
             continue
         if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
             if intruder.high[at] < problem.upper[cell]:  # else some table that was met goes as far as anybody believes
@@ -317,11 +338,11 @@ def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NO
 
 def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
     """The respondents alone in a cell of some proof to whom the other proofs of a cell do not suffice, where all together do."""
-    met = [set(problem.owner[move.cells].tolist()) for move in moves]
+    met = [problem.knowers(move.cells) for move in moves]
     own = int(problem.owner[cell])
     return [
         owner
-        for owner in sorted(set().union(*met) - {NOBODY, own})
+        for owner in sorted(set().union(*met) - {own})
         if not _suffice(problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner)
     ]
 
@@ -334,19 +355,18 @@ def _singles(
     blind: NDArray[np.bool_],
 ) -> list[Exposed]:
     """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
-    owners = np.unique(problem.owner[cells])
-    owners = owners[owners != NOBODY]
+    owners = sorted(problem.knowers(cells))
     exposed = []
-    for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if len(owners) else ():
+    for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if owners else ():
         cell = int(cells[at])
         given = moves.get(cell, [])
         proved = _suffice(problem, cell, given)
-        others = [owner for owner in owners.tolist() if owner != problem.owner[cell]]
+        others = [owner for owner in owners if owner != problem.owner[cell]]
         lacking = knowing(problem, cell, given) if proved else others
         if len(lacking) > 1 and _wide_to_all(problem, intruder, int(at), cells):
             continue
         for owner in lacking:
-            known = problem.owner[cells] == owner
+            known = problem.known_to(owner)[cells]
             low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
             if not _wide(problem, cell, low, high, owner):
                 exposed.append(Exposed(cell, int(owner), low, high))
@@ -356,7 +376,7 @@ def _singles(
 def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]) -> bool:
     """Whether a cell stays unknown even to all lone respondents but its own together, who know more than each of them."""
     cell = int(cells[at])
-    known = (problem.owner[cells] != NOBODY) & (problem.owner[cells] != problem.owner[cell])
+    known = (problem.knower[cells] != NOBODY) & (problem.knower[cells] != problem.owner[cell])
     return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))
 
 

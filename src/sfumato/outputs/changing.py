@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import Unsatisfiable
-from sfumato.outputs.audit import Exposed, TableAudit, TableIntruder
+from sfumato.outputs.audit import MOST_NODES, Exposed, TableAudit, TableIntruder
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ def adjusted(
     size, primaries = problem.size, problem.primaries
     count = len(primaries)
     unit, whole = _unit(problem, 0 if problem.whole else places)
-    least = problem.lower if threshold is None else np.where(problem.value >= threshold, threshold, problem.lower)
-    movable = problem.free | problem.primary
+    told = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
+    least = problem.lower if threshold is None else np.where(told & (problem.value >= threshold), threshold, problem.lower)
+    movable = problem.free | problem.unknown
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
     fall = np.where(movable, problem.value - least, 0.0) / unit
     up, down = problem.up / unit, downwards(problem, threshold) / unit
@@ -171,8 +172,9 @@ def adjusted(
             LinearConstraint(sparse.hstack([none, pick, chosen(fall)]), ub=fall[primaries]),
         ]
     kinds = np.concatenate([np.full(2 * size, float(whole)), np.ones(count)])
+    price = told.astype(np.float64)  # what nobody publishes may be anything
     found = milp(
-        np.concatenate([np.ones(2 * size), np.zeros(count)]),
+        np.concatenate([price, price, np.zeros(count)]),
         constraints=rows,
         bounds=Bounds(0.0, np.concatenate([rise, fall, np.ones(count)])),
         integrality=kinds,
@@ -191,16 +193,46 @@ def adjusted(
 
 
 def audit_adjusted(problem: Problem, published: NDArray[np.float64], threshold: int | None = None) -> TableAudit:
-    """Whether every sensitive cell is as far away as it must be, no count is told to be small, and all sums fit."""
-    change, cells = published - problem.value, problem.primaries
+    """Whether every sensitive cell is as far away as it must be, no count is told to be small, and all sums fit, those of a joint table too.
+
+    ``published`` are the first cells of the problem; the others, which nobody publishes, must be able to be something that fits.
+    """
+    joint = fitting(problem, published)
+    whole_table = np.concatenate([published, problem.value[len(published) :]]) if joint is None else joint
+    change, cells = whole_table - problem.value, problem.primaries
     near = problem.slack
     far = (change[cells] >= problem.up[cells] - near) | (change[cells] <= near - downwards(problem, threshold)[cells])
-    uneven = float(np.abs(problem.matrix @ published).max(initial=0.0)) > 10 * near
+    uneven = joint is None or float(np.abs(problem.matrix @ joint).max(initial=0.0)) > 10 * near
     exposed = [
         Exposed(int(one), NOBODY, float(published[one]), float(published[one]))
         for one in (cells if uneven else cells[~far])
     ]
-    return TableAudit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)
+    return TableAudit(
+        cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, exact=True, whole=problem.whole
+    )
+
+
+def fitting(problem: Problem, published: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Published cells and, after them, cells of joint tables that fit them; None where none do, so that the published tables cannot be the true ones."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    size = len(published)
+    count = problem.size - size
+    if not count:
+        return published
+    cells = problem.matrix.tocsc()
+    right = -(cells[:, :size] @ published)
+    off = 0.0 if problem.whole else problem.slack
+    found = milp(
+        np.zeros(count),
+        constraints=LinearConstraint(cells[:, size:], right - off, right + off),
+        bounds=Bounds(problem.lower[size:], problem.upper[size:]),
+        integrality=np.full(count, float(problem.whole)),
+        options={"node_limit": MOST_NODES},
+    )
+    if found.x is None:
+        return None
+    return np.concatenate([published, np.round(found.x) if problem.whole else found.x])
 
 
 def audit_rounded(
@@ -214,7 +246,9 @@ def audit_rounded(
     import time
 
     started = time.perf_counter()
-    empty = ~(problem.free | problem.primary)  # as everybody may know
+    empty = ~(problem.free | problem.unknown)  # as everybody may know
+    rest = problem.size - len(low)  # cells of joint tables, of which nothing is published
+    low, high = np.append(low, np.full(rest, -np.inf)), np.append(high, np.full(rest, np.inf))
     low, high = (np.where(empty, problem.value, bound) for bound in (low, high))
     known = dataclasses.replace(problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper))
     intruder = TableIntruder(known, np.arange(problem.size))
@@ -230,5 +264,13 @@ def audit_rounded(
     cells = problem.primaries
     seconds = time.perf_counter() - started
     return TableAudit(
-        cells, intruder.low[cells], intruder.high[cells], tuple(exposed), 1, intruder.programs, seconds, True
+        cells,
+        intruder.low[cells],
+        intruder.high[cells],
+        tuple(exposed),
+        components=1,
+        programs=intruder.programs,
+        seconds=seconds,
+        exact=intruder.tight,
+        whole=problem.whole,
     )

@@ -102,14 +102,14 @@ class BoxSearch:
         self.hidden = problem.unknown.copy()
         self.moves: dict[int, list[Move]] = {}
         self.may = problem.free | problem.unknown
-        self.nobodys = problem.owner == NOBODY
+        self.nobodys = problem.knower == NOBODY
 
     def protect(self, cell: int, owner: int = NOBODY) -> bool:
         """Find what protects a cell, from everybody or from one who knows the own cells; False where nothing does.
 
         What no single respondent knows protects from all of them. Where that does not do, whoever knows a cell of what does is given another proof.
         """
-        usable = self.may if owner == NOBODY else self.may & (self.problem.owner != owner)
+        usable = self.problem.movable(self.may, owner)
         return any(self._protect(cell, owner, need, usable) for need in self._needs(cell, owner))
 
     def _protect(self, cell: int, owner: int, need: Need, usable: NDArray[np.bool_]) -> bool:
@@ -172,7 +172,7 @@ class BoxSearch:
         unknown: NDArray[np.bool_] = usable & self.nobodys
         unknown[cell] = True
         if (owner := int(self.problem.owner[cell])) != NOBODY:
-            unknown[self.problem.owned[owner]] = usable[self.problem.owned[owner]]
+            unknown |= usable & (self.problem.knower == owner)
         return unknown
 
     def _by_boxes(self, cell: int, need: Need, among: NDArray[np.bool_]) -> list[Move] | None:

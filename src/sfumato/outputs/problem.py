@@ -20,6 +20,8 @@ NEAR = 1e-9
 SOLVER = 1e-6
 """Slack of a comparison in any table: the solver's own is 1e-7 for every sum."""
 NOBODY = -1
+SEVERAL = -2
+"""Who knows a cell that more than one lone respondent knows."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,13 +153,47 @@ class Problem:
         """How wide the interval of a cell must be, wherever it lies."""
         return 0.0 if self.slide is None else float(self.slide[cell])
 
+    @cached_property
+    def _inside(self) -> dict[int, NDArray[np.int64]]:
+        """Per lone respondent the own cells and all that these are sums of, empty ones too: nobody else is in any of them."""
+        open_to = self.free | self.unknown  # the others are told to be empty
+        found: dict[int, NDArray[np.int64]] = {}
+        for owner, cells in self.owned.items():
+            met, left = set(cells), list(cells)
+            while left:
+                fresh = [one for one in self._parts.get(left.pop(), ()) if one not in met and open_to[one]]
+                met.update(fresh)
+                left += fresh
+            found[owner] = np.array(sorted(met), dtype=np.int64)
+        return found
+
+    @cached_property
+    def knower(self) -> NDArray[np.int64]:
+        """Per cell the lone respondent who knows it: ``NOBODY``, or ``SEVERAL``, as where a combination of values lies in the cells of two of them."""
+        knower = self.owner.copy()
+        for owner, cells in self._inside.items():
+            other = (knower[cells] != NOBODY) & (knower[cells] != owner)
+            knower[cells] = np.where(other, SEVERAL, owner)
+        return knower
+
+    def knowers(self, cells: NDArray[np.int64]) -> set[int]:
+        """All lone respondents who know some of these cells."""
+        known = np.unique(self.knower[cells])
+        found = {int(one) for one in known if one not in (NOBODY, SEVERAL)}
+        if SEVERAL in known:
+            found |= {owner for owner, own in self._inside.items() if np.isin(cells, own).any()}
+        return found
+
     def known_to(self, owner: int) -> NDArray[np.bool_]:
         """The cells that one respondent knows because nobody else is in them."""
-        return np.zeros(self.size, dtype=bool) if owner == NOBODY else self.owner == owner
+        known = np.zeros(self.size, dtype=bool)
+        if owner in self._inside:
+            known[self._inside[owner]] = True
+        return known
 
     def movable(self, hidden: NDArray[np.bool_], owner: int = NOBODY) -> NDArray[np.bool_]:
         """The cells that an intruder does not know when these are suppressed."""
-        return hidden if owner == NOBODY else hidden & (self.owner != owner)
+        return hidden if owner == NOBODY else hidden & ~self.known_to(owner)
 
 
 def problem_of(

@@ -14,7 +14,7 @@ from sfumato.core.notebook import html_table
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
-from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.audit import TableAudit
 from sfumato.outputs.boxes import Boxes
 from sfumato.outputs.cells import decimals
 from sfumato.outputs.changing import (
@@ -28,6 +28,7 @@ from sfumato.outputs.changing import (
 )
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
+from sfumato.outputs.joint_table import MOST_JOINT, JointTable, with_joint_table
 from sfumato.outputs.rules import Threshold
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class ProtectedTable:
     options: dict[str, Any]
     moves: dict[int, list[Move]]
     audited: TableAudit
+    joint: JointTable
     beside: Beside | None = None
 
     @property
@@ -93,8 +95,8 @@ class ProtectedTable:
             return seen
         if self.suppression is not None:
             exact = int(self.hidden.sum()) <= ALL_INTERVALS
-            return audit(self.problem, self.hidden, exact=exact, moves=self.moves)
-        return _audit_changed(self.judged, self.method, self.problem, self.published, self.options)
+            return self.joint.audit(self.hidden, exact=exact, moves=self.moves)
+        return _audit_changed(self.judged, self.method, self.joint, self.published, self.options)
 
     def summary(self) -> dict[str, Any]:
         """What can be told to anybody: counts, no value and no parameter that helps an intruder."""
@@ -155,24 +157,34 @@ class ProtectedTable:
             return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", *self._audited()]
         share = told["suppressed"] / max(1, told["cells"])
         head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
-        gap = self.suppression.gap
-        proof = (
-            "by the heuristic; how near that is to the least is not known"
-            if gap is None
-            else "proved the least"
-            if gap < 1e-6
-            else f"at most {gap:.1%} above the least"
-        )
-        return [f"{head}; {proof}", *self._audited()]
+        return [f"{head}; {self._optimality()}", *self._audited()]
+
+    def _optimality(self) -> str:
+        """How near the suppression is to the least, as far as that was proved of all tables together."""
+        gap = None if self.suppression is None else self.suppression.gap
+        if gap is None and self.method == "heuristic":
+            return "by the heuristic; how near that is to the least is not known"
+        if gap is None:
+            return "how near that is to the least for all tables together is not known"
+        if gap < 1e-6:
+            return "proved the least"
+        return f"at most {gap:.1%} above the least"
 
     def _audited(self) -> list[str]:
         seen = self.audited
         word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
+        scope = "" if seen.scope == "one table" else f"{seen.scope}, "
         parts = [
             f"{count:,} {name}{'s' * (count != 1)}"
             for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
         ]
-        return [f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"]
+        told = [f"{word} ({scope}{seen.bounds} bounds): {', '.join(parts)}, {seen.seconds:.2f} s"]
+        if seen.scope == "each table by itself":
+            told.append(
+                f"whether the tables hold together is unknown: their joint table has {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could hold somebody; "
+                "publish fewer tables at once, or coarser ones"
+            )
+        return told
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -272,15 +284,16 @@ def _protected(
     judged.require_some_safe()
     asked = {name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")}
     problem = judged.problem(**asked)
+    joint = with_joint_table(judged.table, problem)
     if method in ("rounding", "cta", "perturb"):
         if options["slide"] or options["prior"] is not None:
             raise ParameterError(f"slide and prior go with suppression, not with {method}")
-        return _changed(judged, method, problem, options, Seed.of(seed))
+        return _changed(judged, method, joint, options, Seed.of(seed))
     chosen = method
     if method == "auto":
-        chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
+        chosen = "exact" if len(judged) * joint.problem.size <= EXACTLY else "heuristic"
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
-    found, moves, chosen = _suppressed(judged, chosen, problem, effort, progress)
+    found, moves, chosen = _suppressed(judged, chosen, joint, effort, progress)
     without_total = judged.problem(**asked, total_known=False)
     found, beside = _with_earlier(judged, without_total, without_needless(problem, found), rounds, options["singles"])
     if beside is not None and beside.added is not None:
@@ -288,14 +301,17 @@ def _protected(
     settled = beside is not None and bool(beside.earlier)
     if settled and found.hidden[int(np.argmax(problem.value))]:
         problem = without_total
-    found, seen = _audited(problem, found, moves, settled=settled)
+        joint = with_joint_table(judged.table, problem, joint.values)
+    found, seen = _audited(joint, found, moves, settled=settled)
+    if seen.scope == "each table by itself":
+        found = dataclasses.replace(found, bound=None)  # the least of the parts is not proved the least of all
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:
         raise ReleaseRefused(
             f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
         )
     _require_something(published, problem)
-    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, beside)
+    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, joint, beside)
 
 
 def _with_earlier(
@@ -350,18 +366,20 @@ def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
 
 
 def _audited(
-    problem: Problem, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
+    joint: JointTable, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
     """The audit, after cells that it finds to be told anyway, and that may be, were published; a settled suppression stays as it is."""
-    exact = int(found.hidden.sum()) <= ALL_INTERVALS
-    seen = audit(problem, found.hidden, exact=exact, moves=moves)
+    problem, exact = joint.problem, int(found.hidden.sum()) <= ALL_INTERVALS
+    seen = joint.audit(found.hidden, exact=exact, moves=moves)
     known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
-    if settled or not exact or not len(known):
+    if settled or not seen.exact or not len(known):
         return found, seen
     hidden = found.hidden.copy()
     hidden[known] = False
-    found = with_hidden(problem, found, hidden)
-    return found, audit(problem, hidden, exact=True, moves=moves)
+    cost = float(problem.weight[: joint.size][hidden].sum())
+    bound = None if found.bound is None else min(cost, found.bound)
+    found = dataclasses.replace(found, hidden=hidden, cost=cost, bound=bound)
+    return found, joint.audit(hidden, exact=True, moves=moves)
 
 
 def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
@@ -373,21 +391,21 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 
 def _suppressed(
-    judged: SensitiveTable, method: str, problem: Problem, effort: dict[str, int], progress: Progress
+    judged: SensitiveTable, method: str, joint: JointTable, effort: dict[str, int], progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]], str]:
-    """Cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
+    """Published cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
+    problem, moves = joint.problem, {}
     if not problem.primary.any():
-        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}, method
-    if method == "exact":
-        found = suppress_exactly(problem, **effort)
-        if found is not None:
-            return found, {}, method
+        return Suppression(problem.primary[: joint.size].copy(), 0.0, 0.0), {}, method
     single = len(judged.table.places) == 1
-    boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
     if not single:
         say_if_long(problem, "linked tables")
-    suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
-    return suppression, moves, "heuristic"
+    found = suppress_exactly(problem, **effort) if method == "exact" else None
+    if found is None:
+        boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
+        found, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
+        method = "heuristic"
+    return dataclasses.replace(found, hidden=found.hidden[: joint.size]), moves, method
 
 
 def say_if_long(problem: Problem, what: str) -> None:
@@ -403,8 +421,9 @@ def say_if_long(problem: Problem, what: str) -> None:
 
 
 def _changed(
-    judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any], seed: Seed
+    judged: SensitiveTable, method: str, joint: JointTable, options: dict[str, Any], seed: Seed
 ) -> ProtectedTable:
+    problem = joint.own
     base = options["base"] or _base(judged)
     options = {**options, "base": base, "seed": seed}
     beside = _none_before(judged, method, problem)
@@ -417,13 +436,13 @@ def _changed(
     elif method == "perturb":
         published, additive = random_rounded(problem.value, base, seed, names_of(judged)), False
     else:
-        published, additive = _adjusted(judged, problem, seed), True
-    seen = _audit_changed(judged, method, problem, published, options)
+        published, additive = _adjusted(judged, joint.problem, seed)[: joint.size], True
+    seen = _audit_changed(judged, method, joint, published, options)
     if not seen.holds:
         raise ReleaseRefused(
             f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; {'' if method == 'cta' else 'choose a larger base, or '}suppress instead"
         )
-    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen, beside)
+    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen, joint, beside)
 
 
 def _none_before(judged: SensitiveTable, method: str, problem: Problem) -> Beside | None:
@@ -495,11 +514,12 @@ def names_of(judged: SensitiveTable) -> list[str]:
 
 
 def _audit_changed(
-    judged: SensitiveTable, method: str, problem: Problem, published: NDArray[np.float64], options: dict[str, Any]
+    judged: SensitiveTable, method: str, joint: JointTable, published: NDArray[np.float64], options: dict[str, Any]
 ) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
     threshold = _threshold(judged)
     if method == "cta":
-        return audit_adjusted(problem, published, threshold if judged.table.counted else None)
+        seen = audit_adjusted(joint.problem, published, threshold if judged.table.counted else None)
+        return joint.of_published(seen)
     reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
-    return audit_rounded(problem, published - reach, published + reach, threshold)
+    return joint.of_published(audit_rounded(joint.problem, published - reach, published + reach, threshold))

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.files import MEGABYTE, read_plain
-from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.outputs.audit import audit
+from sfumato.errors import InternalError, SfumatoError, UnreadableInput
+from sfumato.outputs.audit import TableAudit
 from sfumato.outputs.cells import Dimension
-from sfumato.outputs.changing import audit_adjusted, audit_rounded
-from sfumato.outputs.problem import Problem, problem_of
+from sfumato.outputs.changing import audit_adjusted, audit_rounded, fitting
+from sfumato.outputs.joint_table import JointTable, with_joint_table
+from sfumato.outputs.problem import NOBODY, Problem, problem_of
 from sfumato.outputs.protected import MARK
 from sfumato.outputs.table import MagnitudeTable, TableMeasure
 from sfumato.outputs.writing import LOCK
@@ -46,7 +47,7 @@ def verify_table(folder: Path, *, owner: Path | None = None, trusted_key: Path |
     try:
         table, published = _read(folder, certificate)
         claims += [_summed(table, published, certificate), _counted(published, certificate), _no_hole(table, published)]
-        claims += [_audited(table, published, certificate, owner), _with_earlier(owner)]
+        claims += [*_audited(table, published, certificate, owner), _with_earlier(owner)]
     except SfumatoError as error:
         claims.append(Claim("readable table", "fails", str(error)))
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
@@ -149,28 +150,36 @@ def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
 
 def _audited(
     table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any], owner: Path | None
-) -> Claim:
+) -> list[Claim]:
     """The audit again, by what the owner's lock holds."""
     name = "audit"
     if owner is None:
-        return Claim(name, "needs original", "the owner can audit again: give --owner with the lock file")
+        return [Claim(name, "needs original", "the owner can audit again: give --owner with the lock file")]
     try:
         lock = read_json(owner / LOCK)
         if lock["certificate"] != certificate["digest"]:
-            return Claim(name, "fails", "the lock is of another table")
-        problem = _locked_problem(table, published, lock)
-        if isinstance(problem, str):
-            return Claim(name, "fails", problem)
-        seen = _look(problem, published, lock)
-    except (KeyError, TypeError, ValueError, IndexError):
-        return Claim(name, "fails", "the lock lacks what an audit needs")
-    if seen.holds:
-        return Claim(
-            name, "holds", f"{len(seen.hidden):,} cells looked at, none can be narrowed down too far", promise=True
-        )
-    return Claim(
-        name, "fails", f"{len({one.cell for one in seen.exposed}):,} cells can be narrowed down too far", promise=True
-    )
+            return [Claim(name, "fails", "the lock is of another table")]
+        joint = _locked_problem(table, published, lock)
+        if isinstance(joint, str):
+            return [Claim(name, "fails", joint)]
+        seen = _look(joint, published, lock)
+    except (KeyError, TypeError, ValueError, IndexError, InternalError):
+        return [Claim(name, "fails", "the lock lacks what an audit needs")]
+    if certificate.get("audit") not in (None, {"scope": seen.scope, "bounds": seen.bounds}):
+        told = f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says otherwise"
+        return [Claim(name, "fails", told, promise=True)]
+    if not seen.holds:
+        count = len({one.cell for one in seen.exposed})
+        return [Claim(name, "fails", f"{count:,} cells can be narrowed down too far ({seen.scope})", promise=True)]
+    looked = f"{len(seen.hidden):,} cells looked at ({seen.scope}, {seen.bounds} bounds)"
+    claims = [Claim(name, "holds", f"{looked}, none can be narrowed down too far", promise=True)]
+    if seen.scope == "each table by itself":
+        why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
+        claims.append(Claim("tables together", "needs original", why, promise=True))
+    if "joint" not in lock and lock["alone"] and seen.scope != "one table":
+        why = "unknown to lone respondents: the lock does not say what the joint table holds; protect the tables again"
+        claims.append(Claim("tables together", "needs original", why, promise=True))
+    return claims
 
 
 def _with_earlier(owner: Path | None) -> Claim | None:
@@ -185,7 +194,8 @@ def _with_earlier(owner: Path | None) -> Claim | None:
     return Claim(name, "needs original", "audited together when it was made; again with the register and the records")
 
 
-def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> Problem | str:
+def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> JointTable | str:
+    """The equations of the published cells and their joint table, with what the lock knows of them; a word where it does not fit."""
     value = published.copy()
     value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
     if np.isnan(value).any():
@@ -196,6 +206,8 @@ def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock
         table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"])
     )
     problem.lower[:] = float(lock["bounds"][0])
+    problem.free[:] = (value != 0) | (lock["options"]["zeros"] == "free")
+    problem.free[np.array(lock.get("open", []), dtype=np.int64)] = True
     if lock.get("prior") is not None:
         reach = float(lock["prior"]) / 100 * np.abs(value)
         reach = np.floor(reach + 1e-9) if lock["whole"] else reach
@@ -204,19 +216,39 @@ def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock
         )
     if lock.get("slide"):
         problem = dataclasses.replace(problem, slide=float(lock["slide"]) * (problem.up + problem.down))
-    if float(np.abs(table.matrix @ value).max(initial=0.0)) > 10 * problem.slack:
+    joint = _locked_joint(dataclasses.replace(table, absolute=bool(lock["absolute"])), problem, lock)
+    if joint is None or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0)) > 10 * problem.slack:
         return "the values of the lock do not fit the sums"
-    return problem
+    return joint
 
 
-def _look(problem: Problem, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> Any:
+def _locked_joint(table: MagnitudeTable, problem: Problem, lock: Mapping[str, Any]) -> JointTable | None:
+    """The joint table as the lock has it; for a lock that has none one that fits the cells, which tells what everybody finds out. None where none fits."""
+    if "joint" in lock:
+        names = [one.column for one in table.dimensions]
+        values = {
+            tuple(names.index(column) for column in one["columns"]): (
+                np.array(one["cells"], dtype=np.int64),
+                np.array(one["values"], dtype=np.float64),
+            )
+            for one in lock["joint"]
+        }
+        return with_joint_table(table, problem, values)
+    nobody = dataclasses.replace(problem, owner=np.full(problem.size, NOBODY, dtype=np.int64))
+    joint = with_joint_table(table, nobody, {})
+    if joint.problem.size == problem.size:
+        return dataclasses.replace(joint, own=problem, problem=problem)
+    fits = fitting(joint.problem, problem.value)
+    return None if fits is None else dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
+
+
+def _look(joint: JointTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> TableAudit:
     threshold = max((int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"), default=None)
     if lock["method"] == "cta":
-        return audit_adjusted(problem, published, threshold if lock["measure"] == "count" else None)
+        counted = lock["measure"] == "count"
+        return joint.of_published(audit_adjusted(joint.problem, published, threshold if counted else None))
     if lock["method"] in ("rounding", "perturb"):
         options = lock["options"]
         reach = options["base"] * (options["reach"] if lock["method"] == "rounding" else 1) - 1
-        if options["zeros"] == "free":
-            problem.free[:] = True
-        return audit_rounded(problem, published - reach, published + reach, threshold)
-    return audit(problem, np.isnan(published), exact=False)
+        return joint.of_published(audit_rounded(joint.problem, published - reach, published + reach, threshold))
+    return joint.audit(np.isnan(published), exact=False)

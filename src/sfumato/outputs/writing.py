@@ -115,6 +115,7 @@ def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dic
         "suppressed_by_rule": told["sensitive_by_rule"] if made.suppression is not None else {},
         "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
         "additive": made.additive,
+        "audit": {"scope": made.audited.scope, "bounds": made.audited.bounds},
         "tables": list(files),
         "versions": versions(),
     }
@@ -148,7 +149,18 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "prior": options["prior"],
         "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
         "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
+        "open": np.flatnonzero((problem.value == 0) & (problem.free | problem.primary)).tolist(),
+        "joint": [
+            {
+                "columns": [table.dimensions[at].column for at in columns],
+                "cells": place.tolist(),
+                "values": holds.tolist(),
+            }
+            for columns, (place, holds) in made.joint.values.items()
+        ],
         "audit": {
+            "scope": seen.scope,
+            "bounds": seen.bounds,
             "exact": seen.exact,
             "components": seen.components,
             "programs": seen.programs,
@@ -228,6 +240,8 @@ def page(said: Mapping[str, Any]) -> str:
         changed=said["method"] in ("rounding", "perturb", "cta"),
         additive=said["additive"],
         persons=said["counts_persons_by"],
+        scope=said["audit"]["scope"],
+        bounds=said["audit"]["bounds"],
         tables=[(one["file"], " × ".join(column["column"] for column in one["columns"])) for one in said["tables"]],
         rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
     )
