@@ -59,7 +59,7 @@ def full_at(monkeypatch, turn):
     monkeypatch.setattr(os, "write", limited(os.write))
 
 
-@pytest.mark.parametrize("turn", range(1, 7))
+@pytest.mark.parametrize("turn", range(1, 10))
 def test_a_full_disk_is_named_and_the_session_goes_on_after(tmp_path, monkeypatch, turn):
     with monkeypatch.context() as full:
         full_at(full, turn)
@@ -70,7 +70,7 @@ def test_a_full_disk_is_named_and_the_session_goes_on_after(tmp_path, monkeypatc
     assert OutputLog.at(tmp_path / "out").reviewed(1).as_checked
 
 
-@pytest.mark.parametrize("turn", [1, 2, 3, 5])
+@pytest.mark.parametrize("turn", [1, 2, 3, 4, 6, 7])
 def test_a_process_that_dies_leaves_a_folder_that_goes_on(tmp_path, turn):
     here = Path(__file__).parents[2]
     paths = os.pathsep.join([str(here), *sys.path])

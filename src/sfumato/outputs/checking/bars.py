@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.checking.behind import Behind, how_many
 from sfumato.outputs.checking.marks import joined
 from sfumato.outputs.checking.peeking import frame_of, vector_of
+from sfumato.outputs.checking.record_sets import sets_of_bars
 from sfumato.outputs.checking.telling import step_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -51,7 +53,8 @@ def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, colu
     wider = None
     if any(one.status == "fail" for one in reasons) and not any(one.rule == "recomputed" for one in reasons):
         wider = _wider(counts, edges, values, who, rules)
-    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider)
+    cells = None if values is None else partial(sets_of_bars, values, edges, counts)
+    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider, cells=cells)
 
 
 def _by_records(counts: Floats, edges: Floats, values: Floats, who: Persons, rules: OutputRules) -> list[OutputReason]:

@@ -69,6 +69,24 @@ class Universe:
         found = self._of_content(other)
         return self._of_names(other) if found is None and other.unit is not None else found
 
+    def rows(self, data: Any, where: Any) -> NDArray[np.int64] | None:
+        """Per record that an output is about, in its order, the record of the session; None where nobody can tell."""
+        if data is None:
+            sample = self.sample(None, where)
+            return None if sample is None else np.flatnonzero(sample)
+        other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
+        found = _same_rows(self, other.dataset.to_polars())
+        return None if found is None else found.to_numpy().astype(np.int64)
+
+    def same_columns(self, data: Any, where: Any, rows: NDArray[np.int64]) -> set[str]:
+        """The columns of the records of an output that are the session's own."""
+        ours = self.behind.dataset.to_polars()
+        if data is None:
+            return set(ours.columns)
+        theirs = Behind.of(data, where=where).dataset.to_polars()
+        both = [name for name in ours.columns if name in theirs.columns]
+        return {name for name in both if ours[name][rows].equals(theirs[name], null_equal=True)}
+
     def _of_names(self, other: Behind) -> NDArray[np.bool_] | None:
         """All records of the persons of another frame, where it has as many."""
         names = set(other.dataset.encoded(str(other.unit)).labels)
@@ -139,11 +157,12 @@ def _differ(ours: pl.DataFrame, theirs: pl.DataFrame, names: Sequence[str]) -> b
 
 
 def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
-    """Per row of another frame its row of the session: by what it says, or by its person where each has one; None where neither tells."""
+    """Per row of another frame its row of the session: by what it says (of its person, where it does not say all), or by its person where each has one; None where neither tells."""
     ours = universe.behind.dataset.to_polars()
     unit = universe.behind.unit
-    whole = set(ours.columns) <= set(theirs.columns)
-    for names in ([list(ours.columns)] if whole else []) + ([[unit]] if unit is not None else []):
+    common = [name for name in ours.columns if name in theirs.columns]
+    ways = [common] if len(common) == len(ours.columns) or unit in common else []
+    for names in [*ways, *([[unit]] if unit in common else [])]:
         try:
             joined = _numbered(theirs.select(names), names).join(
                 _numbered(ours.select(names), names).with_row_index(ROW),
@@ -153,7 +172,8 @@ def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
             )
         except pl.exceptions.PolarsError:  # columns of other types
             continue
-        if not joined[ROW].null_count() and (len(names) > 1 or ours[names[0]].n_unique() == ours.height):
+        told_apart = names == ours.columns or len(names) > 1 or ours[names[0]].n_unique() == ours.height
+        if not joined[ROW].null_count() and told_apart:
             return joined[ROW]
     return None
 

@@ -24,6 +24,7 @@ from sfumato.outputs.checking.layout import (
     with_places,
 )
 from sfumato.outputs.checking.offences import COARSER, all_offences, nearly_the_same, offence
+from sfumato.outputs.checking.record_sets import sets_of_table
 from sfumato.outputs.checking.telling import (
     LABELLED,
     MOST_TRIED,
@@ -91,6 +92,7 @@ def judge_with_records(
         table.by,
         kinds,
         hidden,
+        cells=lambda: sets_of_table(table, found, belongs, behind),
     )
 
 

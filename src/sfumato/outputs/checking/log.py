@@ -2,8 +2,8 @@
 
 ``session.jsonl`` holds one JSON document a line, each with the hash of all before it, so that a changed, removed, moved, repeated or inserted line is noticed. ``head.json`` holds how many
 lines there are and the hash of the last, so that lines that were cut off the end are noticed too; who rewrites both is noticed by a seal that the output checker keeps (see ``seals.py``). ``files/`` holds the
-outputs, each with its digest in the log: one that was changed after it was checked is noticed too. ``samples/`` holds whose records each output is about, for comparing
-outputs with each other; it never leaves. All of it is for its owner alone.
+outputs, each with its digest in the log: one that was changed after it was checked is noticed too. ``samples/`` holds which records each output, and each of its cells, is about, as numbers of records of the
+session, and per record the number of its person, for comparing outputs with each other; it holds no value, and never leaves. All of it is for its owner alone.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 VERSION = 1
 LOG, FILES, SAMPLES, HEAD = "session.jsonl", "files", "samples", "head.json"
+PEOPLE = "people.bits"
+"""Beside the samples: per record the number of its person."""
 HEADED = "headed"
 """Said by the first line of a log whose length is kept beside it."""
 MOST_BYTES = 256 * MEGABYTE
@@ -47,6 +49,8 @@ class LoggedOutput:
     exception: str = ""
     sample: str | None = None
     """SHA-256 of the file that says whose records it is about; None where only their number is known."""
+    cells: str | None = None
+    """SHA-256 of the file that says which records are in which of its cells; None where that is not known."""
 
     @property
     def status(self) -> str:
@@ -142,8 +146,13 @@ class OutputLog:
             raise _damaged(self.folder / LOG)
 
     @classmethod
-    def start(cls, folder: Path, terms: Mapping[str, Any]) -> OutputLog:
-        """A new session in a new or empty folder, or in one where the beginning of a session came to no end; the log is written last, so that one that is there was begun whole."""
+    def start(cls, folder: Path, terms: Mapping[str, Any], people: bytes | None = None) -> OutputLog:
+        """A new session in a new or empty folder, or in one where the beginning of a session came to no end; the log is written last, so that one that is there was begun whole.
+
+        ``people`` says whose the records of the session are.
+        """
+        if people is not None:
+            terms = {**terms, "people": _digest(people)}
         first = sealed({"sfumato_outputs": VERSION, **terms, HEADED: True}, START)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
@@ -153,6 +162,8 @@ class OutputLog:
             with _beginning(folder):
                 for name in (FILES, SAMPLES):
                     (folder / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+                if people is not None:
+                    write_whole(folder / SAMPLES / PEOPLE, people)
                 write_whole(folder / HEAD, _head(1, first["hash"]))
                 write_whole(folder / LOG, json.dumps(first).encode() + b"\n")
         except OSError as error:
@@ -216,6 +227,7 @@ class OutputLog:
         comment: str = "",
         exception: str = "",
         sample: bytes | None = None,
+        cells: bytes | None = None,
         after: int,
     ) -> LoggedOutput:
         """Write an output and its line; the line comes last, so that what it names is there.
@@ -230,6 +242,8 @@ class OutputLog:
             write_whole(self.folder / FILES / name, content)
             if sample is not None:
                 write_whole(self.folder / SAMPLES / f"{number:03d}.bits", sample)
+            if cells is not None:
+                write_whole(self.folder / SAMPLES / f"{number:03d}.cells", cells)
             made = LoggedOutput(
                 number,
                 title,
@@ -240,6 +254,7 @@ class OutputLog:
                 comment,
                 exception,
                 None if sample is None else _digest(sample),
+                None if cells is None else _digest(cells),
             )
             self._append(file, {"output": dataclasses.asdict(made)})
             self.outputs.append(made)
@@ -289,10 +304,21 @@ class OutputLog:
 
     def sample(self, logged: LoggedOutput) -> bytes | None:
         """Whose records an output is about; refused when it is not as it was written."""
-        if logged.sample is None:
+        return self._kept(f"{logged.number:03d}.bits", logged.sample)
+
+    def cells(self, logged: LoggedOutput) -> bytes | None:
+        """Which records are in which cell of an output; refused when it is not as it was written."""
+        return self._kept(f"{logged.number:03d}.cells", logged.cells)
+
+    def people(self) -> bytes | None:
+        """Whose the records of the session are; None where that was not kept."""
+        return self._kept(PEOPLE, self.terms.get("people"))
+
+    def _kept(self, name: str, digest: str | None) -> bytes | None:
+        if digest is None:
             return None
-        found = read_plain(self.folder / SAMPLES / f"{logged.number:03d}.bits", most=MOST_BYTES, what="a sample")
-        if _digest(found) != logged.sample:
+        found = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
+        if _digest(found) != digest:
             raise _damaged(self.folder / SAMPLES)
         return found
 
@@ -313,8 +339,13 @@ BEGINNING = ".beginning"
 def _left_by_a_beginning(path: Path) -> bool:
     """Whether something in a folder is of a session that was being begun."""
     if path.name in (FILES, SAMPLES):
-        return path.is_dir() and not any(path.iterdir())
+        return path.is_dir() and all(path.name == SAMPLES and _of_people(one) for one in path.iterdir())
     return path.name in (HEAD, BEGINNING) or path.name.startswith((f".{LOG}-", f".{HEAD}-"))
+
+
+def _of_people(path: Path) -> bool:
+    """Whether a file says whose the records of a session are, or was being written to."""
+    return path.name == PEOPLE or path.name.startswith(f".{PEOPLE}-")
 
 
 @contextlib.contextmanager
@@ -329,6 +360,8 @@ def _beginning(folder: Path) -> Iterator[None]:
         for path in folder.iterdir():
             if path.name.startswith((f".{LOG}-", f".{HEAD}-")):
                 path.unlink()
+        for path in (folder / SAMPLES).glob(f".{PEOPLE}-*"):
+            path.unlink()
         yield
         place.unlink(missing_ok=True)
     finally:

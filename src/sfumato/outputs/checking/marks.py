@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.checking.behind import how_many
 from sfumato.outputs.checking.peeking import frame_of, peek, vector_of
+from sfumato.outputs.checking.record_sets import RecordSet, sets_of_steps
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -139,7 +141,15 @@ def judge_survival(
         persons,
         steps,
         binned_survival(steps, rules) if joins else None,
+        cells=None if behind is None or features is None else partial(_cells, steps, behind, features),
     )
+
+
+def _cells(steps: pl.DataFrame, behind: Behind, features: Sequence[str]) -> list[RecordSet]:
+    """The records that a survival table counts at every time that it tells."""
+    time, happened = (behind.numbers(name) for name in features)
+    counted = np.where(np.isnan(happened), np.nan, time)
+    return sets_of_steps(steps["time"].to_numpy(), counted, (happened != 0) & ~np.isnan(happened))
 
 
 Lives = tuple["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.int64]"]

@@ -27,8 +27,11 @@ from sfumato.outputs.checking.comparing import (
     packed,
     unpacked,
 )
+from sfumato.outputs.checking.differences import OutputSets, People
+from sfumato.outputs.checking.joint_check import packed_people, sets_of, told_together
 from sfumato.outputs.checking.least_squares import fit_line
 from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, now
+from sfumato.outputs.checking.record_sets import CELL, MOST_SETS, RecordSet, in_session, packed_sets
 from sfumato.outputs.checking.telling import CellStatistic
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, open_question
 from sfumato.release.documents import versions
@@ -45,6 +48,7 @@ class JudgedOutput(NamedTuple):
 
     verdict: OutputVerdict
     sample: NDArray[np.bool_] | None
+    cells: Sequence[RecordSet] | None
     after: int
 
 
@@ -92,7 +96,8 @@ def output_session(
         "universe": None if universe is None else universe.digest,
         "versions": versions(),
     }
-    return OutputSession(OutputLog.start(place, terms), asked, universe)
+    people = None if behind is None else packed_people(behind.who)
+    return OutputSession(OutputLog.start(place, terms, people), asked, universe)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -160,14 +165,17 @@ class OutputSession:
     ) -> OutputVerdict:
         """Judge an output and log it; where somebody else added one meanwhile, judge it again. What must be ``safe`` and is not is refused."""
         while True:
-            verdict, sample, after = judge()
+            verdict, sample, cells, after = judge()
             if safe and verdict.status == "fail":
-                raise ReleaseRefused("; ".join(one.sentence for one in verdict.reasons if one.status == "fail"))
+                raise ReleaseRefused("; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail"))
             content, suffix = _written(output, verdict)
             said = {"comment": comment, "exception": exception}
-            kept = None if sample is None else packed(sample)
+            kept = {
+                "sample": None if sample is None or not self.same_records else packed(sample),
+                "cells": None if cells is None else packed_sets(cells),
+            }
             with contextlib.suppress(Overtaken):
-                self.log.add(title.strip(), content, suffix, verdict.to_dict(), **said, sample=kept, after=after)
+                self.log.add(title.strip(), content, suffix, verdict.to_dict(), **said, **kept, after=after)
                 return verdict
 
     def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
@@ -184,6 +192,7 @@ class OutputSession:
         if (
             self.universe is not None
             and sample is not None
+            and verdict.cells is None
             and verdict.persons is not None
             and verdict.persons != self.universe.persons(sample)
         ):
@@ -191,12 +200,53 @@ class OutputSession:
         self.log.refresh()
         others = list(self._others())
         found = beside_others(verdict, sample, others, self.universe, self.rules)
+        cells, unclear = self._cells(verdict, data, where, sample)
+        found += unclear
+        if cells is not None and not any(one.status == "fail" for one in found):
+            found += self._together(OutputSets(len(self.log.outputs) + 1, cells), [one for one, _ in others])
         if verdict.made_of_records and (self.universe is None or verdict.persons != len(np.unique(self.behind.who))):
             words = "the table is of other records than those of the session"
             found.append(open_question("records", words, "tabulate the records of the session"))
         if data is not None:
             found += self._given(verdict, data, where, sample, said)
-        return JudgedOutput(verdict.with_reasons(found), sample, len(self.log.outputs))
+        return JudgedOutput(verdict.with_reasons(found), sample, cells, len(self.log.outputs))
+
+    @property
+    def same_records(self) -> bool:
+        """Whether the records are those that the session was started with."""
+        return self.universe is not None and self.log.terms.get("universe") == self.universe.digest
+
+    def _cells(
+        self, verdict: OutputVerdict, data: Any, where: Any, sample: NDArray[np.bool_] | None
+    ) -> tuple[list[RecordSet] | None, list[OutputReason]]:
+        """Which records of the session are in which cell of an output; None, and a question, where that cannot be known."""
+        if self.universe is None:
+            return None, []
+        if not self.same_records:
+            words = "the session was started with other records, or none: what its outputs tell together is not known"
+            return None, [open_question("records", words, "open the session with the records it was started with")]
+        whole = None if sample is None else [RecordSet((CELL,), np.flatnonzero(sample))]
+        if verdict.cells is None:
+            return whole, []
+        rows = self.universe.rows(data, where)
+        if rows is None and sample is None:
+            return None, []  # asked about with the records that were given
+        if rows is None:
+            words = "which records of the session are in which of its cells is not known"
+            return whole, [open_question("difference", words, "give data with all columns of the session, or where=...")]
+        sets = verdict.cells()
+        if len(sets) > MOST_SETS:
+            words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"
+            return whole, [open_question("difference", words, "tell fewer cells at a time")]
+        own = self.universe.same_columns(data, where, rows)
+        once_each = self.behind.persons == len(self.behind)
+        return in_session(sets, rows, own.__contains__, once_each=once_each), []
+
+    def _together(self, new: OutputSets, others: Sequence[LoggedOutput]) -> list[OutputReason]:
+        """What an output tells of few persons together with others."""
+        people = People(self.behind.who)
+        before = [sets_of(self.log, one, len(people.who)) for one in others]
+        return told_together([one for one in before if one is not None], new, people, self.rules)
 
     def _given(
         self,
@@ -218,11 +268,10 @@ class OutputSession:
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
         """The outputs before, but for those that were refused, with whose records they are about."""
-        same = self.universe is not None and self.log.terms.get("universe") == self.universe.digest
         for one in self.log.all_reviewed():
             if one.state == "refused":
                 continue
-            kept = self.log.sample(one.logged) if same else None
+            kept = self.log.sample(one.logged) if self.same_records else None
             yield one.logged, None if kept is None or self.universe is None else unpacked(kept, self.universe.size)
 
     # Outputs that are safe by the way they are made: cells that break a rule are left out. Beside outputs before them they may still be for review.
@@ -348,6 +397,11 @@ def _columns_used(verdict: OutputVerdict, said: Mapping[str, Any]) -> set[str] |
     told = [column for one in verdict.tells if one != "unknown" for column in CellStatistic.of(one).columns]
     named = [said.get("column"), said.get("weight"), *(said.get("features") or ())]
     return {*verdict.by, *told, *(one for one in named if isinstance(one, str))}
+
+
+def _refusal(reason: OutputReason) -> str:
+    """Why something is refused; beside other outputs, with what to do."""
+    return f"{reason.sentence}: {reason.advice}" if reason.rule == "difference" else reason.sentence
 
 
 def _titled(what: str, column: str, by: Sequence[str]) -> str:

@@ -15,6 +15,8 @@ from sfumato.outputs.rules import AllEqual, Dominance, PPercent, SensitivityRule
 if TYPE_CHECKING:
     import polars as pl
 
+    from sfumato.outputs.checking.record_sets import CellSource
+
 Status = Literal["pass", "review", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
 MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
@@ -130,6 +132,8 @@ class OutputVerdict:
     """How many cells of a table are left out."""
     made_of_records: bool = False
     """Whether it is a table of ours, which brings records of its own."""
+    cells: CellSource | None = None
+    """The records of every cell, where they are known; computed when a session asks for them."""
 
     @property
     def status(self) -> Status:

@@ -1,0 +1,223 @@
+"""Which records are in which cell of an output, and what of them the cell adds up.
+
+A cell is a set of records. What it tells is a *sum over its records*: of ones (``persons``, ``rows``), of a column (``sum``) or of its squares (``square``). A mean counts as the sum, as if the number
+of records were known; a deviation as the sum of squares. Percentiles and models add up nothing: of them only the set is known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import UnreadableInput
+from sfumato.outputs.checking.behind import Behind, CellRows
+from sfumato.outputs.checking.telling import CellStatistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.checking.layout import OutputTable
+
+    Rows = NDArray[np.int64]
+
+CELL, PERSONS, ROWS = "cell", "persons", "rows"
+"""What a set is kept for: to be compared with other sets; because its persons, or its records, are counted."""
+ANY_SUM = "sum *"
+"""A sum of a column that the session does not have: it may be any of them."""
+MOST_SETS = 5_000
+"""Cells of an output beyond which only the whole of its records is compared."""
+SUMS, SQUARES = ("sum", "mean", "share", "ratio"), ("sd", "var", "se")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RecordSet:
+    """Some records, and what is told of them: every one of ``tells`` is a sum over them."""
+
+    tells: tuple[str, ...]
+    rows: Rows
+
+
+CellSource = Callable[[], Sequence[RecordSet]]
+"""Gives the cells of an output when they are asked for: outside a session nobody does."""
+
+
+def sets_of_table(
+    table: OutputTable, found: Sequence[tuple[str, CellStatistic]], belongs: CellRows, behind: Behind
+) -> list[RecordSet]:
+    """The records of every cell that a table tells something of."""
+    order = np.argsort(belongs.cell, kind="stable")
+    ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
+    rows_of = [belongs.row[order[start:end]] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    statistics: dict[str, list[CellStatistic]] = {name: [] for name in table.told}
+    for name, one in found:
+        statistics[name].append(one)
+    shown = {name: _shown(table, name) & belongs.known for name in table.told}
+    sets: list[RecordSet] = []
+    somewhere = np.zeros(belongs.size, dtype=bool) if table.told else belongs.known.copy()
+    for name, known in shown.items():
+        somewhere |= known
+        parts = [part for one in statistics[name] for part in _sums_of(one, behind)]
+        for one in statistics[name]:
+            parts += _counts_of(one, table.values(name), belongs, behind)
+        for tells, chosen in parts if statistics[name] else [(ANY_SUM, None)]:
+            for cell in np.flatnonzero(known):
+                rows = rows_of[cell]
+                sets.append(RecordSet((tells,), rows if chosen is None else rows[chosen[rows]]))
+        for one in statistics[name]:
+            if one.kind == "percent":
+                sets += _wholes(one, known, belongs, behind)
+    sets += [RecordSet((CELL,), rows_of[cell]) for cell in np.flatnonzero(somewhere)]
+    return sets
+
+
+def _shown(table: OutputTable, name: str) -> NDArray[np.bool_]:
+    if table.numeric(name):
+        return ~np.isnan(table.values(name))
+    shown: NDArray[np.bool_] = table.frame[name].is_not_null().to_numpy()
+    return shown
+
+
+def _sums_of(statistic: CellStatistic, behind: Behind) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
+    """What a statistic adds up, and over which of the records of a cell; None is all of them."""
+    kind = statistic.kind
+    if kind == "percent":
+        yield PERSONS, None
+        yield ROWS, None  # shares of rows are taken for shares of persons
+    elif kind == "rows":
+        yield (ROWS if behind.weight is None else f"sum {behind.weight}"), None
+    elif kind in SUMS:
+        for column in statistic.columns:
+            yield from _sums_of_column(column, behind)
+    elif kind in SQUARES:
+        yield f"square {statistic.column}", behind.there(str(statistic.column))
+
+
+def _counts_of(
+    statistic: CellStatistic, told: NDArray[np.float64], belongs: CellRows, behind: Behind
+) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
+    """What a count adds up: persons, or rows as other software counts them; both where it may be either."""
+    if statistic.kind != "count":
+        return
+    known = None if statistic.column is None else behind.there(statistic.column)
+    column = "" if known is None or bool(known.all()) else f" {statistic.column}"
+    shown = ~np.isnan(told) & belongs.known
+    rows = np.bincount(belongs.cell, weights=None if known is None else known[belongs.row], minlength=belongs.size)
+    ways = {PERSONS: belongs.persons(behind, known), ROWS: rows}
+    fitting = [word for word, counts in ways.items() if np.array_equal(counts[shown], told[shown])]
+    for word in fitting or ways:
+        yield word + column, known
+
+
+def _sums_of_column(column: str, behind: Behind) -> Iterator[tuple[str, NDArray[np.bool_] | None]]:
+    known = behind.there(column)
+    if behind.weight is not None:
+        yield f"sum {column} by {behind.weight}", known
+        yield f"sum {behind.weight}", known
+        return
+    yield f"sum {column}", known
+    values = behind.numbers(column)
+    if np.isin(values[known], (0.0, 1.0)).all():  # a sum of ones is a count
+        yield ROWS, values == 1
+
+
+def _wholes(
+    statistic: CellStatistic, shown: NDArray[np.bool_], belongs: CellRows, behind: Behind
+) -> Iterator[RecordSet]:
+    """What percentages are of: all records, or those with the same values of some columns."""
+    within = np.zeros(len(behind), dtype=np.int64)
+    for word in statistic.words:
+        codes = behind.dataset.encoded(word).codes
+        within = within * (int(codes.max(initial=0)) + 1) + codes
+    for group in np.unique(within[belongs.row[shown[belongs.cell]]]):
+        yield RecordSet((PERSONS, ROWS), np.flatnonzero(within == group))
+
+
+def sets_of_bars(
+    values: NDArray[np.float64], edges: NDArray[np.float64], counts: NDArray[np.float64]
+) -> list[RecordSet]:
+    """The records of every bar of a histogram; the last bar holds its right edge too. Bars that do not count their records count persons."""
+    bar = np.searchsorted(edges, values, side="right") - 1
+    bar[values == edges[-1]] = len(edges) - 2
+    rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
+    tells: tuple[str, ...] = (CELL, ROWS, PERSONS)
+    if any(len(one) != count for one, count in zip(rows, counts.tolist(), strict=True)):
+        tells = (CELL, PERSONS)
+    return [RecordSet(tells, one) for one in rows]
+
+
+def sets_of_steps(
+    times: NDArray[np.float64], time: NDArray[np.float64], happened: NDArray[np.bool_]
+) -> list[RecordSet]:
+    """The records that a survival table counts at every time: who is at risk, and to whom it happens. ``time`` is missing for records that are not counted."""
+    sets = []
+    for one in times.tolist():
+        for rows in (np.flatnonzero(time >= one), np.flatnonzero((time == one) & happened)):
+            sets.append(RecordSet((CELL, PERSONS, ROWS), rows))
+    return sets
+
+
+def in_session(
+    sets: Sequence[RecordSet], rows: Rows, same: Callable[[str], bool], *, once_each: bool
+) -> list[RecordSet]:
+    """Sets of rows of an output's records as sets of the session's, each once with all that it tells.
+
+    ``rows`` has the record of the session of every row. ``same`` says whether a column is the session's own: a sum of another one may be a sum of any. Where every person
+    has one record (``once_each``) persons and records are counted alike.
+    """
+    together: dict[bytes, tuple[Rows, dict[str, None]]] = {}
+    for one in sets:
+        found = np.unique(rows[one.rows])
+        if not len(found):
+            continue
+        _, tells = together.setdefault(found.tobytes(), (found, {}))
+        for word in one.tells:
+            tells[_known_as(word, same, once_each=once_each)] = None
+    return [RecordSet(tuple(tells), found) for found, tells in together.values()]
+
+
+def _known_as(word: str, same: Callable[[str], bool], *, once_each: bool) -> str:
+    kind, _, columns = word.partition(" ")
+    if kind in ("sum", "square") and word != ANY_SUM:
+        return word if all(same(name) for name in columns.split(" by ")) or same(columns) else ANY_SUM
+    if once_each and kind == ROWS:
+        return f"{PERSONS} {columns}".rstrip()
+    return word
+
+
+# As they are kept
+
+
+def packed_sets(sets: Sequence[RecordSet]) -> bytes:
+    """Sets of records as they are kept beside the log: what each tells, and its records as steps from one to the next.
+
+    >>> [(one.tells, one.rows.tolist()) for one in unpacked_sets(packed_sets([RecordSet(("rows",), np.array([2, 5, 6]))]), 9)]
+    [(('rows',), [2, 5, 6])]
+    """
+    head = json.dumps({"tells": [list(one.tells) for one in sets], "sizes": [len(one.rows) for one in sets]})
+    steps = [np.diff(one.rows, prepend=0) for one in sets]
+    body = np.concatenate(steps).astype("<u4").tobytes() if steps else b""
+    return zlib.compress(head.encode() + b"\n" + body, 6)
+
+
+def unpacked_sets(kept: bytes, size: int) -> list[RecordSet]:
+    """The inverse of :func:`packed_sets`, for so many records."""
+    try:
+        head, _, body = zlib.decompress(kept).partition(b"\n")
+        said: Mapping[str, Any] = json.loads(head)
+        steps = np.frombuffer(body, dtype="<u4").astype(np.int64)
+        ends = np.cumsum([0, *said["sizes"]])
+        sets = [
+            RecordSet(tuple(map(str, tells)), np.cumsum(steps[start:end]))
+            for tells, start, end in zip(said["tells"], ends[:-1], ends[1:], strict=True)
+        ]
+        sound = len(steps) == ends[-1] and all(not len(one.rows) or one.rows[-1] < size for one in sets)
+    except (zlib.error, ValueError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise UnreadableInput("what is kept of the cells of an output is not as it was written")
+    return sets
