@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.mechanism import Mechanism
     from sfumato.core.model import Model
     from sfumato.core.objective import Landscape
     from sfumato.core.randomness import Keyed, Seed
@@ -364,6 +365,11 @@ class Step(Protocol):
     def clue(self) -> Clue | None:
         """What it leaves for an intruder who knows the method and its parameters; None: nothing."""
         return None
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """Columns that it releases by a random rule that is fixed in the recipe, every value by itself, and the rule."""
+        return {}
 
     def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
         """The matrices by which it randomises the columns of the original, by columns and stratum."""

@@ -21,6 +21,7 @@ from sfumato.core.design import renumbered
 from sfumato.core.evidence import gather, judge_all, population_path
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_free_text
+from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
 from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
@@ -233,24 +234,30 @@ def make_release(
     before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
-    people = LearntFrom()
+    people, taken = LearntFrom(), list[Taken]()
+    asked = asked_of(recipe.meet)
     for place, step in enumerate(recipe.steps):
         plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
         before_it, shared = shared, step.apply(shared, plan)
         people = people.after(before_it, shared, plan)
         plans.append((step.name, plan))
+        if asked:
+            taken.append(Taken(step, before_it, shared))
     recipe = with_usual_limits(recipe, shared)
     shared = renumbered(shared.drop(shared.schema.direct).with_marks(None), seed)
     shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
+    mechanisms = applied_mechanisms(original, taken, shared, asked)
     limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people, memory)
     release = Release(
         dataset=shared,
         original=original,
         recipe=recipe,
         plans=tuple(plans),
-        verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
+        verdicts=judge_all(
+            gather(shared, recipe.meet, original=original, population=population, mechanisms=mechanisms), recipe.meet
+        ),
         before=before.result(),
         after=assess(shared),
         columns=changes_of(original, shared, plans),
@@ -265,6 +272,7 @@ def make_release(
         learnt_from=people.learnt_from,
         held_out=people.held_out,
         memory=memory,
+        mechanisms=mechanisms,
     )
     if refuse:
         refuse_broken(release)
@@ -276,7 +284,8 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     recipe, original = release.recipe, release.original
     people = LearntFrom(release.learnt_from, release.held_out)
     limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people, release.memory)
-    evidence = gather(shared, recipe.meet, original=original, population=release.population)
+    known: dict[str, Any] = {"population": release.population, "mechanisms": release.mechanisms}
+    evidence = gather(shared, recipe.meet, original=original, **known)
     found = dataclasses.replace(
         release,
         dataset=shared,
