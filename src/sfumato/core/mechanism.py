@@ -68,10 +68,10 @@ def applied_mechanisms(
     """Column → the mechanism that made it of the original one, where a step applied one and nothing touched its work afterwards."""
     applied: dict[str, Mechanism] = {}
     for name in sorted(columns & set(released.columns) & set(original.columns)):
-        for place, one in enumerate(taken):
+        for one in taken:
             rule = one.step.mechanisms.get(name)
-            later = {column for other in taken[place + 1 :] for column in other.step.masks}
-            if rule is None or name in later or name not in one.after.columns:
+            alone = all(other is one or name not in other.step.masks for other in taken)
+            if rule is None or not alone or name not in one.after.columns:
                 continue
             if _same(original, one.before, [name]) and _stands(one.after, released, name):
                 applied[name] = rule
