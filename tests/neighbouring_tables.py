@@ -1,7 +1,7 @@
 """Recipes that account for an ε, and pairs of tables that differ in one record, however odd: what no record may decide.
 
-Written from the specification alone: a released type, label, layout or error follows from the recipe. The accounted step is made to keep
-every record, so that what becomes of the records that both tables have can be compared cell by cell.
+Written from the specification alone: a released type, label, layout or error follows from the recipe. The accounted step is made to release
+the records that both tables have, and no other: then nothing at all that is shared may differ.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import sfumato as sf
+from sfumato import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import InternalError, SfumatoError
+from sfumato.steps.recoding.safe_k_anonymization import SafeAnonymize
 
 NUMBERS: list[Any] = [20, 21, 25, 29, 30, 34]
 WORDS: list[Any] = ["ant", "bee", "cat"]
@@ -104,7 +108,7 @@ class Case:
 
     def told(self) -> str:
         """The case in a line, for whoever must find what is wrong."""
-        steps = [sf.registry.write(step) if hasattr(sf, "registry") else step.name for step in self.recipe.steps]
+        steps = [registry.write(step) for step in self.recipe.steps]
         columns = {n: (str(a.kind), getattr(a.hierarchy, "name", None)) for n, a in self.recipe.schema.attributes.items()}
         odd = [row for table, rows in zip(self.tables, self.common, strict=True) for i, row in enumerate(table) if i not in rows]
         return f"{self.source} → {self.target}: {columns} {steps} {str(odd)[:200]}"
@@ -230,14 +234,17 @@ def _as_text(columns: dict[str, list[Any]]) -> pl.DataFrame:
 
 # What a run shows besides the values of its accounted step.
 
+CHANGES = re.compile(r"[0-9a-f]{32,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?[^\s<\"]*")
+"""Digests and moments, which no two runs have alike."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What anybody sees of a release, or how the run ended."""
+    """How a run ended, the form of its data, and all that is shared of it besides the values of random noise."""
 
     ended: str
-    properties: dict[str, Any]
-    cells: list[tuple[Any, ...]]
+    form: dict[str, Any]
+    shared: dict[str, Any]
 
 
 def shown(case: Case, which: int, folder: Path) -> Shown:
@@ -245,19 +252,31 @@ def shown(case: Case, which: int, folder: Path) -> Shown:
     out = folder / f"out{which}"
     try:
         data = sf.read(given(case, case.tables[which], folder, f"t{which}"), recipe=case.recipe)
-        release = sf.run(data, case.recipe, seed="0" * 32, shuffle=False, format=case.target)
+        release = sf.run(data, case.recipe, shuffle=False, format=case.target)
         release.write(out, format=case.target)
     except SfumatoError as error:
         if isinstance(error, InternalError):
             raise
-        return Shown(f"{type(error).__name__}: {error}", {}, [])
+        return Shown(f"{type(error).__name__}: {error}", {}, {})
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     file = out / "share" / certificate["data"]["file"]
     form = {k: v for k, v in certificate["data"].items() if k not in ("rows", "sha256", "formulas")}
+    form |= {"certified": certificate["differential_privacy"]["certified"], "types": release.dataset.to_polars().schema}
     if case.target == "parquet":
-        frame = pl.read_parquet(file)
-        return Shown("released", {"form": form, "schema": frame.schema}, frame.rows())
-    text = file.read_bytes()
-    frame = pl.read_csv(file, infer_schema=False)
-    look = {"form": form, "header": text.split(b"\n")[0], "bom": text[:3], "returns": text.count(b"\r\n")}
-    return Shown("released", look, frame.rows())
+        form["file"] = pl.read_parquet_schema(file)
+    else:
+        text = file.read_bytes()
+        form |= {"header": text.split(b"\n")[0], "returns": text.count(b"\r\n"), "bom": text[:3]}
+    pages = {page.name: CHANGES.sub("", page.read_text()) for page in sorted((out / "share").glob("*.[jh]*"))}
+    return Shown("released", form, {**pages, "data": file.read_bytes()} if case.exact else {})
+
+
+def compared(case: Case, folder: Path) -> tuple[Shown, Shown]:
+    """What is shown of both tables, of which the accounted step releases the same records."""
+    found = []
+    for which in (0, 1):
+        rows = np.array(case.common[which], dtype=np.int64)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SafeAnonymize, "_rows", lambda self, dataset, fixed, draws, rows=rows: rows)
+            found.append(shown(case, which, folder))
+    return found[0], found[1]
