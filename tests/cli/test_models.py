@@ -196,7 +196,6 @@ PROMISED = {
     ),
     "the released reference": ("t_closeness: {sensitive: ward, t: 0.25, reference: released}",),
     "risks": ("average_risk: {threshold: 0.1}", "records_at_risk: {threshold: 0.2, share: 0.05}", "k_on_subsets: {k: 3, size: 2}"),
-    "noise": ("stochastic_t_closeness: {sensitive: cost, t: 3, mechanism: laplace, scale: 5000}",),
     "what k-anonymity implies": ("k_anonymity: {k: 3}", "k_concealment: {k: 3}"),
 }  # fmt: skip
 WAITING = {
@@ -204,7 +203,6 @@ WAITING = {
     "several sensitive columns": 3,
     "together": 1,
     "factors": 3,
-    "noise": 1,
     "what k-anonymity implies": 1,
 }
 

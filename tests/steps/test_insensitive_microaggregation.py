@@ -181,12 +181,18 @@ def test_wrong_parameters(wrong):
         sf.InsensitiveMicroaggregate(**{"columns": ["x"], "k": 3, "epsilon": 1, "bounds": {"x": (0, 1)}, **wrong})
 
 
+def test_missing_values_count_as_the_middle_of_the_bounds():
+    """An error would tell that somebody's value is missing."""
+    step = sf.InsensitiveMicroaggregate(["x"], k=3, epsilon=1e6, bounds={"x": (0, 10)})
+    plan = step.plan(table([None, None, None]), Goal())
+    assert plan.columns["x"].to_list() == pytest.approx([5.0] * 3, abs=0.01)
+
+
 def test_wrong_tables():
     step = sf.InsensitiveMicroaggregate(["x"], k=3, epsilon=1, bounds={"x": (0, 1)})
     for dataset, words in (
         (table([]), "no rows"),
         (table([0.5, 0.5]), "more than the 2"),
-        (table([0.5, None, 0.1]), "lacks values"),
         (table(["a", "b", "c"]), "must hold numbers"),
         (Dataset(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
         (table([0.1] * 3, person=["p", "p", "q"]).with_roles(unit="person", plain="x"), "one row a person"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
+    from sfumato.core.mechanism import Mechanism
     from sfumato.core.schema import Schema
 
 
@@ -128,13 +129,14 @@ def gather(
     population: Dataset | None = None,
     posteriors: Sequence[Any] = (),
     weight: str | None = None,
+    mechanisms: Mapping[str, Mechanism] | None = None,
 ) -> Evidence:
     """Count what the models need of a table: one group-by, however many models.
 
     ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin`` points to; without
     it the table itself is the reference. ``population`` is a table of everyone, at any level of the hierarchies;
     ``posteriors`` are the matrices of attacks (released rows × original rows). Both are used only by models that ask.
-    ``weight`` names a column of survey weights to be summed whether a model asks or not.
+    ``weight`` names a column of survey weights to be summed whether a model asks or not. ``mechanisms`` are those that a run applied.
     """
     needs = needed(models, dataset.schema)
     unmasked = {before_masking(name): name for name in needs.unmasked} if original is not None else {}
@@ -156,6 +158,7 @@ def gather(
         pairs=_pairs(dataset, original, classes, rows) if needs.pairs else None,
         posteriors=tuple(posteriors),
         drawn=dataset.drawn,
+        mechanisms=mechanisms or {},
     )
 
 
@@ -198,9 +201,20 @@ def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int6
 
 
 def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
-    """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so."""
-    verdicts = tuple(model.judge(evidence) for model in models)
+    """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so.
+
+    A promise about a mechanism holds only where the evidence shows that exactly this one was applied.
+    """
+    verdicts = tuple(_judged(evidence, model) for model in models)
     return tuple(verdict.of_the_file for verdict in verdicts) if evidence.drawn else verdicts
+
+
+def _judged(evidence: Evidence, model: Model) -> Verdict:
+    verdict = model.judge(evidence)
+    if model.released_by is None:
+        return verdict
+    column, rule = model.released_by
+    return verdict if evidence.mechanisms.get(column) == rule else verdict.not_applied(column)
 
 
 def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:

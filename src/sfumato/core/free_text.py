@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sfumato.core.schema import Role
+from sfumato.core.schema import Kind, Role
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
 
 HARDLY_REPEATS = 0.3
 """Distinct values per cell from which values are no labels."""
@@ -71,6 +72,14 @@ def refuse_free_text(dataset: Dataset) -> None:
         if not attribute.has(Role.DIRECT) and not attribute.free_text and _holds_free_text(dataset, name)
     ]
     refuse_texts(texts, dataset.source.name)
+
+
+def refuse_declared_text(schema: Schema, table: str) -> None:
+    """The same where no record may decide: by the kind that the recipe gives a column."""
+    columns = schema.attributes.items()
+    refuse_texts(
+        [name for name, a in columns if a.kind is Kind.TEXT and not a.free_text and not a.has(Role.DIRECT)], table
+    )
 
 
 def refuse_texts(texts: Sequence[str], table: str) -> None:

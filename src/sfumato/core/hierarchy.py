@@ -124,6 +124,15 @@ class Hierarchy(Protocol):
         """
         ...
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The least and the greatest number that it takes; None: there is no such end."""
+        return None, None
+
+    def settled(self, value: str) -> str:
+        """The value that stands for this one where labels may not depend on the other values that occur (:class:`ValueByValue`)."""
+        return value
+
     def listed(self) -> tuple[str, ...] | None:
         """The values that it lists, each once, whether they occur or not; None from one that is a rule."""
         return None
@@ -341,3 +350,48 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
         problems.append(f"{what}: the top level must be one single value, it has {len(tops)}")
     if problems:
         raise SchemaError(problems)
+
+
+# Labels that follow from the value and the recipe alone.
+
+PROBES = ("0", "1", "2000-01-01", "A00", "a", "00000")
+"""Values that rules such as intervals, dates and masks know, to ask one how many levels it has without any data."""
+
+
+class ValueByValue:
+    """A hierarchy that is asked for one value at a time: no label depends on which other values occur.
+
+    A value that the hierarchy does not know has no label below the top, as a missing one has none.
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self._paths: dict[str, tuple[str, ...] | None] = {}
+        listed = hierarchy.listed() or ()
+        known = [path for value in (*listed[:1], *PROBES) if (path := self._path(value)) is not None]
+        self.top: int | None = len(known[0]) - 1 if known else None
+        self._highest = known[0][-1] if known else TOP
+
+    def knows(self, value: str) -> bool:
+        """Whether the value has a place in the hierarchy."""
+        return self._path(value) is not None
+
+    def label(self, value: str | None, level: int) -> str | None:
+        """The label of a value on a level; None: it is missing there."""
+        if level == 0:
+            return value
+        path = None if value is None else self._path(value)
+        if path is not None:
+            return path[min(level, len(path) - 1)]
+        return self._highest if self.top is not None and level >= self.top else None
+
+    def _path(self, value: str) -> tuple[str, ...] | None:
+        """The labels of a value from level 0 to the top, as if no other value occurred; None: the hierarchy does not know it."""
+        if value not in self._paths:
+            try:
+                ladder = bind(self.hierarchy, [self.hierarchy.settled(value)], [1])
+            except SchemaError:
+                self._paths[value] = None
+            else:
+                self._paths[value] = tuple(str(labels[0]) for labels in ladder.labels)
+        return self._paths[value]

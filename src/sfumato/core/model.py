@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.core.consistency import Pairs
     from sfumato.core.encoding import Column
+    from sfumato.core.mechanism import Mechanism
     from sfumato.core.schema import Schema
 
 TOLERANCE = 1e-9
@@ -66,7 +67,8 @@ class Evidence:
     original table, in the code order of ``classes.counts[column].labels``. ``classes.population`` counts the population
     records that match each class and ``absent`` those that match none. ``pairs`` joins the originals to what was
     released of them; ``posteriors`` are the matrices of the attacks that were run. ``drawn``: rows were drawn anew and are
-    nobody's, so that what is said of classes is said of the file.
+    nobody's, so that what is said of classes is said of the file. ``mechanisms`` says of columns by which random rule a run
+    released them; a table by itself shows none.
     """
 
     classes: ClassTable
@@ -77,6 +79,7 @@ class Evidence:
     pairs: Pairs | None = None
     posteriors: tuple[Any, ...] = ()
     drawn: bool = False
+    mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
@@ -116,6 +119,12 @@ class Verdict:
     def of_the_file(self) -> Verdict:
         """The same, said of rows that are nobody's."""
         return dataclasses.replace(self, sentence=f"{self.sentence}; {OF_THE_FILE}", of_persons=False)
+
+    def not_applied(self, column: str) -> Verdict:
+        """The same where nothing shows that the mechanism was applied to a column: unknown, and unknown is not a pass."""
+        told = f"unknown: no step of a run shows that it released {column} by this mechanism, after all that changed classes or records"
+        sentence = f"{told}; applied so, {self.sentence}"
+        return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -255,6 +264,14 @@ class Model(Protocol):
     def holds_within(self, sensitive: Column, factor: float) -> bool:
         """Whether it surely holds where no class changes the share of a sensitive value by more than a factor, up or down."""
         return False
+
+    @property
+    def released_by(self) -> tuple[str, Mechanism] | None:
+        """The column that must have been released by a random rule, and the rule; None: the promise is about the table alone.
+
+        What the model judges is then what follows once the rule is applied; that it was, a run must show (``judge_all``).
+        """
+        return None
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64] | None:
         """Per class, how many of its records every finer recoding must suppress; None: no more than ``failing`` tells."""

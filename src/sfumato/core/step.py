@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.mechanism import Mechanism
     from sfumato.core.model import Model
     from sfumato.core.objective import Landscape
     from sfumato.core.randomness import Keyed, Seed
@@ -93,7 +94,8 @@ def accounts(steps: Iterable[Any], schema: Schema) -> bool:
 class Goal:
     """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table.
 
-    ``place`` is the number of the step in the recipe. ``facts`` is what the step learnt of the whole table before it is given
+    ``place`` is the number of the step in the recipe. ``fixed``: some step accounts for an ε, so that types, labels and errors must
+    follow from the recipe, and no record may decide them. ``facts`` is what the step learnt of the whole table before it is given
     some of its records; None: what it is given is the whole table.
     """
 
@@ -103,6 +105,7 @@ class Goal:
     population: Dataset | None = None
     place: int = 0
     facts: Any = None
+    fixed: bool = False
 
     def stream(self, purpose: str) -> np.random.Generator:
         """The random stream of one purpose of this step: the same step twice in a recipe draws differently."""
@@ -365,6 +368,11 @@ class Step(Protocol):
         """What it leaves for an intruder who knows the method and its parameters; None: nothing."""
         return None
 
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """Columns that it releases by a random rule that is fixed in the recipe, every value by itself, and the rule."""
+        return {}
+
     def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
         """The matrices by which it randomises the columns of the original, by columns and stratum."""
         return ()
@@ -372,6 +380,15 @@ class Step(Protocol):
     def account(self, schema: Schema) -> Account:
         """What the step does to ε, from its fields and the schema alone."""
         return Account()
+
+    @property
+    def second_source(self) -> str | None:
+        """What it reads besides the table it is given, in a few words; None: nothing. Then it never is post-processing."""
+        return None
+
+    def numbers(self, schema: Schema) -> tuple[str, ...]:
+        """Columns that it computes with, and so reads as numbers whatever their kind."""
+        return ()
 
     def as_before(self, described: Mapping[str, Any]) -> Step | None:
         """The step that does to other rows what a plan described so did; None: it can only decide anew.

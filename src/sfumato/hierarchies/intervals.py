@@ -312,6 +312,24 @@ class Intervals(Hierarchy):
         deciding += fractions[:1].tolist()
         return ladder_by_nodes(self, texts, nodes, deciding, missing=missing)
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The ends of the domain, as far as they are given."""
+        return self.lower, self.upper
+
+    def settled(self, value: str) -> str:
+        """A number drawn into the domain and, where all limits are whole, cut to a whole one: its intervals are then written alike."""
+        number = exact(value)
+        if number is None:
+            return value
+        grid = Grid.of(self, [CellReading(number, number)])
+        position = on_axis(number, grid.digits)
+        position = position if grid.lower is None else max(position, grid.lower)
+        position = position if grid.upper is None else min(position, grid.upper)
+        unit = 10**grid.digits
+        whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
+        return written(position // unit * unit if whole else position, grid.digits)
+
     def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
         """The ends of the domain, given or found."""
         spans = [(min(pair), max(pair)) for pair in ([p for p in both if p is not None] for both in ends) if pair]

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import Counts
+from sfumato.core.mechanism import Mechanism
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -38,7 +39,10 @@ class StochasticTCloseness(SensitiveModel):
         P(B) = \frac{1}{N} \sum_i \Pr[Z(c_i) \in B], \qquad d(P_E, P) \le t
 
     Both are the *theoretical* mixtures: what the mechanism does to the true values, never one outcome of it. They are taken from the
-    original table where it is at hand, and otherwise the column is taken to be unmasked yet. Mechanisms:
+    original table where it is at hand, and otherwise the column is taken to be unmasked yet. No table shows by which mechanism it was
+    made: the promise holds only of a run in which a step applied exactly this one to the original values, after the last step that
+    changed classes, records or the column (``pram`` with the same ``matrix`` and ``invariant: none``); of anything else it is unknown, and fails.
+    No step of ours adds Laplace noise to single values, so that with it the model tells what would hold. Mechanisms:
 
     - ``matrix``: value *v* becomes *w* with probability ``matrix[v][w]`` (PRAM, randomised response). Missing values
       stay missing.
@@ -58,8 +62,8 @@ class StochasticTCloseness(SensitiveModel):
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
     >>> model = StochasticTCloseness("salary", t=2, mechanism="laplace", scale=5)
-    >>> model.judge(gather(examples.salaries(grouping="spread"), [model]))
-    ✓ stochastic 2-closeness of salary (laplace): no class is farther than a factor of 1.372 from the original table
+    >>> model.judge(gather(examples.salaries(grouping="spread"), [model])).sentence  # once the noise is added
+    'no class is farther than a factor of 1.372 from the original table'
     """
 
     sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the sensitive column")]
@@ -102,6 +106,13 @@ class StochasticTCloseness(SensitiveModel):
             raise ParameterError("t should be at least 1 for the multiplicative distance, where 1 means equal")
         if self.distance != "multiplicative" and self.t > 1:
             raise ParameterError(f"t should be at most 1 for the {self.distance} distance, where 1 means disjoint")
+
+    @property
+    def released_by(self) -> tuple[str, Mechanism]:
+        """The sensitive column, and the mechanism that must have released it."""
+        if self.mechanism == "matrix":
+            return self.sensitive, Mechanism.of_matrix(self.matrix or {})
+        return self.sensitive, Mechanism(self.mechanism, scale=self.scale)
 
     @property
     def scope(self) -> Literal["class", "table"]:

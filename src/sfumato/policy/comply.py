@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather
+from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
@@ -260,7 +260,7 @@ class Released:
             )
             if open_ended:
                 return None if self._promised(model) else f"{model.promise} cannot be told from the shared folder alone"
-            verdict = model.judge(gather(dataset, [model], original=self.original))
+            (verdict,) = judge_all(gather(dataset, [model], original=self.original), [model])
         except SfumatoError as error:
             return f"{model.promise} cannot be judged: {error}"
         return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"

@@ -16,7 +16,9 @@ from sfumato import registry
 from sfumato.core.attack import Finding
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
+from sfumato.core.mechanism import told_in_plans
 from sfumato.core.metric import Measure
+from sfumato.core.model import Model
 from sfumato.core.pair import of_a_sample
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
@@ -272,6 +274,32 @@ def _contract(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
         if words := _bound_told(found, said, alike="sampled" not in certificate):
             return Claim(name, "fails", f"{said['name']}: {words}")
     return None
+
+
+# Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come after it.
+
+
+def mechanism_problem(certificate: Mapping[str, Any], spec: Any, said: Mapping[str, Any]) -> Claim | None:
+    """That a promise is about a mechanism which the plans of a certificate do not tell of; None: they do, or it is about none."""
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    cls: Any = registry.family("models").get(str(name))
+    if cls is None or cls.released_by is Model.released_by or not isinstance(fields, Mapping):
+        return None
+    column = fields.get("sensitive")
+    quasi = [one for one, roles in certificate["roles"].items() if Role.QUASI in roles]
+    shown = [step for step in certificate["recipe"]["steps"] if not hides(step)]
+    if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, shown):
+        return None
+    words = f"no step of the recipe released {column} by this mechanism, last of all that changed classes, records or values"
+    return Claim(str(said.get("promise")), "fails", words, True)
+
+
+def _may_apply(spec: Any, shown: list[Any]) -> bool:
+    """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner keeps the mechanism."""
+    if recipes.keeps_back("models", spec):
+        return True
+    column, rule = registry.build("models", spec).released_by
+    return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
 
 
 # What was measured beside the original: only what its numbers say of each other can be asked.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.model import Model
 from sfumato.core.shape import ShapedModel, ShapedRecipe
-from sfumato.core.step import ONE_RECORD, Account, Effect, account_of
+from sfumato.core.step import ONE_RECORD, Account, Effect, Step, account_of
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def certified(
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
     steps: Sequence[Any] = recipe.steps
-    parts = tuple(walk.step(step.name, account) for step, account in zip(steps, accounts, strict=True))
+    parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
     reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
     if types_found:
         reasons.append(TYPES_FOUND)
@@ -175,19 +175,24 @@ class _Walk:
         self.columns, self.covered, self.whole = list(columns), set[str](), False
         self.reasons: list[str] = []
 
-    def step(self, name: str, account: Account) -> Part:
+    def step(self, step: Any, account: Account) -> Part:
         """One step: what it means at this place; why nothing is certified, where it breaks that."""
+        name = step.name
+        bare, source = self.left(self.columns), _beside_table(step, accounted=bool(self.covered) or self.whole)
+        if source is not None:
+            return self._breaks(name, account, f"reads {source}, for which no step accounts")
         if account.effect is Effect.ACCOUNTED:
             self.whole = self.whole or account.columns is None
             self.covered |= set(account.columns or ())
             return Part(name, account, f"accounts for ε = {account.epsilon:g}, δ = {account.delta:g}")
-        bare = self.left(self.columns)
         if not bare:
             return Part(name, account, POST_PROCESSING)
         if account.effect is Effect.DATA_INDEPENDENT:
             return Part(name, account, "does the same to a record whatever the others are")
         because = f" ({account.why})" if account.why else ""
-        said = f"looks at data that no step before it accounts for{because}"
+        return self._breaks(name, account, f"looks at data that no step before it accounts for{because}")
+
+    def _breaks(self, name: str, account: Account, said: str) -> Part:
         self.reasons.append(f"step {name} {said}")
         return Part(name, account, said)
 
@@ -196,6 +201,15 @@ class _Walk:
         bare = [] if self.whole else [name for name in columns if name not in self.covered]
         more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
         return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
+
+
+def _beside_table(step: Any, *, accounted: bool) -> str | None:
+    """What a step reads besides the table that the steps before it made; after an accounted one, direct identifiers are such too."""
+    if not isinstance(step, Step):
+        return None
+    if step.second_source is not None:
+        return step.second_source
+    return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
 
 
 def _fitted(schema: Schema) -> Iterator[str]:

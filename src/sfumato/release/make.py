@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ from sfumato.core.dataset import Dataset as Table
 from sfumato.core.design import renumbered
 from sfumato.core.evidence import gather, judge_all, population_path
 from sfumato.core.files import MEGABYTE, require_plain
-from sfumato.core.free_text import refuse_free_text
+from sfumato.core.free_text import refuse_declared_text, refuse_free_text
+from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
 from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
@@ -38,11 +39,13 @@ from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one, refuse_unwritable
 from sfumato.io.read import read_table
 from sfumato.release.documents import digest_of_input
+from sfumato.release.fixed_form import in_fixed_form, without_hierarchies
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.assessment import Assessment
     from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
     from sfumato.core.model import Model
@@ -227,31 +230,36 @@ def make_release(
     require_sense(dataset, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
     population = population_of(recipe.meet, population, recipe.base)
-    form = Form.of(_format(dataset, format), dataset.source)
-    original = _distinct(dataset.checked(), form, refuse=refuse)
-    refuse_free_text(original)
+    fixed = accounts(recipe.steps, recipe.schema)
+    original, form = _taken_in(dataset, recipe, format, fixed=fixed, refuse=refuse)
     claimed = {name for step in recipe.steps for name in step.claims}
-    before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
+    before = meanwhile(_assessing(original, recipe, population, fixed=fixed))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
-    people = LearntFrom()
+    people, taken = LearntFrom(), list[Taken]()
+    asked = asked_of(recipe.meet)
     for place, step in enumerate(recipe.steps):
-        plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
+        plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place, fixed=fixed))
         before_it, shared = shared, step.apply(shared, plan)
         people = people.after(before_it, shared, plan)
         plans.append((step.name, plan))
+        if asked:
+            taken.append(Taken(step, before_it, shared))
     recipe = with_usual_limits(recipe, shared)
     shared = renumbered(shared.drop(shared.schema.direct).with_marks(None), seed)
     shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
+    mechanisms = applied_mechanisms(original, taken, shared, asked)
     limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people, memory)
     release = Release(
         dataset=shared,
         original=original,
         recipe=recipe,
         plans=tuple(plans),
-        verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
+        verdicts=judge_all(
+            gather(shared, recipe.meet, original=original, population=population, mechanisms=mechanisms), recipe.meet
+        ),
         before=before.result(),
         after=assess(shared),
         columns=changes_of(original, shared, plans),
@@ -266,6 +274,7 @@ def make_release(
         learnt_from=people.learnt_from,
         held_out=people.held_out,
         memory=memory,
+        mechanisms=mechanisms,
     )
     if refuse:
         refuse_broken(release)
@@ -277,7 +286,8 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     recipe, original = release.recipe, release.original
     people = LearntFrom(release.learnt_from, release.held_out)
     limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people, release.memory)
-    evidence = gather(shared, recipe.meet, original=original, population=release.population)
+    known: dict[str, Any] = {"population": release.population, "mechanisms": release.mechanisms}
+    evidence = gather(shared, recipe.meet, original=original, **known)
     found = dataclasses.replace(
         release,
         dataset=shared,
@@ -289,6 +299,36 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     )
     refuse_broken(found)
     return found
+
+
+def _taken_in(
+    dataset: Dataset,
+    recipe: Recipe,
+    format: str | None,  # noqa: A002
+    *,
+    fixed: bool,
+    refuse: bool,
+) -> tuple[Dataset, Form]:
+    """The table that is released, and the form it will be written in; where an ε is accounted for, no record decides about either."""
+    if fixed:
+        dataset = in_fixed_form(dataset, recipe)
+    form = Form.of(_format(dataset, format), dataset.source)
+    original = _distinct(dataset.checked(), form, refuse=refuse)
+    if fixed:
+        refuse_declared_text(original.schema, original.source.name)
+    else:
+        refuse_free_text(original)
+    return original, form
+
+
+def _assessing(
+    original: Dataset, recipe: Recipe, population: Dataset | None, *, fixed: bool
+) -> Callable[[], Assessment]:
+    """Assess the table as it is, without its direct identifiers."""
+    shown = original.drop(original.schema.direct)
+    if fixed:
+        shown = without_hierarchies(shown, shown.schema.quasi)
+    return assessing(shown, recipe.meet, population=population)
 
 
 def _format(dataset: Dataset, asked: str | None) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.assessment import Assessment
     from sfumato.core.attack import Memory
     from sfumato.core.dataset import Dataset
+    from sfumato.core.mechanism import Mechanism
     from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
     from sfumato.core.randomness import Seed
@@ -83,6 +84,8 @@ class Release:
     """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
     memory: Memory | None = None
     """What answers for earlier releases of the same people; None: nobody was asked."""
+    mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
+    """By which random rule of the recipe columns were released, where a promise is about that."""
 
     @property
     def holds(self) -> bool:

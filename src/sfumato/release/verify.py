@@ -21,13 +21,14 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.source import Source
+from sfumato.core.step import Effect
 from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim
+from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim, mechanism_problem
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
-from sfumato.release.certified import certified
+from sfumato.release.certified import Certified, certified
 from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
@@ -275,7 +276,9 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
     alike = made_by_this_version(certificate)
     return promises_of(
         certificate,
-        lambda spec, said: _promised(spec, said, released, original, alike=alike),
+        lambda spec, said: (
+            mechanism_problem(certificate, spec, said) or _promised(spec, said, released, original, alike=alike)
+        ),
         partial(_accounted, certificate, released),
         lambda said: _limited(certificate, said, released, alike=alike),
     )
@@ -289,18 +292,15 @@ def promises_of(
 ) -> list[Claim]:
     """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original.
 
-    ``accounted`` recomputes an ε that stands alone, ``limited`` a limit that the file alone decides or contradicts; without them
+    ``accounted`` recomputes a certified ε, ``limited`` a limit that the file alone decides or contradicts; without them
     they wait for the original too.
     """
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     private = certificate.get("differential_privacy") or {}
-    if not verdicts and not certificate["limits"] and private.get("certified"):
-        if accounted is not None:
-            return [accounted()]
-        told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
-        return [Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)]
+    accounts = [_epsilon_claim(private, accounted)] if private.get("certified") else []
     if not verdicts and not certificate["limits"]:
-        return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
+        nothing = Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")
+        return accounts or [nothing]
     claims = [judge(spec, said) for spec, said in zip(meet, verdicts, strict=False)]
     if len(meet) != len(verdicts):
         claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
@@ -308,8 +308,20 @@ def promises_of(
     if list(limits) != [said["name"] for said in certificate["limits"]] or not all(
         near(limits[said["name"]], said["limit"]) for said in certificate["limits"]
     ):
-        return [*claims, Claim("limits", "fails", "the certificate judges other limits than its recipe names")]
-    return claims + [limited(said) or _open(said["name"]) for said in certificate["limits"]]
+        return [
+            *accounts,
+            *claims,
+            Claim("limits", "fails", "the certificate judges other limits than its recipe names"),
+        ]
+    return accounts + claims + [limited(said) or _open(said["name"]) for said in certificate["limits"]]
+
+
+def _epsilon_claim(private: Mapping[str, Any], accounted: Callable[[], Claim] | None) -> Claim:
+    """What can be said of a certified ε: whatever else is promised, it is recomputed from the recipe."""
+    if accounted is not None:
+        return accounted()
+    told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
+    return Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)
 
 
 def _open(limit: str) -> Claim:
@@ -347,8 +359,20 @@ def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
         return Claim(
             name, "fails", f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}", True
         )
+    if words := _plans_otherwise(found, certificate["plan"]):
+        return Claim(name, "fails", words, True)
     told = f"recomputed from the steps of the recipe, about {found.unit}; that they ran as written no file shows"
     return Claim(name, "holds", told, True)
+
+
+def _plans_otherwise(found: Certified, plans: Sequence[Mapping[str, Any]]) -> str | None:
+    """That the plan of an accounted step does not tell of its ε: then nothing says that it applied its mechanism."""
+    for part, plan in zip(found.parts, plans, strict=False):
+        if part.account.effect is Effect.ACCOUNTED and not (
+            plan.get("certified") is True and near(plan.get("epsilon"), part.account.epsilon)
+        ):
+            return f"the plan of {part.step} does not tell of the ε that it accounts for"
+    return None
 
 
 def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, *, alike: bool) -> Claim:

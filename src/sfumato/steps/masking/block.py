@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.step import Goal
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers must lie between, so that their squares and products do."""
@@ -93,6 +94,17 @@ def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
             f"column {name!r} holds numbers too large or too small to compute with; write it in other units"
         )
     return column
+
+
+def require_numbers(dataset: Dataset, columns: Sequence[str], goal: Goal, step: str) -> None:
+    """Refuse to compute with columns of labels where no record may decide whether that works: by their type, not by their cells."""
+    if not goal.fixed:
+        return
+    texts = [name for name in columns if not dataset.dtype(name).is_numeric()]
+    if texts:
+        raise SchemaError(
+            f"{step}: {', '.join(texts[:5])} holds labels once the steps before it were taken, and no numbers; change the order of the steps"
+        )
 
 
 def column_like(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:

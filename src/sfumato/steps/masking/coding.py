@@ -23,6 +23,7 @@ from sfumato.steps.masking.block import (
     block_of,
     column_like,
     ranks_of,
+    require_numbers,
     require_table,
     units_in_order,
     values_at,
@@ -75,7 +76,7 @@ class TopBottomCoding(ColumnStep):
 
     Everything else stays, and so does the order; with the mean, weighted means and sums stay exactly. A mean or median of
     fewer than ``least`` persons (records, without persons) gives away almost what they are, and a warning says so. A coding
-    that leaves no value as it is, is refused. sdcMicro's ``topBotCoding`` codes what lies strictly beyond the threshold:
+    that leaves no value as it is, is refused (not where a step of the recipe accounts for an ε: that would tell of a record). sdcMicro's ``topBotCoding`` codes what lies strictly beyond the threshold:
     the same with the threshold as replacement.
 
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
@@ -116,6 +117,11 @@ class TopBottomCoding(ColumnStep):
             if given is not None and (self.replacement != "label" or end == (None, None)):
                 raise ParameterError(f"TopBottomCoding: {field} is for replacement label at that end")
 
+    def numbers(self, schema: Schema) -> tuple[str, ...]:
+        """Its columns that have no order of their own."""
+        attributes = schema.attributes
+        return tuple(name for name in self.columns if name not in attributes or attributes[name].order is None)
+
     def account(self, schema: Schema) -> Account:
         """A rule for every value by itself, unless thresholds are quantiles or tails become their mean or median."""
         if self.top_quantile is not None or self.bottom_quantile is not None:
@@ -136,7 +142,8 @@ class TopBottomCoding(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the tails and what they become."""
         require_table(dataset, self.name, self.columns)
-        return _Coding(self, dataset, goal.facts, whole=goal.facts is None).plan()
+        require_numbers(dataset, self.numbers(dataset.schema), goal, self.name)
+        return _Coding(self, dataset, goal.facts, whole=goal.facts is None, fixed=goal.fixed).plan()
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the coded columns."""
@@ -173,9 +180,15 @@ class _Coding:
     """One run of the step."""
 
     def __init__(
-        self, step: TopBottomCoding, dataset: Dataset, facts: dict[str, dict[str, int]] | None, *, whole: bool
+        self,
+        step: TopBottomCoding,
+        dataset: Dataset,
+        facts: dict[str, dict[str, int]] | None,
+        *,
+        whole: bool,
+        fixed: bool = False,
     ) -> None:
-        self.step, self.dataset, self.facts = step, dataset, facts
+        self.step, self.dataset, self.facts, self.fixed = step, dataset, facts, fixed
         self.orders = {name: self._order(name) for name in step.columns}
         order = None if whole else np.arange(len(dataset))  # cells by themselves need no order
         self.block: Block = block_of(dataset, step.columns, (), self._read, order)
@@ -251,10 +264,10 @@ class _Coding:
 
     def _require_some(self, name: str, tails: dict[str, tuple[float, Flags]], counts: dict[str, int]) -> None:
         """Refuse a column without values, and a coding of which nothing would stay as it is; warn of empty tails."""
-        if not counts["present"]:
+        if not counts["present"] and not self.fixed:
             raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
         low, high = (tails[end][0] if end in tails else None for end in ("bottom", "top"))
-        if (low is not None and high is not None and low >= high) or not counts["stays"]:
+        if (low is not None and high is not None and low >= high) or not (counts["stays"] or self.fixed):
             raise ParameterError(
                 f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose thresholds further apart"
             )
@@ -403,6 +416,10 @@ class Round(ColumnStep):
         spans = {"deterministic": Span.CELLS, "random": Span.RECORDS, "controlled": Span.TABLE}
         return spans[self.method]
 
+    def numbers(self, schema: Schema) -> tuple[str, ...]:
+        """All of its columns."""
+        return tuple(self.columns)
+
     def account(self, schema: Schema) -> Account:
         """A rule for every value by itself, unless totals or coins are shared between records."""
         if self.method != "deterministic":
@@ -412,6 +429,7 @@ class Round(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Round the columns."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
+        require_numbers(dataset, self.columns, goal, self.name)
         order = canonical_order(dataset) if self.method == "controlled" else Marks.of(dataset).order
         block = block_of(dataset, self.columns, self.within, order=order)
         below, fractions = _split(block.values, self.base)

@@ -17,7 +17,7 @@ from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.masking.block import Names, require_table
+from sfumato.steps.masking.block import Names, require_numbers, require_table
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -81,7 +81,8 @@ Breaks = Annotated[
 class Recode(ColumnStep):
     r"""Replace values by coarser ones: categories by a mapping, numbers by ranges between breaks.
 
-    ``mapping`` says for every value what it becomes. A value that it does not name is an ``error``, is ``keep`` kept as it is, or
+    ``mapping`` says for every value what it becomes. A value that it does not name is an ``error`` (missing, where a step of the recipe
+    accounts for an ε: an error would tell of a record), is ``keep`` kept as it is, or
     becomes ``other`` (its label is the field ``other``). A mapping that joins no two values that occur protects nothing, and a warning says so.
 
     ``breaks`` :math:`b_1 < \dots < b_m` make ranges: ``<b₁``, ``[b₁, b₂)``, …, ``>=bₘ``, written as the hierarchy of intervals reads
@@ -124,6 +125,10 @@ class Recode(ColumnStep):
         if self.unmapped != "other" and self.other != "other":
             raise ParameterError("Recode: other is for unmapped: other")
 
+    def numbers(self, schema: Schema) -> tuple[str, ...]:
+        """Its columns, where they are cut into ranges."""
+        return () if self.breaks is None else tuple(self.columns)
+
     def account(self, schema: Schema) -> Account:
         """A rule for every value by itself, unless kept values or new numbers make all others text or not."""
         new = [*(self.mapping or {}).values(), *([self.other] if self.unmapped == "other" else [])]
@@ -149,13 +154,15 @@ class Recode(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode the columns."""
         require_table(dataset, self.name, self.columns)
+        if self.breaks is not None:
+            require_numbers(dataset, self.columns, goal, self.name)
         facts: dict[str, set[str]] = self.facts(dataset, goal)
         columns, warnings = {}, []
         for name in self.columns:
             if self.breaks is not None:
                 columns[name] = self._cut(dataset, name)
                 continue
-            columns[name] = self._mapped(dataset, name, facts[name])
+            columns[name] = self._mapped(dataset, name, facts[name], fixed=goal.fixed)
             warnings += self._remarks(name, facts[name])
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
@@ -226,15 +233,19 @@ class Recode(ColumnStep):
         texts = pl.Series(name, [*self.ranges, None], dtype=pl.String)
         return texts.gather(places)
 
-    def _mapped(self, dataset: Dataset, name: str, occurring: set[str]) -> pl.Series:
+    def _mapped(self, dataset: Dataset, name: str, occurring: set[str], *, fixed: bool) -> pl.Series:
+        encoded = dataset.encoded(name)
+        new = [None if text is None else self._new(text) for text in encoded.labels]
+        if fixed:  # no record decides whether this is an error, or numbers
+            if self.unmapped == "error":
+                new = [None if text is None else (self.mapping or {}).get(text) for text in encoded.labels]
+            return pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
         lacking = occurring - set(self.mapping or {})
         if lacking and self.unmapped == "error":
             raise SchemaError(
                 f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not name; "
                 "name them, or say unmapped: keep or other"
             )
-        encoded = dataset.encoded(name)
-        new = [None if text is None else self._new(text) for text in encoded.labels]
         return _as_before(pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name))
 
     def _remarks(self, name: str, occurring: set[str]) -> list[str]:

@@ -19,7 +19,7 @@ from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Ma
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.exact_draws import Draws
 from sfumato.steps.certified import facts, require_one_row_each, warnings
-from sfumato.steps.masking.block import Names, require_table
+from sfumato.steps.masking.block import Names, require_numbers, require_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def individually(
     columns = {}
     n = len(dataset)
     for name, scale in scales.items():
-        steps = scale.steps(_known(dataset, name))
+        steps = scale.steps(_known(dataset, name, scale))
         order = _by_value([steps], dataset)
         means = noisy_means(steps[order], starts, Fraction(STEPS) / epsilon, draws)
         released = np.empty(n)
@@ -97,7 +97,7 @@ def together(
 ) -> dict[str, pl.Series]:
     """Whole records by their distance from the lower corner; every column of every group has ε for all groups."""
     n = len(dataset)
-    steps = {name: scale.steps(_known(dataset, name)) for name, scale in scales.items()}
+    steps = {name: scale.steps(_known(dataset, name, scale)) for name, scale in scales.items()}
     order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
     columns = {}
     for name, scale in scales.items():
@@ -118,11 +118,10 @@ def _spread(means: Numbers, starts: Whole, n: int) -> Numbers:
     return np.repeat(means, np.diff(np.append(starts, n)))
 
 
-def _known(dataset: Dataset, name: str) -> Numbers:
+def _known(dataset: Dataset, name: str, scale: Scale) -> Numbers:
+    """The values of a column; a missing one counts as the middle of the bounds, since an error would tell of a record."""
     values = numbers_of(dataset, name)
-    if np.isnan(values).any():
-        raise SchemaError(f"column {name!r} lacks values; fill them by a rule that does not look at the data first")
-    return values
+    return np.where(np.isnan(values), (scale.low + scale.high) / 2, values)
 
 
 LINKED = "rows that keep their values show in which group a record is, and no noise hides that: there is no ε"
@@ -132,7 +131,8 @@ LINKED = "rows that keep their values show in which group a record is, and no no
 class InsensitiveMicroaggregate(ColumnStep):
     r"""Release columns of numbers as means of groups of k with Laplace noise: ε-differentially private.
 
-    Values are cut off at public ``bounds`` [a, b], :math:`\Delta = b - a`, and every one of A columns has ε/A.
+    Values are cut off at public ``bounds`` [a, b], :math:`\Delta = b - a`, and every one of A columns has ε/A. What is missing or no
+    number counts as the middle of the bounds.
 
     ``individual_ranking``: the values of one column are sorted and each k neighbours averaged (the last group takes the rest). Changing
     one record moves values along by one place, and what the groups lose and gain telescopes: all means together change by
@@ -188,6 +188,10 @@ class InsensitiveMicroaggregate(ColumnStep):
         for given in (self.bounds or {}).values():
             checked_bounds(given)
 
+    def numbers(self, schema: Schema) -> tuple[str, ...]:
+        """All of its columns."""
+        return tuple(self.columns)
+
     def account(self, schema: Schema) -> Account:
         """ε for the columns that are averaged; none where rows keep their values."""
         if self.linked:
@@ -197,6 +201,7 @@ class InsensitiveMicroaggregate(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Average and add noise."""
         scales = self._scales(dataset)
+        require_numbers(dataset, self.columns, goal, self.name)
         self._require(dataset)
         draws = Draws.of(goal, self.name)
         share = Fraction(self.epsilon) / len(self.columns)

@@ -349,6 +349,11 @@ class Pseudonymize(ColumnStep):
             return super().limited_to(columns)
         return self if self.columns[0] in columns else None
 
+    @property
+    def second_source(self) -> str | None:
+        """The vault, which remembers people of earlier tables."""
+        return None if self.vault is None else "a vault, which remembers other people"
+
     def plan(self, dataset: Dataset, goal: Goal) -> Pseudonymized:
         """Give every identity a pseudonym; reads key and vault, writes nothing."""
         dataset.require(self.columns)

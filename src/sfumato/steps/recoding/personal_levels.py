@@ -17,6 +17,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import Account, Declaration, Effect, Masked, Step
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.steps.recoding.safe_k_anonymization import fixed_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,8 @@ class PersonalLevels(Step):
 
     No property of the table is looked at, so this step guarantees nothing by itself: it comes before the steps that
     reach a promise. After them it could break it, since a value that is raised alone leaves its class. Missing values stay
-    missing below the top. A policy that is not listed, or missing, is refused. Rows are recoded in one pass per
+    missing below the top. A policy that is not listed, or missing, is refused; where a step of the recipe accounts for an ε, a refusal would tell
+    of a record, and such a row is raised to the highest level that any policy asks for. Rows are recoded in one pass per
     column, however many policies there are.
 
     Reference: Gerl, Bennani, Kosch & Brunie 2018, doi:10.1007/978-3-662-57932-9_2, for personal privacy in LPL.
@@ -94,11 +96,12 @@ class PersonalLevels(Step):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""
         dataset.require([*self._columns(), *self.claims])
-        policies = None if self.by is None else self._policies(dataset)
+        policies = None if self.by is None else self._policies(dataset, fixed=goal.fixed)
         columns: dict[str, pl.Series] = {}
         attributes: dict[str, Attribute] = {}
         for name in self._columns():
-            columns[name] = self._raised(dataset, name, policies)
+            raised = self._labelled if goal.fixed else self._raised
+            columns[name] = raised(dataset, name, policies)
             if name in dataset.schema.attributes:
                 attributes[name] = _after(dataset.schema[name])
         return Masked(
@@ -115,8 +118,10 @@ class PersonalLevels(Step):
         made: Dataset = plan.applied(dataset)
         return made
 
-    def _policies(self, dataset: Dataset) -> Encoded:
+    def _policies(self, dataset: Dataset, *, fixed: bool) -> Encoded:
         encoded = dataset.encoded(str(self.by))
+        if fixed:  # an error would tell of a record
+            return encoded
         unknown = sum(
             int(count) for label, count in zip(encoded.labels, encoded.counts, strict=True) if label not in self.own
         )
@@ -146,12 +151,30 @@ class PersonalLevels(Step):
         rows = place[policies.codes] if policies is not None else np.full(len(dataset), place[0])
         return pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
 
+    def _labelled(self, dataset: Dataset, name: str, policies: Encoded | None) -> pl.Series:
+        """The same where no record may decide about others: every value is labelled by itself."""
+        encoded, hierarchy = dataset.encoded(name), dataset.schema[name].hierarchy
+        if hierarchy is None:
+            raise SchemaError(f"personal_levels: column {name!r} has no hierarchy to raise its values by")
+        wanted = self._wanted(name, policies)
+        asked = {wish.get(name, 0) for wish in (self.levels, *self.own.values())}
+        labels = {
+            level: fixed_labels(hierarchy, encoded.labels, level, f"personal_levels: column {name!r}")
+            for level in sorted({*asked, *wanted.tolist()})
+        }
+        codes, count = encoded.codes, len(encoded.labels)
+        rows = wanted[policies.codes] if policies is not None else np.full(len(dataset), wanted[0])
+        place = {level: i for i, level in enumerate(labels)}
+        every = pl.Series(name, [text for level in labels for text in labels[level]], dtype=pl.String)
+        return every.gather(np.array([place[level] for level in rows.tolist()], dtype=np.int64) * count + codes)
+
     def _wanted(self, name: str, policies: Encoded | None) -> NDArray[np.int64]:
-        """The level of a column per policy that occurs, or the one for everybody."""
+        """The level of a column per policy that occurs, or the one for everybody; a policy that is not listed asks for most."""
         least = self.levels.get(name, 0)
         if policies is None:
             return np.array([least], dtype=np.int64)
-        own: list[Mapping[str, int]] = [self.own[str(label)] for label in policies.labels]
+        most = {name: max(wish.get(name, 0) for wish in self.own.values())}
+        own: list[Mapping[str, int]] = [self.own.get(str(label), most) for label in policies.labels]
         return np.array([max(least, wish.get(name, 0)) for wish in own], dtype=np.int64)
 
 

@@ -13,22 +13,22 @@ import polars as pl
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.classes import ladder_of, remap_to
-from sfumato.core.hierarchy import bind, is_fixed
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import ValueByValue, is_fixed
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, Declaration, Effect, Goal, Masked, Step
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.formulas.exact_draws import Draws
-from sfumato.steps.certified import facts, require_one_row_each, warnings
+from sfumato.steps.certified import facts, warnings
 from sfumato.steps.masking.block import require_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.hierarchy import Hierarchy, Ladder
+    from sfumato.core.hierarchy import Hierarchy
 
 
 # When sampling and k-anonymity together are differentially private.
@@ -119,10 +119,6 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
 if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
-TRIED = 40
-"""So many values are climbed alone to see whether a hierarchy depends on the others."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class FixedColumn:
     """One column at its level: a code for every row, what is released, and what the column is then."""
@@ -149,29 +145,26 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
     if level == 0:
         return FixedColumn(encoded.codes, None, None)
     before = dataset.schema[name]
-    ladder = ladder_of(dataset, name, encoded)
-    if not 0 <= level <= ladder.top:
-        raise SchemaError(f"{step}: column {name!r} has levels 0 to {ladder.top}; level {level} is asked for")
-    if before.hierarchy is None or not is_fixed(before.hierarchy) or _depends_on_data(before.hierarchy, ladder, level):
+    if before.hierarchy is None or not is_fixed(before.hierarchy):
         raise SchemaError(
             f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells about them; "
             "write it down once with write_hierarchy and use the file, or say its limits"
         )
-    codes = remap_to(ladder, encoded, level)[encoded.codes]
+    labels = fixed_labels(before.hierarchy, encoded.labels, level, f"{step}: column {name!r}")
+    values = pl.Series(name, labels, dtype=pl.String).gather(encoded.codes)
     ordered = before.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
     after = dataclasses.replace(before, kind=Kind.ORDINAL if ordered else Kind.NOMINAL, order=None)
-    return FixedColumn(codes, pl.Series(name, ladder.labels[level], dtype=pl.String).gather(codes), after)
+    return FixedColumn(encode(values).codes, values, after)
 
 
-def _depends_on_data(hierarchy: Hierarchy, ladder: Ladder, level: int) -> bool:
-    """Whether some value climbs to another label, or not at all, when it is alone; a few values are tried."""
-    up = ladder.climb(0, level)
-    known = [code for code, text in enumerate(ladder.labels[0]) if text is not None]
-    for code in known[:: max(1, len(known) // TRIED)]:
-        alone = bind(hierarchy, [ladder.labels[0][code]], [1])
-        if alone.top != ladder.top or alone.labels[level][0] != ladder.labels[level][up[code]]:
-            return True
-    return False
+def fixed_labels(
+    hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str
+) -> list[str | None]:
+    """The labels of values on a level, each by itself; a level that the hierarchy has not is refused by the hierarchy alone."""
+    rules = ValueByValue(hierarchy)
+    if rules.top is not None and level > rules.top:
+        raise SchemaError(f"{where} has levels 0 to {rules.top}; level {level} is asked for")
+    return [rules.label(value, level) for value in values]
 
 
 if TYPE_CHECKING:
@@ -184,7 +177,8 @@ class SafeAnonymize(Step):
 
     Classes are made of **all** columns that are released, sensitive ones too: every record that is released is equal to k − 1 others
     in everything. ``levels`` says the level of each column's hierarchy (0 where it is not said: as it is), chosen without looking at
-    the data; a hierarchy that is made from the values that occur is refused.
+    the data; a hierarchy that is made from the values that occur is refused. Every value is labelled by itself: a number in intervals with whole limits
+    as ``20-29``, fractions too, and a value that the hierarchy does not know is missing below the top.
 
     Give ``delta``, and k is the smallest that keeps it, or give ``k``, and δ follows: see :mod:`sfumato.steps.recoding.safe_k_anonymization`. ``beta``
     is at most, and without a word exactly, :math:`1 - e^{-\varepsilon}`:
@@ -280,9 +274,7 @@ class SafeAnonymize(Step):
 
     def _columns(self, dataset: Dataset) -> list[str]:
         require_table(dataset, self.name, list(self.levels))
-        units = dataset.schema.columns(Role.UNIT)
-        require_one_row_each(dataset, self.name)
-        if units:
+        if units := dataset.schema.columns(Role.UNIT):
             raise SchemaError(
                 f"{self.name}: {', '.join(units)} tells every record apart, so that none would be left; drop it first"
             )

@@ -202,6 +202,11 @@ class SwapAcross(ColumnStep):
     def __post_init__(self) -> None:
         require_apart(columns=self.columns, match=self.match)
 
+    @property
+    def second_source(self) -> str:
+        """The table that values are taken from."""
+        return "a second table, whose values it releases"
+
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the nearest record of the second table for each record that was chosen."""
         require_columns(dataset, self.columns, self.name)

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapV
 from sfumato import kernels
 from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, units_of, weights_of
 from sfumato.core.encoding import label
+from sfumato.core.mechanism import Mechanism
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, Preserved, Randomised, Span, Transition
 from sfumato.errors import ParameterError, SchemaError
@@ -416,6 +417,13 @@ class Pram(ColumnStep):
                 raise ParameterError(f"matrix of {column!r}: {error}") from None
 
     @property
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """The matrices that are given and left as they are; others are made from the answers."""
+        if self.matrix is None or self.invariant != "none":
+            return {}
+        return {name: Mechanism.of_matrix(_labelled(rows)) for name, rows in self.matrix.items()}
+
+    @property
     def span(self) -> Span:
         """Record by record, once the frequencies are known."""
         return Span.RECORDS
@@ -497,7 +505,18 @@ class Pram(ColumnStep):
             "invariant": self.invariant,
             "local_epsilon": {title: finite(epsilon) for title, epsilon in epsilons.items()},
             "local_epsilon_holds": holds,
+            "fixed_mechanism": sorted(self.mechanisms),
         }
+
+
+def _labelled(rows: Rows) -> dict[str, dict[str, float]]:
+    """A matrix by the labels of its values; values with one label are one."""
+    made: dict[str, dict[str, float]] = {}
+    for value, row in rows.items():
+        into = made.setdefault(label(value), {})
+        for to, chance in row.items():
+            into[label(to)] = into.get(label(to), 0.0) + chance
+    return made
 
 
 def _frequencies(dataset: Dataset, answers: Answers, released: Codes) -> Preserved:

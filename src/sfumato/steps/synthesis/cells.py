@@ -45,11 +45,10 @@ class WordCells:
             return places
         return np.where(places == len(self.domain), self.domain.index(self.other), places)
 
-    def values(self, cells: Codes, rng: np.random.Generator, dtype: pl.DataType) -> pl.Series:
-        """A value for every cell: the word, in the type the column has where all words fit into it; missing for what is none."""
+    def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
+        """A value for every cell: the word, as text whatever type the original has; missing for what is none."""
         words = pl.Series(self.name, [*self.domain, None], dtype=pl.String)
-        typed = words if dtype == pl.String else _typed(words, dtype)
-        return typed.gather(pl.Series(cells))
+        return words.gather(pl.Series(cells))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +87,7 @@ class NumberCells:
         elsewhere = self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
         return np.where(present, cells, elsewhere)
 
-    def values(self, cells: Codes, rng: np.random.Generator, dtype: pl.DataType) -> pl.Series:
+    def values(self, cells: Codes, rng: np.random.Generator) -> pl.Series:
         """A value for every cell: a point of its run, all equally likely; missing where it is that of no number."""
         first = -(-np.arange(self.runs + 1) * self.points // self.runs)
         known = np.minimum(cells, self.runs - 1)
@@ -103,19 +102,6 @@ class NumberCells:
 
 
 Cells = WordCells | NumberCells
-
-
-def _typed(words: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Words in the type of their column, where every one of them fits; which do depends on the domain alone."""
-    if isinstance(dtype, pl.Enum | pl.Categorical):
-        return words
-    if dtype == pl.Boolean:
-        lower = words.str.to_lowercase()
-        return (lower == "true") if set(lower.drop_nulls()) <= {"true", "false"} else words
-    try:
-        return words.cast(dtype, strict=True)
-    except pl.exceptions.PolarsError:
-        return words
 
 
 @dataclasses.dataclass(frozen=True)

@@ -197,7 +197,7 @@ class SynthesizePrivately(Step):
             draws=draws,
         )
         drawn = self._drawn(table, draws, goal)
-        values = self._values(dataset, cells, drawn, draws)
+        values = self._values(cells, drawn, draws)
         return Synthetic(
             actions=dict.fromkeys(values.columns, f"drawn from noisy counts ({self.method})"),
             table=values,
@@ -330,9 +330,9 @@ class SynthesizePrivately(Step):
     def _rows(self, total: float) -> int:
         return self.records or max(1, round(total))
 
-    def _values(self, dataset: Dataset, cells: Mapping[str, Cells], drawn: DrawnCells, draws: Draws) -> pl.DataFrame:
+    def _values(self, cells: Mapping[str, Cells], drawn: DrawnCells, draws: Draws) -> pl.DataFrame:
         rng = np.random.default_rng(draws.seed())
-        return pl.DataFrame([one.values(drawn.cells[name], rng, dataset.dtype(name)) for name, one in cells.items()])
+        return pl.DataFrame([one.values(drawn.cells[name], rng) for name, one in cells.items()])
 
     def _warnings(self, drawn: DrawnCells, schema: Schema) -> Iterator[str]:
         if drawn.drowned:

@@ -1,0 +1,125 @@
+"""Promises about a mechanism: which step of a run released a column by which random rule, and whether that stood to the end.
+
+A promise such as stochastic t-closeness is about how values were made, not about the values: no table shows it. So it holds only where
+a step of the recipe applied exactly this rule to the original values of the column, and nothing of what the promise speaks of (the column, the
+quasi-identifiers, the records) changed afterwards. That is read off the tables between the steps, not off what the steps say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.encoding import encode
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+    from sfumato.core.step import Step
+
+Chances = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mechanism:
+    """A random rule that is fixed in the recipe: every value of a column is released by it, each by itself; missing ones stay missing.
+
+    ``chances`` are, of the kind *matrix*, the probabilities of what a value may become; ``scale`` is that of noise.
+    """
+
+    kind: str
+    scale: float | None = None
+    chances: Chances = ()
+
+    @classmethod
+    def of_matrix(cls, rows: Mapping[str, Mapping[str, float]]) -> Mechanism:
+        """The rule of a matrix, whatever the order of its rows; what is impossible is left out.
+
+        >>> Mechanism.of_matrix({"b": {"b": 1.0, "a": 0.0}, "a": {"a": 1.0}}).chances
+        (('a', (('a', 1.0),)), ('b', (('b', 1.0),)))
+        """
+        possible = {value: sorted((to, p) for to, p in row.items() if p > 0) for value, row in rows.items()}
+        return cls("matrix", chances=tuple((value, tuple(possible[value])) for value in sorted(possible)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Taken:
+    """A step that was taken, and the tables before and after it."""
+
+    step: Step
+    before: Dataset
+    after: Dataset
+
+
+def asked_of(models: Sequence[Model]) -> set[str]:
+    """The columns of which some promise says by which mechanism they are released."""
+    return {model.released_by[0] for model in models if model.released_by is not None}
+
+
+def applied_mechanisms(
+    original: Dataset, taken: Sequence[Taken], released: Dataset, columns: set[str]
+) -> dict[str, Mechanism]:
+    """Column → the mechanism that made it of the original one, where a step applied one and nothing touched its work afterwards."""
+    applied: dict[str, Mechanism] = {}
+    for name in sorted(columns & set(released.columns) & set(original.columns)):
+        for one in taken:
+            rule = one.step.mechanisms.get(name)
+            alone = all(other is one or name not in other.step.masks for other in taken)
+            if rule is None or not alone or name not in one.after.columns:
+                continue
+            if _same(original, one.before, [name]) and _stands(one.after, released, name):
+                applied[name] = rule
+    return applied
+
+
+def _stands(after: Dataset, released: Dataset, name: str) -> bool:
+    """Whether all records that the step gave are released, with its values and in the classes it found."""
+    rows, shown = _origin(after), _origin(released)
+    whole = len(rows) == len(shown) and bool((np.sort(rows) == np.sort(shown)).all())
+    quasi = [column for column in released.schema.quasi if column in after.columns]
+    return whole and len(quasi) == len(after.schema.quasi) and _same(after, released, [name, *quasi])
+
+
+def _same(one: Dataset, other: Dataset, columns: Sequence[str]) -> bool:
+    """Whether the records of the second table, each found in the first by where it came from, have the same values there."""
+    if not len(other):
+        return True
+    rows, wanted = _origin(one), _origin(other)
+    if min(int(rows.min(initial=0)), int(wanted.min())) < 0:  # somebody's row was drawn anew: it is nobody's
+        return False
+    place = np.full(max(int(rows.max(initial=-1)), int(wanted.max())) + 1, -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    at = place[wanted]
+    if (at < 0).any():
+        return False
+    return all(_text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True) for name in columns)
+
+
+def _origin(dataset: Dataset) -> NDArray[np.int64]:
+    return np.arange(len(dataset), dtype=np.int64) if dataset.origin is None else dataset.origin
+
+
+def _text(column: pl.Series) -> pl.Series:
+    return encode(column).text("value")
+
+
+def told_in_plans(plans: Sequence[Mapping[str, Any]], column: str, quasi: Sequence[str]) -> bool:
+    """Whether the plans of a certificate tell that a fixed mechanism was applied to a column, and that nothing came after it.
+
+    What they tell is no proof: with the original the release is made again.
+    """
+    found = False
+    for plan in plans:
+        if column in (plan.get("fixed_mechanism") or ()):
+            found = True
+        elif found:
+            changed = {*plan.get("masked", ()), *plan.get("levels", ()), *plan.get("columns", ())}
+            gone = plan.get("suppressed_records", 0) or plan.get("suppressed_cells")
+            found = not gone and not changed & {column, *quasi}
+    return found

@@ -1,0 +1,179 @@
+"""Tables whose types, texts and layout follow from the recipe alone: what a certified ε needs.
+
+A column of ages is one of whole numbers until one person's is 20.5; a reader finds a decimal comma because one cell has one; a hierarchy
+refuses a value that one record holds. Each of that tells of one record, and no noise hides it. So a recipe with a step that
+accounts for an ε is given its table in a form that no record decides. Every cell is read for itself:
+
+- kind *numeric*, and columns that a step computes with: a double; what is no finite number is missing, and what lies outside of the declared
+  ``bounds`` (or the ends of the hierarchy) becomes the nearest of them;
+- kind *date*: the text of the day, ``2024-05-31``, without the time of day;
+- all others: text, numbers among it in their shortest spelling; an empty text, or one that no file can hold, is missing;
+- what the ``domain``, the ``order`` or the hierarchy of the column does not know is missing.
+
+Columns stand in the order of the recipe, and a file is written in UTF-8 with commas, points and a header unless the recipe says otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.core.encoding import encode, label
+from sfumato.core.hierarchy import ValueByValue, is_fixed
+from sfumato.core.schema import Kind, Role
+from sfumato.errors import SchemaError
+from sfumato.io.form import LAYOUT, Form
+from sfumato.io.inference import is_identifier_name
+from sfumato.release.documents import digest_of_input
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.schema import Attribute
+
+LONGEST = 32_767
+"""The longest text that every format holds."""
+LARGEST = 1e100
+"""A number as large as that is none: its square could not be told."""
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+NUMERAL = re.compile(r"-?(?:0|[1-9]\d*)\.\d+|-0", re.ASCII)
+"""Decimals, which have several spellings; ``01`` is a code."""
+DAY = re.compile(r"(\d{4}-\d{2}-\d{2})[ T]\d.*", re.ASCII | re.DOTALL)
+
+
+def in_fixed_form(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The table in the form that the recipe alone decides; see the module."""
+    names = [name for name in recipe.schema.attributes if name in dataset.columns]
+    computed = {name for step in recipe.steps for name in step.numbers(recipe.schema)}
+    dropped = set(recipe.schema.direct) - {name for step in recipe.steps for name in step.claims}
+    columns = {name: _cells(dataset, name) for name in names}
+    digest = _digest(dataset, columns)
+    mark = dataset.source.intake.decimal or "."
+    columns = {
+        name: column if name in dropped else _fixed(column, recipe.schema[name], mark, number=name in computed)
+        for name, column in columns.items()
+    }
+    said = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
+    layout = {part: getattr(Form(), part) if value is None else value for part, value in said.items()}
+    source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
+    ordered = dataclasses.replace(dataset, frame=dataset.frame[names], source=source)
+    return ordered.with_columns(columns).with_schema(recipe.schema)
+
+
+def _cells(dataset: Dataset, name: str) -> pl.Series:
+    """A column as polars holds it; cells of different types, and lists, one by one as text."""
+    try:
+        column = dataset.column(name)
+    except SchemaError:
+        column = pl.Series(name, dataset.frame.get_column(name).to_list(), dtype=pl.Object)
+    if column.dtype != pl.Object and not column.dtype.is_nested():
+        return column
+    return pl.Series(name, [_text(value) for value in column.to_list()], dtype=pl.String)
+
+
+def _text(value: Any) -> str | None:
+    missing = value is None or value != value  # noqa: PLR0124 - NaN is no value
+    return None if missing else label(value)
+
+
+def _digest(dataset: Dataset, columns: dict[str, pl.Series]) -> str:
+    """The digest of the table that was given."""
+    try:
+        return digest_of_input(dataset)
+    except SchemaError:
+        return digest_of_input(dataset.with_columns(columns))
+
+
+def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) -> pl.Series:
+    rules = ValueByValue(attribute.hierarchy) if is_fixed(attribute.hierarchy) and attribute.hierarchy else None
+    numeric = number or attribute.kind is Kind.NUMERIC
+    if numeric:
+        return _numbers(column, attribute, mark, rules)
+    spelled = _day if attribute.kind is Kind.DATE else _spelled
+    coded = attribute.has(Role.DIRECT) or is_identifier_name(column.name)
+    lists = [set(given) for given in (attribute.domain, attribute.order) if given is not None]
+
+    def one(text: str | None) -> str | None:
+        if text is None or not _storable(text):
+            return None
+        text = text if coded else spelled(text)
+        known = all(text in values for values in lists) and (rules is None or rules.knows(text))
+        return text if known else None
+
+    return _mapped(column, one)
+
+
+def _mapped(column: pl.Series, one: Any) -> pl.Series:
+    """A column of text, every distinct cell by itself."""
+    encoded = encode(column)
+    labels = pl.Series(column.name, [one(text) for text in encoded.labels], dtype=pl.String)
+    return labels.gather(encoded.codes)
+
+
+def _storable(text: str) -> bool:
+    return bool(text) and "\0" not in text and len(text) <= LONGEST
+
+
+def _spelled(text: str) -> str:
+    """A decimal in its shortest spelling; any other text as it is.
+
+    >>> _spelled("1.50"), _spelled("2.0"), _spelled("01"), _spelled("1.5.2024")
+    ('1.5', '2', '01', '1.5.2024')
+    """
+    if NUMERAL.fullmatch(text) is None:
+        return text
+    short = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if short in ("-0", "") else short
+
+
+def _day(text: str) -> str:
+    found = DAY.fullmatch(text)
+    return text if found is None else found[1]
+
+
+def _numbers(column: pl.Series, attribute: Attribute, mark: str, rules: ValueByValue | None) -> pl.Series:
+    """A column of doubles within its bounds."""
+    if column.dtype.is_numeric():
+        made = column.cast(pl.Float64)
+    else:
+        encoded = encode(column)
+        numbers = pl.Series(column.name, [_number(text, mark) for text in encoded.labels], dtype=pl.Float64)
+        made = numbers.gather(encoded.codes)
+    made = made.set(~made.is_finite() | (made.abs() >= LARGEST), None) + 0.0  # -0.0 is 0.0
+    if attribute.bounds is not None:
+        made = made.clip(*attribute.bounds)
+    if rules is None:
+        return made.alias(column.name)
+    made = made.clip(*rules.hierarchy.ends)
+    encoded = encode(made)
+    known = pl.Series([text is not None and rules.knows(text) for text in encoded.labels], dtype=pl.Boolean)
+    return made.set(~known.gather(encoded.codes), None).alias(column.name)
+
+
+def _number(text: str | None, mark: str) -> float | None:
+    """A number as it is written with a decimal mark, the other mark between thousands or, where no thousands can be, in its place.
+
+    >>> _number("1,234.5", "."), _number("1.234,5", ","), _number("20,5", "."), _number("n/a", "."), _number("1e999", ".")
+    (1234.5, 1234.5, 20.5, None, inf)
+    """
+    if text is None:
+        return None
+    bare, between = text.strip(), "," if mark == "." else "."
+    if re.fullmatch(rf"[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?", bare, re.ASCII):
+        bare = bare.replace(between, "")
+    if mark not in bare and bare.count(between) == 1:
+        bare = bare.replace(between, mark)
+    bare = bare.replace(mark, ".")
+    return float(bare) if NUMBER.fullmatch(bare) else None
+
+
+def without_hierarchies(dataset: Dataset, columns: Sequence[str]) -> Dataset:
+    """The table whose columns are what they are: counting them needs no hierarchy, which could refuse a value."""
+    schema = dataset.schema
+    for name in columns:
+        schema = schema.replace(name, hierarchy=None)
+    return dataset.with_schema(schema)
