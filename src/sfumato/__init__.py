@@ -50,10 +50,10 @@ _HOMES = {
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
     "sfumato.attacks": (
-        "AttackCost", "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
-        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality", "OtherColumnsLinkage",
-        "PopulationUniques", "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness",
-        "Suda", "Transparency",
+        "AttackCost", "BackgroundKnowledge", "ClosestRecord", "Composition", "CopiedRecords", "DistanceLinkage", "Downcoding",
+        "Homogeneity", "IndividualRisk", "Inference", "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear",
+        "Membership", "Minimality", "NearCopies", "OtherColumnsLinkage", "PopulationUniques", "ProbabilisticInference",
+        "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency", "UniqueInPopulation",
     ),
     "sfumato.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding", "HideRules", "HybridMicrodata",

@@ -24,7 +24,7 @@ from sfumato import __version__, registry
 from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.notebook import html_headline, html_table
-from sfumato.core.parameters import known_as
+from sfumato.core.parameters import known_as, words_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -432,7 +432,7 @@ def _outcome(
         suppressed=release.suppressed,
         promises=(
             *(verdict.promise for verdict in release.verdicts),
-            *(f"{kept.name.replace('_', ' ')} within {kept.limit:g}" for kept in release.limits),
+            *(f"{words_of(kept.name, kept.parameters)} within {kept.limit:g}" for kept in release.limits),
         ),
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,

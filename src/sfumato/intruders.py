@@ -14,8 +14,9 @@ import polars as pl
 from sfumato import registry
 from sfumato.core.attack import NOT_IN_FILE, USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
 from sfumato.core.encoding import require_same_codes
+from sfumato.core.limits import limits_of, plain_limits
 from sfumato.core.notebook import html_headline, html_list, html_table
-from sfumato.core.parameters import known_as
+from sfumato.core.parameters import label_of, values_of, words_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role, Schema
@@ -71,6 +72,17 @@ class Skipped:
     attack: str
     reason: str
     limit: float | None = None
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The attack, with its parameters as a recipe writes them."""
+        return label_of(self.attack, self.parameters)
+
+    @property
+    def words(self) -> str:
+        """What the attack is called in a sentence."""
+        return words_of(self.attack, self.parameters)
 
     @property
     def unknown(self) -> bool:
@@ -84,7 +96,10 @@ class Skipped:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
+        plain = {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
+        if not self.parameters:
+            del plain["parameters"]
+        return plain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,10 +123,8 @@ class AttackReport:
     @property
     def refused(self) -> tuple[str, ...]:
         """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
-        beyond = [
-            f"{_words(t.finding.attack)}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds
-        ]
-        blind = [f"{_words(s.attack)} is unknown: {s.reason}" for s in self.unknown if s.limit is not None]
+        beyond = [f"{t.finding.words}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds]
+        blind = [f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None]
         return (*beyond, *blind)
 
     @property
@@ -119,18 +132,23 @@ class AttackReport:
         """The most successful attack: one that exceeds what is allowed, else the one that takes most beyond guessing."""
         return max(self.tried, key=lambda t: (t.exceeds, t.finding.beyond_guessing), default=None)
 
-    def value(self, attack: str) -> float:
-        """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers."""
-        for tried in self.tried:
-            if tried.finding.attack == attack:
-                return tried.finding.value
+    def value(self, attack: str | Attack) -> float:
+        """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers.
+
+        A name stands for the attack without parameters where that was tried, else for the first one of that name.
+        """
+        label = attack if isinstance(attack, str) else label_of(attack.name, values_of(attack))
+        exact = [tried.finding for tried in self.tried if tried.finding.label == label]
+        named = [tried.finding for tried in self.tried if tried.finding.attack == label]
+        for finding in (*exact, *named):
+            return finding.value
         for skipped in self.skipped:
-            if skipped.attack == attack:
-                raise ParameterError(f"{attack!r} was not tried: {skipped.reason}")
-        raise ParameterError(f"{attack!r} was not tried")
+            if label in (skipped.label, skipped.attack):
+                raise ParameterError(f"{label!r} was not tried: {skipped.reason}")
+        raise ParameterError(f"{label!r} was not tried")
 
     def values(self) -> dict[str, float]:
-        """All rates of success; attacks that several intruders try are told apart by the later ones' names."""
+        """All rates of success; attacks are told apart by their parameters, and by the names of later intruders who try them."""
         return {name: finding.value for name, finding in self._named().items()}
 
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -140,7 +158,7 @@ class AttackReport:
     def _named(self) -> dict[str, Finding]:
         named: dict[str, Finding] = {}
         for tried in self.tried:
-            name = tried.finding.attack
+            name = tried.finding.label
             named[name if name not in named else f"{name} by the {tried.intruder}"] = tried.finding
         return named
 
@@ -173,7 +191,10 @@ class AttackReport:
             "status": text,
             "sentence": text,
         }
-        rows = [*map(_as_row, self.tried), *({**s.to_dict(), "sentence": str(s.reason)} for s in self.unknown)]
+        rows = [
+            *map(_as_row, self.tried),
+            *({**s.to_dict(), "attack": s.label, "sentence": str(s.reason)} for s in self.unknown),
+        ]
         return pl.DataFrame([[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row")
 
     def plot(self) -> alt.LayerChart | None:
@@ -190,33 +211,29 @@ class AttackReport:
         lines = [f"{self.name}: {self.headline}"]
         for t in self.tried:
             mark = "✗" if t.exceeds else "✓"
-            lines.append(f"  {mark} {t.intruder}, {t.finding.attack}: {t.finding.value:.2%}; {t.finding.sentence}")
-        left = [f"  {'?' if s.unknown else '–'} {s.intruder}, {s.attack}: {s.status}; {s.reason}" for s in self.skipped]
+            lines.append(f"  {mark} {t.intruder}, {t.finding.label}: {t.finding.value:.2%}; {t.finding.sentence}")
+        left = [f"  {'?' if s.unknown else '–'} {s.intruder}, {s.label}: {s.status}; {s.reason}" for s in self.skipped]
         return "\n".join([*lines, *left])
 
     def _repr_html_(self) -> str:
         rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
-        rows += [("?", s.intruder, _words(s.attack), "unknown", "–", "–", str(s.reason)) for s in self.unknown]
+        rows += [("?", s.intruder, s.words, "unknown", "–", "–", str(s.reason)) for s in self.unknown]
         clear = not self.unknown and not any(t.exceeds for t in self.tried)
         head = html_headline(conclusion(self.to_dict()), good=clear and bool(self.tried))
         heads = ("", "intruder", "attack", "succeeds", "between", "guessing", "finding")
-        left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped if not s.unknown]
+        left = [f"{s.intruder}, {s.words}: {s.reason}" for s in self.skipped if not s.unknown]
         return head + html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _told(finding: Finding) -> tuple[str, str, str, str, str]:
     between = "–" if finding.interval is None else f"{finding.interval[0]:.2%} to {finding.interval[1]:.2%}"
     guess = "–" if finding.baseline is None else f"{finding.baseline:.2%}"
-    return _words(finding.attack), f"{finding.value:.2%}", between, guess, finding.sentence
+    return finding.words, f"{finding.value:.2%}", between, guess, finding.sentence
 
 
 def _as_row(tried: Tried) -> dict[str, Any]:
     low, high = tried.finding.interval or (None, None)
-    return {**tried.to_dict(), "status": "tried", "low": low, "high": high}
+    return {**tried.to_dict(), "attack": tried.finding.label, "status": "tried", "low": low, "high": high}
 
 
 # What an intruder has: columns of the original itself, or a file of its own.
@@ -406,8 +423,8 @@ def attack_release(
     population: Dataset | None = None,
     aux: Dataset | None = None,
     intruder: Intruder | None = None,
-    only: Sequence[str] | None = None,
-    limits: Mapping[str, float] | None = None,
+    only: Sequence[Any] | None = None,
+    limits: Mapping[Any, Any] | None = None,
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
     clock: float = math.inf,
@@ -419,8 +436,8 @@ def attack_release(
 
     ``seconds`` are seconds of computing (CPU, all threads together), not of the clock: what is found on a busy machine is what is
     found on a quiet one. Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
-    unless they were asked for by name. ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy machine. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
-    recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
+    unless they were asked for by name. ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy machine. With ``intruder`` only that one tries, everything. ``only`` are the attacks to try, by name, as in a recipe
+    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a recipe, what is allowed to some of them, when tried by the first intruder who tries them. ``others`` are further releases of
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
     which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
     """
@@ -429,27 +446,30 @@ def attack_release(
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
     profiles = BATTERY if intruder is None else (_own(intruder),)
-    wanted = _wanted(profiles, only)
+    allowances = _allowances(limits or {})
+    wanted = _wanted(profiles, only, [attack for attack, _ in allowances])
     tried: list[Tried] = []
     skipped: list[Skipped] = []
     found = _Intruders(pair, sample, key)
-    for place, (profile, name) in enumerate(wanted):
-        progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
+    for place, (profile, attack) in enumerate(wanted):
+        progress(place / len(wanted), f"{profile.name}: {attack.words}")
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
-        first = all(name != earlier for _, earlier in wanted[:place])
-        allowed = (limits or {}).get(name) if first else None
+        first = all(attack != earlier for _, earlier in wanted[:place])
+        allowed = next((bound for limited, bound in allowances if first and limited == attack), None)
+        parameters = values_of(attack)
         late = not left and only is None and now() - started > GRACE
         late = late or time.monotonic() - begun > clock
         who = intruder or found.who(profile.knows(pair))
         if who is None:
-            skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
+            skipped.append(Skipped(profile.name, attack.name, _nothing_known(pair), allowed, parameters))
             continue
         scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population, aux=aux)
-        outcome = _too_late(name, scene) if late else _try(name, scene)
+        outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
-            skipped.append(Skipped(profile.name, name, outcome, allowed))
+            skipped.append(Skipped(profile.name, attack.name, outcome, allowed, parameters))
         else:
-            tried.append(Tried(profile.name, who.knows, outcome, threshold, allowed))
+            finding = dataclasses.replace(outcome, parameters=parameters)
+            tried.append(Tried(profile.name, who.knows, finding, threshold, allowed))
     progress(1.0)
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
     spent = now() - started
@@ -500,19 +520,31 @@ def _own(intruder: Intruder) -> Profile:
     return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
 
 
-def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tuple[Profile, str]]:
+def _allowances(limits: Mapping[Any, Any]) -> list[tuple[Attack, float]]:
+    """The attacks that limits are about, with their parameters, and what each may reach."""
+    known = registry.attacks()
+    return [(registry.measured(one), one.bound) for one in limits_of(plain_limits(limits)) if one.name in known]
+
+
+def _wanted(
+    profiles: Sequence[Profile], only: Sequence[Any] | None, limited: Sequence[Attack]
+) -> list[tuple[Profile, Attack]]:
+    """Who tries what: the attacks asked for, or else all with their usual parameters and those that are limited with others."""
     attacks = registry.attacks()
     _require_known_intruders(attacks)
     planned = [(profile, name) for profile in profiles for name in profile.attacks]
     if only is None:
-        return planned
-    only = [known_as(name) for name in only]
-    unknown = [name for name in only if name not in attacks]
-    if unknown:
-        raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, attacks)}" for n in unknown))
+        usual: dict[str, Attack] = {name: attacks[name]() for _, name in planned}
+        wanted = [(profile, usual[name]) for profile, name in planned]
+        asked = [attack for attack in limited if attack not in usual.values()]
+    else:
+        wanted, asked = [], []
+        for spec in (only,) if isinstance(only, str | Mapping | Attack) else only:
+            if (attack := registry.asked_attack(spec)) not in asked:
+                asked.append(attack)
     named = {name for _, name in planned}
-    extra = [(profiles[0], name) for name in only if name not in named]
-    return [(profile, name) for profile, name in planned if name in only] + extra
+    wanted += [(profile, attack) for profile, name in planned for attack in asked if attack.name == name]
+    return wanted + [(profiles[0], attack) for attack in asked if attack.name not in named]
 
 
 def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
@@ -527,9 +559,8 @@ def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
             raise ParameterError(f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}")
 
 
-def _try(name: str, scene: Scene) -> Finding | str:
+def _try(attack: Attack, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
-    attack = registry.attacks()[name]()
     try:
         reason: str | None = attack.out_of_place(scene)
         if reason is not None:
@@ -542,10 +573,10 @@ def _try(name: str, scene: Scene) -> Finding | str:
     return finding.undefined or finding
 
 
-def _too_late(name: str, scene: Scene) -> str:
+def _too_late(attack: Attack, scene: Scene) -> str:
     """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
     try:
-        reason: str | None = registry.attacks()[name]().out_of_place(scene)
+        reason: str | None = attack.out_of_place(scene)
     except InternalError:
         raise
     except SfumatoError:

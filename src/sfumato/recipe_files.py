@@ -25,10 +25,11 @@ from typing import Any
 
 from sfumato import registry
 from sfumato.core.acceptance import Acceptance, acceptance_problems, read_acceptances, write_acceptances
+from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
-from sfumato.core.parameters import known_as, spelled
-from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
+from sfumato.core.parameters import spelled
+from sfumato.core.recipe import VERSION, Agreement, Recipe
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
@@ -136,7 +137,7 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         problems += ["'limits' must map names to numbers"]
         limits = {}
     elif limits:
-        limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
+        limits = plain_limits(limits)
         problems += registry.limit_problems(limits, shape)
     parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
     accept = _accept(problems, document, shape, tables, steps)
@@ -413,7 +414,7 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
         **_tables_dict(recipe, start),
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
-        **({"limits": dict(recipe.limits)} if recipe.limits else {}),
+        **({"limits": written_limits(limits_of(recipe.limits))} if recipe.limits else {}),
         **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
         **_accept_dict(recipe),
     }

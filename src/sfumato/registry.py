@@ -6,13 +6,14 @@ import csv
 import dataclasses
 import importlib
 import importlib.metadata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
 from sfumato.core.hierarchy import Hierarchy
+from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
@@ -155,6 +156,24 @@ def attacks() -> Members:
     return _half("attacks", Attack)
 
 
+def asked_attack(spec: Any) -> Attack:
+    """An attack by its name, as in a recipe (``{"suda": {"most": 3}}``), or as it is.
+
+    >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
+    'deviation'
+    """
+    if isinstance(spec, Attack):
+        return spec
+    known = attacks()
+    name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
+    if not isinstance(name, str):
+        raise ParameterError("an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'")
+    if known_as(name) not in known:
+        raise ParameterError(f"there is no attack {name!r}.{did_you_mean(known_as(name), known)}")
+    attack: Attack = build("risk", spec)
+    return attack
+
+
 def risks() -> Members:
     """The risks of a file as it is, by name."""
     return _half("risk", Risk)
@@ -282,14 +301,51 @@ def write(value: Any) -> dict[str, Any]:
 
 
 def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
-    """What is wrong with limits: names nobody measures, or no numbers."""
-    measurable = [name for measured in MEASURED for name in family(measured, shape)]  # names alone: nothing is imported
-    unknown = [str(n) for n in limits if n not in measurable]
-    wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
-    return [
-        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, measurable)}" for n in unknown),
-        *(f"limits: {n} must be a number that is not negative" for n in wrong),
-    ]
+    """What is wrong with limits: names nobody measures, no numbers, or parameters that what is limited does not take."""
+    names = [name for measured_family in MEASURED for name in family(measured_family, shape)]  # nothing is imported
+    problems = []
+    for name, said in limits.items():
+        if name not in names:
+            problems.append(
+                f"limits: there is no risk, attack or utility {str(name)!r}.{did_you_mean(str(name), names)}"
+            )
+            continue
+        try:
+            several = limits_of({name: said})
+            if len(several) > 1 or several[0].way is not None:
+                _require_limits(several, shape)
+        except (ParameterError, RecipeError) as error:
+            problems.append(str(error))
+    return problems
+
+
+def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
+    """Refuse limits of one name whose parameters or bounds make no sense, or that say the same twice."""
+    seen: list[Any] = []
+    for limit in limits:
+        metric = measured(limit, shape)
+        way = "at_least" if metric.better == "higher" else "at_most"
+        if limit.way not in (None, way):
+            raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
+        if any(field in limit.parameters for field in metric.secret):  # the certificate says what was limited
+            raise ParameterError(f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract")
+        if limit.parameters and isinstance(metric, Attack) and metric.remembers:
+            raise ParameterError(
+                f"limits: {limit.name} is asked of a register, which takes no parameters; give a number"
+            )
+        if metric in seen:
+            raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")
+        seen.append(metric)
+
+
+def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
+    """The risk, attack or utility that a limit is about, with its parameters.
+
+    >>> measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
+    'deviation'
+    """
+    home = next(name for name in MEASURED if limit.name in family(name, shape))
+    return build(home, limit.spec, "limits", shape=shape)
 
 
 def describe(cls: type) -> dict[str, Any]:

@@ -335,3 +335,33 @@ def test_another_recipe_says_what_an_intruder_knows_and_what_is_allowed(sfumato,
     assert refused.code == 2 and "another recipe" in refused.err
     (tmp_path / "short.yaml").write_text("sfumato: 1\ncolumns:\n  sex: quasi\n")
     assert sfumato(*how, "-r", tmp_path / "short.yaml").code == 2
+
+
+def test_an_attack_takes_parameters_and_is_shown_with_them(sfumato, folder, visits):
+    asked = ("--attack", "suda", "--attack", "suda: {most: 2}", "--seconds", 20, "-q")
+    done = sfumato("attack", folder, "--original", visits, *asked)
+    assert done.code == 0 and "suda (most: 2)" in done.out
+    certificate = json.loads((folder / "share" / "certificate.json").read_text())
+    assert [one.get("parameters") for one in certificate["attacks"]["tried"]] == [None, {"most": 2}]
+    assert "suda (most: 2)" in (folder / "share" / "report.html").read_text()
+    assert sfumato("verify", folder / "share", "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [("suda: {least: 2}", "no parameter 'least'"), ("suda: {", "not valid YAML"), ("7", "an attack is a name")],
+)
+def test_parameters_that_an_attack_does_not_take_are_a_usage_error(sfumato, folder, visits, asked, says):
+    done = sfumato("attack", folder, "--original", visits, "--attack", asked, "-q")
+    assert done.code == 2 and says in flat(done.err)
+
+
+def test_a_limit_with_parameters_decides_the_exit_code(sfumato, folder, visits, recipe, tmp_path):
+    strict = tmp_path / "strict.yaml"
+    strict.write_text(recipe.read_text() + "\nlimits: {suda: {most: 2, threshold: 0.01, at_most: 0}}\n")
+    done = sfumato(
+        "attack", folder, "--original", visits, "-r", strict, "--attack", "suda: {most: 2, threshold: 0.01}", "-q"
+    )
+    assert "suda (most: 2, threshold: 0.01)" in flat(done.out)
+    loose = sfumato("attack", folder, "--original", visits, "-r", strict, "--attack", "suda", "-q")
+    assert loose.code == 0  # the limit is on another attack

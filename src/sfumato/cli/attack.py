@@ -70,7 +70,13 @@ def attack(
             help="a table of other people, with columns of the release and of the intruder's table: `other_columns_linkage` learns from it"
         ),
     ] = None,
-    only: Annotated[list[str] | None, typer.Option("--attack", help="an attack to try, by name; repeat it")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attack",
+            help="an attack to try, by name, with parameters as in a recipe: 'interval_disclosure: {kind: deviation}'; repeat it",
+        ),
+    ] = None,
     seconds: Annotated[float, typer.Option(help="budget of all attacks together, in seconds of computing")] = 60.0,
     sample: Annotated[int, typer.Option(help="records the named intruders look for")] = 2000,
     threshold: Annotated[
@@ -94,10 +100,12 @@ def attack(
     succeeds more often than its limit allows, or is unknown.
     """
     from sfumato.cli import shaped
+    from sfumato.core.yaml_text import read_yaml
     from sfumato.intruders import attack_release
     from sfumato.recipe_files import load
     from sfumato.release.folder import read_release
 
+    wanted = None if not only else [read_yaml(text, "--attack") for text in only]
     if recipe is not None and keep:
         raise ParameterError("what is found with another recipe (-r) is not added to the certificate; leave --keep out")
     keep = recipe is None if keep is None else keep
@@ -105,7 +113,7 @@ def attack(
         refuse_options(
             shape, recipe=recipe, intruder=intruder, knows=knows, rename=called, by=by, population=population
         )
-        how: dict[str, Any] = {"people": people, "said": intake, "only": only, "seconds": seconds}
+        how: dict[str, Any] = {"people": people, "said": intake, "only": wanted, "seconds": seconds}
         kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_attacks": show, "json": json, "quiet": quiet}
         shaped.attack(folder, original, others=others or [], threshold=threshold, **how, **kept)
         return
@@ -127,12 +135,12 @@ def attack(
             pair,
             steps=written.recipe.steps,
             intruder=who,
-            only=only or None,
+            only=wanted,
             models=written.recipe.meet,
             others=further,
             population=everyone,
             aux=complete,
-            limits={name: float(limit) for name, limit in (said or written.recipe).limits.items()},
+            limits=(said or written.recipe).limits,
             threshold=threshold,
             seconds=seconds,
             sample=sample,
@@ -191,7 +199,7 @@ def show(report: AttackReport, *, released: bool = True) -> None:
     names = [*(t.intruder for t in report.tried), *(s.intruder for s in report.unknown)]
     for place, intruder in enumerate(dict.fromkeys(names)):
         tried = [t for t in report.tried if t.intruder == intruder]
-        several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.attack))
+        several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.label))
         rows = [*map(_cells, several), *(_unknown_cells(s) for s in report.unknown if s.intruder == intruder)]
         console.print(_who(intruder, several[0].knows if several else (), report.counted))
         console.print(_table(rows, columns, headed=not place))
@@ -250,7 +258,7 @@ def _unknown_cells(skipped: Skipped) -> dict[str, str]:
     """An attack whose outcome is unknown: neither a success nor a pass."""
     limit = "" if skipped.limit is None else _share(skipped.limit)
     cells = {
-        "attack": f"[yellow]?[/] {skipped.attack.replace('_', ' ')}",
+        "attack": f"[yellow]?[/] {escape(skipped.words)}",
         "succeeds": "[yellow]unknown[/]",
         "limit": limit,
     }
@@ -262,7 +270,7 @@ def _cells(tried: Tried) -> dict[str, str]:
     mark, color = ("✗", "red") if tried.exceeds else ("✓", "green")
     between = "" if finding.interval is None else f"[dim]{_share(finding.interval[0])}–{_share(finding.interval[1])}[/]"
     return {
-        "attack": f"[{color}]{mark}[/] {finding.attack.replace('_', ' ')}",
+        "attack": f"[{color}]{mark}[/] {escape(finding.words)}",
         "": f"[{color}]{bar(finding.value, BAR)}[/]",
         "succeeds": _share(finding.value),
         "people": "" if finding.trials is None else _short(finding.trials),
@@ -283,15 +291,15 @@ def _conclude(report: AttackReport) -> None:
     if worst is not None:
         console.print(f"\n[dim]{_legend(report, worst.threshold)}[/]")
         console.print(
-            f"\nStrongest: [bold]{escape(worst.intruder)}[/], {worst.finding.attack.replace('_', ' ')}, "
+            f"\nStrongest: [bold]{escape(worst.intruder)}[/], {escape(worst.finding.words)}, "
             f"{_share(worst.finding.value)}: {escape(worst.finding.sentence)}",
         )
     reasons: dict[tuple[str, str], list[str]] = {}
     for skipped in sorted(report.skipped, key=lambda each: not each.unknown):
-        reasons.setdefault((skipped.status, skipped.reason), []).append(skipped.attack.replace("_", " "))
+        reasons.setdefault((skipped.status, skipped.reason), []).append(skipped.words)
     for (status, reason), attacks in reasons.items():
         color = "yellow" if status == "unknown" else "dim"
-        console.print(f"[{color}]{status}:[/] [dim]{', '.join(dict.fromkeys(attacks))}: {escape(reason)}[/]")
+        console.print(f"[{color}]{status}:[/] [dim]{escape(', '.join(dict.fromkeys(attacks)))}: {escape(reason)}[/]")
 
 
 def _legend(report: AttackReport, threshold: float) -> str:

@@ -129,8 +129,9 @@ def show(release: ShapedRelease) -> None:
         if (both := _before_and_after(release)).row_count:
             console.print(both)
         for skipped in release.attacks.unknown:
-            name = skipped.attack.replace("_", " ")
-            console.print(f"[yellow]? {name} is unknown:[/] {escape(str(skipped.reason))}", soft_wrap=True)
+            console.print(
+                f"[yellow]? {escape(skipped.words)} is unknown:[/] {escape(str(skipped.reason))}", soft_wrap=True
+            )
     for measure in () if release.worth is None else release.worth.measures:
         console.print(
             f"  {measure.name.replace('_', ' ')} {measure.value:.4f} [dim]{escape(measure.meaning)}[/]", soft_wrap=True
@@ -160,19 +161,19 @@ def _before_and_after(release: ShapedRelease) -> Table:
     for name in ("attack", "before", "after"):
         table.add_column(name)
     was = {} if release.before is None else release.before.values()
-    now = {} if release.attacks is None else {t.finding.attack: t for t in release.attacks.tried}
+    now = {} if release.attacks is None else {t.finding.label: t for t in release.attacks.tried}
     for name in dict.fromkeys([*now, *was]):
         color = "yellow" if name not in now else "red" if now[name].exceeds else "green"
         after = _untried(release.attacks, name) if name not in now else _bar(now[name].finding.value)
         before = _untried(release.before, name) if name not in was else _bar(was[name])
-        table.add_row(name.replace("_", " "), before, f"[{color}]{after}[/]")
+        table.add_row(escape(name.replace("_", " ")), before, f"[{color}]{after}[/]")
     return table
 
 
 def _untried(report: AttackReport | None, name: str) -> str:
     """Why there is no rate: unknown is not a pass, and what does not apply is none of these."""
     skipped = () if report is None else report.skipped
-    return next((one.status for one in skipped if one.attack == name), "not tried")
+    return next((one.status for one in skipped if one.label == name), "not tried")
 
 
 def _bar(value: float) -> str:
@@ -253,7 +254,7 @@ def attack(
     people: str | None,
     said: Intake,
     others: Sequence[Path],
-    only: Sequence[str] | None,
+    only: Sequence[Any] | None,
     seconds: float,
     threshold: float,
     keep: bool,
@@ -277,7 +278,7 @@ def attack(
             models=written.recipe.meet,
             others=further,
             only=only or None,
-            limits={name: float(limit) for name, limit in written.recipe.limits.items()},
+            limits=written.recipe.limits,
             threshold=threshold,
             seconds=seconds,
             progress=on_progress,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.metric import Metric
+from sfumato.core.parameters import label_of, plain_data, words_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
@@ -137,7 +138,8 @@ class Finding:
     ``value`` is its rate of success (0–1) and ``interval`` what is certain or confident about it; ``baseline`` is what an
     intruder reaches without the release. ``sentence`` and ``details`` hold names and counts, no data values;
     ``weights`` says which columns gave people away. ``victims`` are rows of the original, for the owner only. ``trials`` is on how
-    many people (or descriptions) it was tried, where that is not everybody in the release.
+    many people (or descriptions) it was tried, where that is not everybody in the release. ``parameters`` are those of the attack
+    that differ from their defaults.
     """
 
     attack: str
@@ -149,6 +151,17 @@ class Finding:
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     trials: int | None = None
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The attack, with its parameters as a recipe writes them: findings with other parameters are called otherwise."""
+        return label_of(self.attack, self.parameters)
+
+    @property
+    def words(self) -> str:
+        """What the attack is called in a sentence."""
+        return words_of(self.attack, self.parameters)
 
     @property
     def beyond_guessing(self) -> float:
@@ -173,6 +186,7 @@ class Finding:
         """The finding as plain data: the number of victims, never who they are."""
         return {
             "attack": self.attack,
+            **({"parameters": plain_data(self.parameters)} if self.parameters else {}),
             "value": self.value,
             "interval": None if self.interval is None else list(self.interval),
             "baseline": self.baseline,

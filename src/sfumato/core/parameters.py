@@ -10,6 +10,8 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, dataclass_transform
 
@@ -79,7 +81,17 @@ def parameters(cls: type[T]) -> type[T]:
         if taken:
             raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
 
-    checked.__init__ = init
+    by_fields = checked.__hash__
+
+    def hashed(self: Any) -> int:
+        try:
+            return by_fields(self)  # type: ignore[no-any-return]
+        except (
+            TypeError
+        ):  # a field is a mapping: objects of one class then share a hash, and are told apart by equality
+            return hash(type(self))
+
+    checked.__init__, checked.__hash__ = init, hashed
     return checked  # type: ignore[no-any-return]
 
 
@@ -181,6 +193,40 @@ def plain_data(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "name"):
         return {value.name: values_of(value)}
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def label_of(name: str, parameters: Mapping[str, Any]) -> str:
+    """A name with its parameters, as a recipe and the command line write them.
+
+    >>> label_of("interval_disclosure", {"kind": "deviation", "widths": [1.0, 5.0]}), label_of("linkage", {})
+    ('interval_disclosure: {kind: deviation, widths: [1.0, 5.0]}', 'linkage')
+    """
+    return f"{name}: {_flow(parameters)}" if parameters else name
+
+
+def words_of(name: str, parameters: Mapping[str, Any]) -> str:
+    """The same for a sentence.
+
+    >>> words_of("interval_disclosure", {"kind": "deviation"}), words_of("interval_disclosure", {})
+    ('interval disclosure (kind: deviation)', 'interval disclosure')
+    """
+    words = name.replace("_", " ")
+    return f"{words} ({_flow(parameters)[1:-1]})" if parameters else words
+
+
+def _flow(value: Any) -> str:
+    """Plain data in one line of YAML."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value) and value.lower() not in _YAML_WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+_YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+"""Words that YAML does not take for text."""
 
 
 class Members(Mapping[str, Any]):

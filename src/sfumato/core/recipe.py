@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import Acceptance, read_acceptances
+from sfumato.core.limits import plain_limits
 from sfumato.core.model import Model
-from sfumato.core.parameters import known_as
+from sfumato.core.parameters import label_of
 from sfumato.core.schema import Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Step
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 # A contract of utility: what analysts need of a release, and how far it may be off.
 
-BOUNDS = ("at_most", "at_least")
-
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """A bound, what was measured, and whether the release stays within it; ``refuses``: nothing is released if not."""
+    """A bound, what was measured, and whether the release stays within it; ``refuses``: nothing is released if not.
+
+    ``parameters`` are those that the recipe gives for what it limits.
+    """
 
     name: str
     value: float
@@ -36,16 +38,25 @@ class Kept:
     holds: bool
     sentence: str
     refuses: bool = True
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.holds
+
+    @property
+    def label(self) -> str:
+        """The name, with the parameters as a recipe writes them."""
+        return label_of(self.name, self.parameters)
 
     def __repr__(self) -> str:
         return f"{'✓' if self.holds else '✗'} {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data; what could not be measured has no value."""
-        return {**dataclasses.asdict(self), "value": None if math.isnan(self.value) else self.value}
+        plain = {**dataclasses.asdict(self), "value": None if math.isnan(self.value) else self.value}
+        if not self.parameters:
+            del plain["parameters"]
+        return plain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +117,9 @@ VERSION = 1
 class Recipe:
     """Schema, promises, steps and limits: the same objects as in Python, written down in one file.
 
-    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better);
+    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better): a number, or a
+    mapping with parameters and the bound (``{"kind": "deviation", "at_most": 0.2}``), or a list of both; in Python the key may be
+    the object with its parameters (:mod:`sfumato.core.limits`).
     ``contract`` says what must survive for the people who will use the release.
 
     ``accept`` names dangers of released columns that somebody takes on (:mod:`sfumato.core.acceptance`), and
@@ -126,6 +139,6 @@ class Recipe:
     base: Path = dataclasses.field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})
+        object.__setattr__(self, "limits", plain_limits(self.limits))
         if isinstance(self.accept, Mapping):
             object.__setattr__(self, "accept", read_acceptances(self.accept))

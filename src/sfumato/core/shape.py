@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 import numpy as np
 
 from sfumato.core.attack import now
+from sfumato.core.limits import plain_limits
 from sfumato.core.metric import Metric
 from sfumato.core.model import Verdict
-from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, MetricBound
@@ -348,7 +348,7 @@ class ShapedRecipe:
     base: Path = dataclasses.field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})
+        object.__setattr__(self, "limits", plain_limits(self.limits))
 
     @property
     def tables(self) -> dict[str, TableSaid]:

@@ -221,7 +221,11 @@ def _extended(
         raise InternalError("a joint table holds what no cell of its margins does")
     value = np.zeros(count)
     value[np.searchsorted(part.place, place)] = holds
-    rows = [sparse.csr_matrix((before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size))]
+    rows = [
+        sparse.csr_matrix(
+            (before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size)
+        )
+    ]
     for cells, wholes in zip(part.margins, part.open_to, strict=True):
         # every cell of the margin is the sum of the combinations in it; one that could hold nobody is nothing
         line = np.concatenate([np.searchsorted(wholes, cells), np.arange(len(wholes))])
@@ -229,7 +233,9 @@ def _extended(
         signs = np.concatenate([np.ones(count), -np.ones(len(wholes))])
         rows.append(sparse.csr_matrix((signs, (line, at)), shape=(len(wholes), size)))
     # contributions of one respondent may cancel out in what is published, and then a part is larger than the whole
-    most = max(float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0)))
+    most = max(
+        float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0))
+    )
     problem = _appended(before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most)
     return dataclasses.replace(made, problem=problem, values={**made.values, columns: (place, holds)})
 

@@ -16,12 +16,14 @@ from sfumato import registry
 from sfumato.core.attack import Finding
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
+from sfumato.core.limits import Limit, limits_of
 from sfumato.core.mechanism import told_in_plans
 from sfumato.core.metric import Measure
 from sfumato.core.model import Model
 from sfumato.core.pair import of_a_sample
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
+from sfumato.errors import ParameterError
 from sfumato.evaluation import default_metrics
 from sfumato.intruders import Tried
 from sfumato.release.certificates import KNOWN
@@ -210,15 +212,24 @@ def limit_claim(
     certificate: Mapping[str, Any], said: Mapping[str, Any], released: Dataset, *, alike: bool
 ) -> Claim | None:
     """A limit on a risk of the file, measured again; None where the limit is on something that needs the original."""
-    name, limit = said["name"], certificate["recipe"]["limits"][said["name"]]
+    name, limit = said["name"], limit_said(certificate, said)
     if name not in registry.risks():
         return None
-    risk: Any = registry.risks()[name]
-    found = kept_within(name, risk().measure(gather(released, ())), float(limit))
+    found = kept_within(limit, registry.measured(limit).measure(gather(released, ())))
     if not near(found.value, said["value"]):
-        return Claim(name, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
+        return Claim(limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
     words = _bound_told(found, said, alike=alike)
-    return Claim(name, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
+    return Claim(limit.label, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
+
+
+def limit_said(certificate: Mapping[str, Any], said: Mapping[str, Any]) -> Limit:
+    """The limit of a certificate's recipe that a verdict is about: the one with the same name and parameters."""
+    several = limits_of(certificate["recipe"].get("limits") or {})
+    about = (said["name"], said.get("parameters", {}))
+    for limit in several:
+        if (limit.name, limit.parameters) == about:
+            return limit
+    raise ParameterError("the certificate judges other limits than its recipe names")
 
 
 def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any], *, alike: bool) -> str | None:
@@ -229,8 +240,8 @@ def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any], *, al
         return "what is limited was not measured"
     better: Any = "lower" if said["name"] in registry.attacks() else cls.better
     measure = Measure(said["name"], float(said["value"]), better, "")
-    limit = float(certificate["recipe"]["limits"][said["name"]])
-    found = [kept_within(said["name"], measure, limit, where) for where in ("", _of_a_sample(certificate))]
+    limit = limit_said(certificate, said)
+    found = [kept_within(limit, measure, where) for where in ("", _of_a_sample(certificate))]
     if not found[0].holds:
         return "it is not kept"
     if about_all_releases(said["name"]):  # the register has words of its own for it
@@ -251,7 +262,8 @@ def _bound_told(found: Kept, said: Mapping[str, Any], *, alike: bool) -> str | N
 
 def _bound_otherwise(found: Kept, said: Mapping[str, Any]) -> str | None:
     again = found.to_dict()
-    exact = [part for part in ("name", "holds", "refuses") if said.get(part) != again[part]]
+    parts = ("name", "holds", "refuses", "parameters")
+    exact = [part for part in parts if said.get(part) != again.get(part)]
     if exact or not near(found.limit, said["limit"]):
         return f"the certificate says otherwise what is {' and '.join(exact or ['limit'])}"
     return None

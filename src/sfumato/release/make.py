@@ -22,6 +22,7 @@ from sfumato.core.design import renumbered
 from sfumato.core.evidence import gather, judge_all, population_path
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
+from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
 from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
@@ -62,7 +63,7 @@ UNHURRIED = 86_400.0
 
 
 def judge_limits(
-    limits: Mapping[str, float],
+    limits: Mapping[str, Any],
     pair: Pair,
     *,
     steps: Sequence[Step] = (),
@@ -79,10 +80,10 @@ def judge_limits(
     known = {"steps": steps, "models": models, "seed": seed}
     shared = pair.released if counted is None else counted
     return tuple(
-        memory.kept(float(limit), pair)
-        if memory is not None and about_all_releases(name)
-        else _judge(name, float(limit), pair, shared, known)
-        for name, limit in limits.items()
+        memory.kept(float(limit.bound), pair)
+        if memory is not None and about_all_releases(limit.name)
+        else _judge(limit, pair, shared, known)
+        for limit in limits_of(limits)
     )
 
 
@@ -91,48 +92,50 @@ def about_all_releases(name: str) -> bool:
     return name in registry.attacks() and registry.attacks()[name].remembers
 
 
-def _judge(name: str, limit: float, pair: Pair, shared: Dataset, known: Mapping[str, Any]) -> Kept:
-    cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
-    if name in registry.attacks():
-        return _attacked(name, limit, pair, known)
-    if name in registry.family("risk"):
-        measure, where = cls().measure(gather(shared, ())), ""
+def _judge(limit: Limit, pair: Pair, shared: Dataset, known: Mapping[str, Any]) -> Kept:
+    if limit.name in registry.attacks():
+        return _attacked(limit, pair, known)
+    metric = registry.measured(limit)
+    if limit.name in registry.family("risk"):
+        measure, where = metric.measure(gather(shared, ())), ""
     else:
-        made = cls()
-        seen = made.looks_at(pair)
-        measure, where = _measured(name, made, seen), seen.of_a_sample
-    return kept_within(name, measure, limit, where)
+        seen = metric.looks_at(pair)
+        measure, where = _measured(limit.name, metric, seen), seen.of_a_sample
+    return kept_within(limit, measure, where)
 
 
-def kept_within(name: str, measure: Measure, limit: float, where: str = "") -> Kept:
+def kept_within(limit: Limit, measure: Measure, where: str = "") -> Kept:
     """What was measured held against a limit, by which way is better."""
-    holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
-    bound = "at most" if measure.better == "lower" else "at least"
-    return _kept(name, measure.value, limit, holds, bound, where)
+    bound = float(limit.bound)
+    if measure.better == "lower":
+        return _kept(limit, measure.value, measure.value <= bound + 1e-12, "at most", where)
+    return _kept(limit, measure.value, measure.value >= bound - 1e-12, "at least", where)
 
 
-def _kept(name: str, value: float, limit: float, holds: bool, bound: str, where: str) -> Kept:
-    words = name.replace("_", " ")
-    return Kept(name, value, limit, holds, f"{words} is {value:.4g}{where}; the recipe allows {bound} {limit:g}")
+def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept:
+    bound = float(limit.bound)
+    sentence = f"{limit.words} is {value:.4g}{where}; the recipe allows {way} {bound:g}"
+    return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
 
 
-def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
+def _attacked(limit: Limit, pair: Pair, known: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
-    report = attack_release(pair, only=[name], limits={name: limit}, seconds=UNHURRIED, **known)
-    return kept_by_attack(name, limit, report, pair.of_a_sample)
+    limits = written_limits([limit])
+    report = attack_release(pair, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
+    return kept_by_attack(limit, report, pair.of_a_sample)
 
 
-def kept_by_attack(name: str, limit: float, report: AttackReport, where: str = "") -> Kept:
+def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
-    words = name.replace("_", " ")
+    bound = float(limit.bound)
     for skipped in (each for each in report.skipped if each.limit is not None):
         if skipped.unknown:
-            told = f"{words} is unknown: {skipped.reason}; the recipe allows at most {limit:g}"
-            return Kept(name, math.nan, limit, False, told)
-        otherwise = "give a register (--register)" if about_all_releases(name) else "take the limit out"
-        raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; {otherwise}")
-    value = report.value(name)
-    return _kept(name, value, limit, value <= limit + 1e-12, "at most", where)
+            told = f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
+            return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
+        otherwise = "give a register (--register)" if about_all_releases(limit.name) else "take the limit out"
+        raise ParameterError(f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}")
+    value = report.value(limit.name)  # nothing else was tried
+    return _kept(limit, value, value <= bound + 1e-12, "at most", where)
 
 
 def _measured(name: str, made: Utility, pair: Pair) -> Measure:

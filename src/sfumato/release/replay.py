@@ -223,11 +223,12 @@ def kept_again(again: Release | ShapedRelease, certificate: Mapping[str, Any], *
         claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence, True))
     for limit, known in zip(again.limits, certificate["limits"], strict=False):
         if about_all_releases(limit.name):
-            claims.append(Claim(f"{limit.name}{AGAINST_ORIGINAL}", "needs original", NEEDS_REGISTER, True))
+            claims.append(Claim(f"{limit.label}{AGAINST_ORIGINAL}", "needs original", NEEDS_REGISTER, True))
             continue
         fits = same and limit.holds and near(finite(limit.value), known["value"])
         fits = fits and known.get("holds") is True and near(limit.limit, known.get("limit"))
-        name = f"{limit.name}{AGAINST_ORIGINAL}"
+        fits = fits and (limit.name, limit.parameters) == (known["name"], known.get("parameters", {}))
+        name = f"{limit.label}{AGAINST_ORIGINAL}"
         claims.append(Claim(name, "holds" if fits else "fails", limit.sentence, True))
     return claims
 

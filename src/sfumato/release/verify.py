@@ -19,12 +19,14 @@ from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.limits import limits_of
+from sfumato.core.parameters import label_of
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.source import Source
 from sfumato.core.step import Effect
 from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
-from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim, mechanism_problem
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
@@ -323,9 +325,27 @@ def _epsilon_claim(private: Mapping[str, Any], accounted: Callable[[], Claim] | 
     told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
     return Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)
 
+    if not _same_limits(certificate):
+        return [*claims, Claim("limits", "fails", "the certificate judges other limits than its recipe names")]
+    return claims + [limited(said) or _open(said) for said in certificate["limits"]]
 
-def _open(limit: str) -> Claim:
-    return Claim(limit, "needs original", NEEDS_REGISTER if about_all_releases(limit) else NEEDS_BOTH, True)
+
+def _same_limits(certificate: Mapping[str, Any]) -> bool:
+    """Whether the limits that were judged are those of the recipe: names, parameters and bounds, in the same order."""
+    try:
+        limits = limits_of(certificate["recipe"].get("limits") or {})
+    except ParameterError:
+        return False
+    judged = certificate["limits"]
+    named = [(said["name"], said.get("parameters", {})) for said in judged]
+    if named != [(limit.name, limit.parameters) for limit in limits]:
+        return False
+    return all(near(limit.bound, said["limit"]) for limit, said in zip(limits, judged, strict=True))
+
+
+def _open(said: Mapping[str, Any]) -> Claim:
+    reason = NEEDS_REGISTER if about_all_releases(said["name"]) else NEEDS_BOTH
+    return Claim(label_of(said["name"], said.get("parameters", {})), "needs original", reason, True)
 
 
 def _limited(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.attack import USUAL_RATE
+from sfumato.core.parameters import label_of, words_of
 from sfumato.report.charts import labels
 from sfumato.report.drawing import (
     AFTER,
@@ -24,7 +25,7 @@ from sfumato.report.drawing import (
     percentages,
 )
 from sfumato.report.pictures import Picture
-from sfumato.report.wording import humanised, percent
+from sfumato.report.wording import percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -37,6 +38,20 @@ CAPTION = (
     "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick: what guessing gives. "
     "Thin dark line: the limit of the recipe, or else the usual share of what guessing leaves open. "
 )
+
+
+def attack_label(one: Mapping[str, Any]) -> str:
+    """The attack of a finding, with its parameters as a recipe writes them.
+
+    >>> attack_label({"attack": "suda", "parameters": {"most": 3}}), attack_label({"attack": "suda"})
+    ('suda: {most: 3}', 'suda')
+    """
+    return label_of(one["attack"], one.get("parameters") or {})
+
+
+def attack_words(one: Mapping[str, Any]) -> str:
+    """The attack of a finding in words."""
+    return words_of(one["attack"], one.get("parameters") or {})
 
 
 def ranked(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -169,7 +184,7 @@ def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
         return None
     words = "; ".join(_in_words(tried) for tried in ranked(attacks))
     bad = any(tried["exceeds"] for tried in attacks["tried"])
-    blind = "".join(f"; {one['intruder']}: {humanised(one['attack'])} unknown" for one in unknown(attacks))
+    blind = "".join(f"; {one['intruder']}: {attack_words(one)} unknown" for one in unknown(attacks))
     last = f"Brown: beyond that line. {conclusion(attacks)}" if bad else conclusion(attacks)
     return Picture(drawing.svg(), f"Attacks. {words}{blind}.", CAPTION + last)
 
@@ -179,7 +194,7 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
     mark = "✗ " if tried["exceeds"] else ""
     return {
         "intruder": tried["intruder"],
-        "attack": humanised(tried["attack"]),
+        "attack": attack_words(tried),
         "value": tried["value"],
         "low": low,
         "high": high,
@@ -191,7 +206,7 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_row(skipped: Mapping[str, Any]) -> dict[str, Any]:
-    who = {"intruder": skipped["intruder"], "attack": humanised(skipped["attack"])}
+    who = {"intruder": skipped["intruder"], "attack": attack_words(skipped)}
     nothing = dict.fromkeys(("value", "low", "high", "guess", "allowed"))
     return {**who, **nothing, "bad": False, "text": "? unknown"}
 
@@ -250,4 +265,4 @@ def _in_words(tried: Mapping[str, Any]) -> str:
     beyond = f", {beyond_what(tried)[0].lower()}{beyond_what(tried)[1:]}" if tried["exceeds"] else ""
     line = "limit" if tried["limit"] is not None else "usual"
     outcome = f"{percent(tried['value'])}{between}{guess}, {line} {percent(min(1.0, allowed(tried)))}{beyond}"
-    return f"{tried['intruder']}, {humanised(tried['attack'])}: {outcome}"
+    return f"{tried['intruder']}, {attack_words(tried)}: {outcome}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.report.attacks import attack_label
 from sfumato.report.charts import labels
 from sfumato.report.drawing import (
     AFTER,
@@ -45,7 +46,7 @@ def curves_in(attacks: Mapping[str, Any] | None) -> list[Curve]:
         drawn = (tried.get("details") or {}).get("curve")
         if isinstance(drawn, Mapping) and drawn.get("points"):
             points = [(float(known), float(share)) for known, share in drawn["points"]]
-            curves.append((tried["attack"], str(drawn.get("known", "facts known")), points))
+            curves.append((attack_label(tried), str(drawn.get("known", "facts known")), points))
     return curves
 
 

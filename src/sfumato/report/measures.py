@@ -6,10 +6,11 @@ installed here shows its name in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
 from sfumato.report.wording import humanised
 
@@ -57,13 +58,13 @@ def risk_line(name: str) -> str:
     return "" if risk is None else risk.line
 
 
-def plain_words(attack: str, shape: Shape | None = None) -> str:
-    """What an attack would achieve, then its name; only the name where it is not known here.
+def plain_words(attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None) -> str:
+    """What an attack would achieve, then its name and parameters; only the name where it is not known here.
 
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, member = humanised(attack), registry.known("risk", attack, shape)
+    name, member = words_of(attack, parameters or {}), registry.known("risk", attack, shape)
     return name.capitalize() if member is None else f"{member.line} ({name})"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato import registry
 from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
 from sfumato.report import wording
-from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
+from sfumato.report.attacks import MOST_AT_ONCE, attack_label, attack_picture, conclusion, ranked, strongest, unknown
 from sfumato.report.curves import curve_pictures
 from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, meaning_of, plain_words, title_of
@@ -84,7 +84,7 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
     attacks = certificate.get("attacks") if record is None else _attacks_of(record)
     if attacks is not None:  # a name may mean another thing for tables
         shape = Shape(certificate["shape"])
-        tried = [{**one, "words": plain_words(one["attack"], shape)} for one in attacks["tried"]]
+        tried = [{**one, "words": plain_words(one["attack"], shape, one.get("parameters"))} for one in attacks["tried"]]
         attacks = {**attacks, "tried": tried}
     found = ranked(attacks) if attacks else []
     return {
@@ -163,18 +163,20 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], plan: list[M
 def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """What each attack reaches before and after, and what that would be; where there is no rate, whether it is unknown."""
     shape, reports = Shape(record["certificate"]["shape"]), (record.get("before"), _attacks_of(record))
-    was, now = ({one["attack"]: one["value"] for one in (found or {}).get("tried", [])} for found in reports)
-    blind = [one["attack"] for found in reports for one in unknown(found)]
+    before, after = ((found or {}).get("tried", []) for found in reports)
+    attacks: dict[str, Mapping[str, Any]] = {}
+    for one in (*after, *before, *(blind for found in reports for blind in unknown(found))):
+        attacks.setdefault(attack_label(one), one)
     rows = []
-    for name in dict.fromkeys([*now, *was, *blind]):
-        rates = [_rate(name, found) for found in reports]
-        rows.append((name, plain_words(name, shape), rates[0], rates[1]))
+    for label, one in attacks.items():
+        rates = [_rate(label, found) for found in reports]
+        rows.append((label, plain_words(one["attack"], shape, one.get("parameters")), rates[0], rates[1]))
     return rows
 
 
-def _rate(name: str, found: Mapping[str, Any] | None) -> str:
+def _rate(label: str, found: Mapping[str, Any] | None) -> str:
     for one in (found or {}).get("tried", []):
-        if one["attack"] == name:
+        if attack_label(one) == label:
             return wording.percent(one["value"])
-    said = [one.get("status", "unknown") for one in (found or {}).get("skipped", []) if one["attack"] == name]
+    said = [one.get("status", "unknown") for one in (found or {}).get("skipped", []) if attack_label(one) == label]
     return said[0] if said else "not tried"

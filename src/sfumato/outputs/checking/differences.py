@@ -400,9 +400,7 @@ class _Counts:
 # Cells that nearly agree
 
 
-def near_cells(
-    old: Sequence[OutputSets], new: Sequence[OutputSets], people: People, threshold: int
-) -> Finding | None:
+def near_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: People, threshold: int) -> Finding | None:
     """A cell of a new output and one of an old output that are of the same records but for few persons, whatever they tell."""
     if not old or not new:
         return None

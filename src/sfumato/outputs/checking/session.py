@@ -233,7 +233,9 @@ class OutputSession:
             return None, []  # asked about with the records that were given
         if rows is None:
             words = "which records of the session are in which of its cells is not known"
-            return whole, [open_question("difference", words, "give data with all columns of the session, or where=...")]
+            return whole, [
+                open_question("difference", words, "give data with all columns of the session, or where=...")
+            ]
         sets = verdict.cells()
         if len(sets) > MOST_SETS:
             words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"

@@ -184,10 +184,9 @@ class ShapedRelease:
             return ["no attack was tried"]
         was = {} if self.before is None else self.before.values()
         told = [
-            f"{t.finding.attack.replace('_', ' ')}: {_share(was.get(t.finding.attack))}{t.finding.value:.2%}"
-            for t in self.attacks.tried
+            f"{t.finding.words}: {_share(was.get(t.finding.label))}{t.finding.value:.2%}" for t in self.attacks.tried
         ]
-        return [*told, *(f"? {s.attack.replace('_', ' ')} is unknown: {s.reason}" for s in self.attacks.unknown)]
+        return [*told, *(f"? {s.words} is unknown: {s.reason}" for s in self.attacks.unknown)]
 
 
 def _share(value: float | None) -> str:

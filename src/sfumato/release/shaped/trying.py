@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.attack import USUAL_RATE, NothingToAttack, now
 from sfumato.core.choices import required_fields
+from sfumato.core.limits import Limit, limits_of, plain_limits, written_limits
 from sfumato.core.notebook import html_headline, html_table, html_verdicts
-from sfumato.core.parameters import known_as
+from sfumato.core.parameters import known_as, values_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape, ShapedScene
@@ -65,7 +66,7 @@ def attack_people(
     models: Sequence[ShapedModel] = (),
     others: Sequence[Shaped] = (),
     only: Sequence[Any] | None = None,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[Any, Any] | None = None,
     threshold: float = USUAL_RATE,
     seconds: float = DEFAULT_SECONDS,
     seed: Seed | int | str | None = None,
@@ -81,24 +82,36 @@ def attack_people(
         raise ParameterError("the time budget of the attacks must be more than 0 seconds")
     if not released.people or not original.people:
         raise SchemaError("there is nobody to attack: the data are empty")
+    allowances = _allowances(original.shape, limits or {})
     wanted = attacks_asked(original.shape, only)
+    if only is None:
+        wanted += [attack for attack, _ in allowances if attack not in wanted]
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     tried: list[Tried] = []
     skipped: list[Skipped] = []
     for place, attack in enumerate(wanted):
         progress(place / len(wanted), attack.name.replace("_", " "))
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
-        allowed = (limits or {}).get(attack.name)
+        allowed = next((bound for limited, bound in allowances if limited == attack), None)
+        parameters = values_of(attack)
         scene = ShapedScene(original, released, tuple(steps), tuple(models), tuple(others), key, left)
         late = not left and only is None and now() - started > GRACE
         outcome = _too_late(attack, scene) if late else _tried(attack, scene)
         if isinstance(outcome, str):
-            skipped.append(Skipped(attack.tried_by, attack.name, outcome, allowed))
+            skipped.append(Skipped(attack.tried_by, attack.name, outcome, allowed, parameters))
         else:
-            tried.append(Tried(attack.tried_by, (), outcome, threshold, allowed))
+            finding = dataclasses.replace(outcome, parameters=parameters)
+            tried.append(Tried(attack.tried_by, (), finding, threshold, allowed))
     progress(1.0)
     people = (released.people, original.people)
     return AttackReport(original.source.name, *people, tuple(tried), tuple(skipped), now() - started, "people")
+
+
+def _allowances(shape: Shape, limits: Mapping[Any, Any]) -> list[tuple[ShapedAttack, float]]:
+    """The attacks that limits are about, with their parameters, and what each may reach."""
+    known = registry.family("risk", shape)
+    several = limits_of(plain_limits(limits))
+    return [(registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known]
 
 
 def require_same_shape(first: Shaped, *others: Shaped) -> None:
@@ -158,7 +171,7 @@ def _too_late(attack: ShapedAttack, scene: ShapedScene) -> str:
 
 
 def limits_kept(
-    limits: Mapping[str, float],
+    limits: Mapping[str, Any],
     original: Shaped,
     released: Shaped,
     *,
@@ -168,18 +181,19 @@ def limits_kept(
 ) -> tuple[Kept, ...]:
     """Measure everything that is limited; an attack that could not be tried is unknown, and keeps no limit."""
     known: dict[str, Any] = {"steps": steps, "models": models, "seed": seed}
-    return tuple(_kept(name, float(limit), original, released, known) for name, limit in limits.items())
+    return tuple(_kept(limit, original, released, known) for limit in limits_of(limits))
 
 
-def _kept(name: str, limit: float, original: Shaped, released: Shaped, known: Mapping[str, Any]) -> Kept:
-    if name in registry.family("risk", original.shape):
-        report = attack_people(original, released, only=[name], limits={name: limit}, seconds=UNHURRIED, **known)
-        return kept_by_attack(name, limit, report)
-    metric: ShapedUtility = _asked("utility", name, original.shape, "utility")
+def _kept(limit: Limit, original: Shaped, released: Shaped, known: Mapping[str, Any]) -> Kept:
+    if limit.name in registry.family("risk", original.shape):
+        limits = written_limits([limit])
+        report = attack_people(original, released, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
+        return kept_by_attack(limit, report)
+    metric: ShapedUtility = registry.measured(limit, original.shape)
     reason = metric.applies(original, released)
     if reason is not None:
-        raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
-    return kept_within(name, metric.measure(original, released), limit)
+        raise ParameterError(f"limits: {limit.name} cannot be measured on this release: {reason}")
+    return kept_within(limit, metric.measure(original, released))
 
 
 def evaluate_people(original: Shaped, released: Shaped, metrics: Sequence[Any] | None = None) -> Evaluation:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
+from sfumato.core.limits import Limit, limits_of, written_limits
+from sfumato.core.parameters import values_of
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.errors import SfumatoError
 from sfumato.formulas.choosing_k import PUBLISHED
@@ -229,38 +231,68 @@ class PromiseStage:
             "p",
             "help",
         )
-        for name, limit in self.recipe.limits.items():
-            with element("div", "limit"):
-                text(title_of(name), "label", "label", **{"for": f"limit-{name}"})
-                about = {"type": "number", "step": "any", "min": 0, "^value": f"{limit:g}"}
-                cell = element("input", "input", key=f"limit-{name}", id=f"limit-{name}", **about)
-                cell.on("change", lambda event, name=name: self.limit(name, event.args), js_handler=VALUE)
-                label = f"Remove the limit of {title_of(name)}"
-                button("Remove", lambda name=name: self.limit(name, ""), "quiet", key=f"limit-{name}-out", label=label)
+        for place, limit in enumerate(limits_of(self.recipe.limits)):
+            self._limit(place, limit)
         left = [n for part in registry.MEASURED for n in registry.family(part) if n not in self.recipe.limits]
         with element("div", "limit"):
             with element("select", "input", key="limit-add", aria_label="Add a limit") as made:
                 option("add a limit …", "", chosen=True)
                 for name in left:
                     option(title_of(name), name)
-            adds(made, lambda name: self.limit(name, "0.2"))
+            adds(made, lambda name: self.limit(len(limits_of(self.recipe.limits)), Limit(name, 0.2)))
 
-    def limit(self, name: str, entered: str) -> None:
-        """Set a limit, or take it away."""
-        limits = {one: limit for one, limit in self.recipe.limits.items() if one != name}
+    def _limit(self, place: int, limit: Limit) -> None:
+        """One limit: its bound, and the parameters of what is limited."""
+        called, title = f"limit-{limit.name}", title_of(limit.name)
+        if limit.parameters:
+            called, title = f"{called}-{place}", f"{title}: {summary_of(registry.measured(limit))}"
+        with element("div", "limit"):
+            text(title, "label", "label", **{"for": called})
+            about = {"type": "number", "step": "any", "min": 0, "^value": f"{limit.bound:g}"}
+            cell = element("input", "input", key=called, id=called, **about)
+            cell.on("change", lambda event: self.bound(place, limit, event.args), js_handler=VALUE)
+            label = f"Remove the limit of {title}"
+            button("Remove", lambda: self.limit(place, None), "quiet", key=f"{called}-out", label=label)
+        try:
+            metric = registry.measured(limit)
+        except SfumatoError:  # it needs a parameter that a plain number does not give: making the release says which
+            return
+        if not form_of(metric):
+            return
+
+        def become(made: Any, _: Any) -> None:
+            way = "at_least" if made.better == "higher" else "at_most"
+            self.limit(place, Limit(limit.name, limit.bound, values_of(made), way))
+
+        form = DrawnForm(metric, self.recipe.schema, called, become, opened=self.open)
+        self.details(called, f"Settings: {summary_of(metric) or 'all as they come'}", form.draw, "more")
+
+    def bound(self, place: int, limit: Limit, entered: str) -> None:
+        """Set how far something may go; nothing entered takes the limit away."""
         if not entered.strip():
-            self.edit(f"no limit of {title_of(name)}", limits=limits)
+            self.limit(place, None)
             return
         try:
             number = float(entered)
         except ValueError:
-            self.page.say(f"A limit of {title_of(name)} is a number.")
+            self.page.say(f"A limit of {title_of(limit.name)} is a number.")
             return
-        problems = registry.limit_problems({name: number})
+        self.limit(place, dataclasses.replace(limit, bound=number))
+
+    def limit(self, place: int, limit: Limit | None) -> None:
+        """Put a limit in the place of another, or take that away."""
+        several = list(limits_of(self.recipe.limits))
+        gone = several[place : place + 1]
+        several[place : place + 1] = [] if limit is None else [limit]
+        limits = written_limits(several)
+        problems = registry.limit_problems(limits)
         if problems:
             self.page.say("\n".join(problems))
             return
-        self.edit(f"limit: {title_of(name)} {number:g}", limits={**dict(self.recipe.limits), name: number})
+        if limit is None:
+            self.edit(f"no limit of {title_of(gone[0].name)}", limits=limits)
+            return
+        self.edit(f"limit: {title_of(limit.name)} {limit.bound:g}", limits=limits)
 
     # contract
 

@@ -19,7 +19,7 @@ from sfumato.intruders import BATTERY
 from sfumato.release.documents import FEWEST, HIDDEN, card_of, maps_of
 from sfumato.release.publish import drafted
 from sfumato.release.release import Release
-from sfumato.report.attacks import beyond_what, conclusion, ranked, unknown
+from sfumato.report.attacks import attack_words, beyond_what, conclusion, ranked, unknown
 from sfumato.report.measures import best_of, first_and_more, plain_words, title_of
 from sfumato.verbs import why_alone
 from sfumato.web.tasks import by_the_clock
@@ -280,8 +280,8 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
     tried = [
         {
             "intruder": one["intruder"],
-            "attack": _words(one["attack"]),
-            "words": plain_words(one["attack"]),
+            "attack": attack_words(one),
+            "words": plain_words(one["attack"], parameters=one.get("parameters")),
             "value": one["value"],
             "interval": one["interval"],
             "guess": one["baseline"],
@@ -292,11 +292,10 @@ def look_attacks(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]
         for one in ranked(plain)
     ]
     blind = [
-        {"intruder": one["intruder"], "attack": _words(one["attack"]), "reason": one["reason"]}
-        for one in unknown(plain)
+        {"intruder": one["intruder"], "attack": attack_words(one), "reason": one["reason"]} for one in unknown(plain)
     ]
     rest = [
-        f"{one['intruder']}, {_words(one['attack'])}: {one['reason']}"
+        f"{one['intruder']}, {attack_words(one)}: {one['reason']}"
         for one in plain["skipped"]
         if one["status"] != "unknown"
     ]

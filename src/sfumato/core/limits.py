@@ -1,0 +1,124 @@
+"""Limits of a recipe: what a risk, an attack or a utility may be, for the parameters it is measured with.
+
+::
+
+    limits:
+      linkage: 0.2
+      interval_disclosure: {kind: deviation, at_most: 0.3}
+      worst_case_linkage:
+        - 0.2
+        - {aggregator: owa, at_most: 0.25}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from sfumato.core.parameters import known_as, label_of, plain_data, values_of, words_of
+from sfumato.errors import ParameterError
+
+BOUNDS = ("at_most", "at_least")
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """One limit: what is measured, with which parameters, and how far it may go.
+
+    ``way`` is the word that the recipe uses for the bound; None: it is a plain number.
+
+    >>> Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most").label
+    'interval_disclosure: {kind: deviation}'
+    """
+
+    name: str
+    bound: float
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    way: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name, with the parameters as a recipe writes them."""
+        return label_of(self.name, self.parameters)
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return words_of(self.name, self.parameters)
+
+    @property
+    def spec(self) -> str | dict[str, Any]:
+        """What is measured, as a recipe names it."""
+        return {self.name: dict(self.parameters)} if self.parameters else self.name
+
+    def to_recipe(self) -> float | dict[str, Any]:
+        """The limit as a recipe writes it: a number where nothing else is to be said."""
+        if self.way is None:
+            return self.bound
+        return {**self.parameters, self.way: self.bound}
+
+
+def limits_of(limits: Mapping[str, Any]) -> tuple[Limit, ...]:
+    """All limits of a recipe, one by one; :class:`ParameterError` where one is no limit.
+
+    >>> [limit.bound for limit in limits_of({"linkage": [0.2, {"direction": "forward", "at_most": 0.1}]})]
+    [0.2, 0.1]
+    """
+    several: list[Limit] = []
+    for name, said in limits.items():
+        listed = said if isinstance(said, list | tuple) else (said,)
+        if not listed:
+            raise ParameterError(f"limits: {name} lists no limit; give a number or leave it out")
+        several += [_limit(name, one) for one in listed]
+    return tuple(several)
+
+
+def _limit(name: str, said: Any) -> Limit:
+    way, number, parameters = None, said, {}
+    if isinstance(said, Mapping):
+        ways = [word for word in BOUNDS if word in said]
+        if len(ways) != 1:
+            raise ParameterError(f"limits: {name} needs one bound beside its parameters, like {{…, at_most: 0.2}}")
+        way, number = ways[0], said[ways[0]]
+        parameters = {word: plain_data(value) for word, value in said.items() if word != way}
+    if isinstance(number, bool) or not isinstance(number, int | float) or not number >= 0:
+        raise ParameterError(f"limits: {name} must be a number that is not negative")
+    return Limit(name, number, parameters, way)
+
+
+def written_limits(limits: Sequence[Limit]) -> dict[str, Any]:
+    """Limits as a recipe holds them: several of one name are a list.
+
+    >>> written_limits([Limit("linkage", 0.2), Limit("linkage", 0.1, {"direction": "forward"}, "at_most")])
+    {'linkage': [0.2, {'direction': 'forward', 'at_most': 0.1}]}
+    """
+    grouped: dict[str, list[Any]] = {}
+    for limit in limits:
+        grouped.setdefault(limit.name, []).append(limit.to_recipe())
+    return {name: several if len(several) > 1 else several[0] for name, several in grouped.items()}
+
+
+def plain_limits(limits: Mapping[Any, Any]) -> dict[str, Any]:
+    """Limits with plain names as keys: ``{sf.IntervalDisclosure("deviation"): 0.2}`` as a recipe would write it."""
+    plain: dict[str, Any] = {}
+    for key, bound in limits.items():
+        said = bound
+        if isinstance(key, str):
+            name = known_as(key)
+        elif hasattr(key, "name"):
+            name, said = key.name, _said_of(key, bound)
+        else:  # no name at all: whoever checks the recipe refuses it
+            name = cast("str", key)
+        if name not in plain:
+            plain[name] = said
+            continue
+        first, more = (one if isinstance(one, list | tuple) else [one] for one in (plain[name], said))
+        plain[name] = [*first, *more]
+    return plain
+
+
+def _said_of(metric: Any, bound: Any) -> Any:
+    parameters = values_of(metric)
+    way = "at_least" if metric.better == "higher" else "at_most"
+    return {**parameters, way: bound} if parameters else bound
