@@ -8,8 +8,7 @@ owner's lock: the input is the one that was committed to.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,8 @@ from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.make import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
-from sfumato.release.replay import AGAINST_ORIGINAL, NEEDS_REGISTER, as_judged, as_released, claims_from_original
+from sfumato.release.replay import NEEDS_REGISTER, as_judged, as_released, claims_from_original
+from sfumato.release.verification import AGAINST_ORIGINAL, Verification
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -41,40 +41,6 @@ if TYPE_CHECKING:
 
 
 NEEDS_BOTH = "give --original and --owner"
-
-
-@dataclasses.dataclass(frozen=True)
-class Verification:
-    """All claims of a certificate."""
-
-    folder: str
-    claims: tuple[Claim, ...]
-    signed: bool
-
-    @property
-    def holds(self) -> bool:
-        """Whether no claim fails and a promise was found to hold; other claims that need the original are left open.
-
-        Unknown is not a pass: where every promise needs the original and it was not given, nothing was verified.
-        """
-        kept = any(claim.promise and claim.status == "holds" for claim in self.claims)
-        return kept and not any(claim.status == "fails" for claim in self.claims)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verification as plain data."""
-        return {
-            "folder": self.folder,
-            "holds": self.holds,
-            "signed": self.signed,
-            "claims": [dataclasses.asdict(c) for c in self.claims],
-        }
-
-    def __str__(self) -> str:
-        mark = {"holds": "✓", "fails": "✗", "needs original": "?"}
-        return "\n".join(f"{mark[c.status]} {c.name}: {c.detail}" for c in self.claims)
 
 
 def verify(
@@ -99,7 +65,7 @@ def verify(
         released, whole = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
-        return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
+        return Verification.of(folder, claims, certificate, trusted_key)
     names = whole.columns
     if original is not None:
         original = as_released(certificate, original)
@@ -111,8 +77,7 @@ def verify(
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, names), *again]
-    claims.append(nothing_verified(claims))
-    return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
+    return Verification.of(folder, claims, certificate, trusted_key)
 
 
 def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
@@ -388,14 +353,6 @@ def _otherwise(found: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
     exact = ("holds", "promise", "required", "failing_classes", "failing_records", "missing_rule")
     others = [part.replace("_", " ") for part in exact if said.get(part, found[part]) != found[part]]
     return others if near(found["attained"], said["attained"]) else [*others, "attained"]
-
-
-def nothing_verified(claims: Sequence[Claim | None]) -> Claim | None:
-    """Say it where nothing that the release was made for could be checked."""
-    promises = [claim for claim in claims if claim is not None and claim.promise]
-    if not promises or any(claim.status != "needs original" for claim in promises):
-        return None
-    return Claim("promises", "needs original", f"nothing could be verified from the file alone: {NEEDS_BOTH}")
 
 
 def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str | None:
