@@ -249,7 +249,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         data = read_plain(file, most=64 * MEGABYTE, what="a manifest")
         found = loads_once(data)
         sound = found["sfumato_outputs"] == MANIFEST_VERSION and all(
-            isinstance(one["file"], str) and Path(one["file"]).name == one["file"] and isinstance(one["sha256"], str)
+            isinstance(one["file"], str)
+            and Path(one["file"]).name == one["file"]
+            and isinstance(one["sha256"], str)
             and set(one) >= {"number", "title", "kind", "checked", "released"}
             and (one["released"] == "passes" or {"by", "at"} <= set(one))
             for one in found["outputs"]
