@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.acceptance import Acceptance, acceptance_problems, read_acceptances, write_acceptances
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import known_as, spelled
@@ -37,7 +38,19 @@ from sfumato.core.step import Step
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
-SECTIONS = ("sfumato", "shape", *READING, "columns", "people", "tables", "meet", "steps", "limits", "contract")
+SECTIONS = (
+    "sfumato",
+    "shape",
+    *READING,
+    "columns",
+    "people",
+    "tables",
+    "meet",
+    "steps",
+    "limits",
+    "contract",
+    "accept",
+)
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -126,10 +139,11 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
         problems += registry.limit_problems(limits, shape)
     parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
+    accept = _accept(problems, document, shape, tables, steps)
     problems.raise_if_any()
     (first, said), *others = tables.items()
     if shape is Shape.TABLE:
-        return Recipe(said.schema, *parts, intake=intake, base=Path(base))
+        return Recipe(said.schema, *parts, intake=intake, accept=accept, base=Path(base))
     return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, intake=intake, base=Path(base))
 
 
@@ -302,6 +316,27 @@ def _objects(
     return [m for m in built if m is not None]
 
 
+def _accept(
+    problems: _Problems,
+    document: Mapping[str, Any],
+    shape: Shape,
+    tables: Mapping[str, TableSaid],
+    steps: Sequence[Step],
+) -> tuple[Acceptance, ...]:
+    """What a recipe accepts of released columns, ``accept: {zip: text only}``; only recipes of one table do."""
+    section = document.get("accept")
+    if section is None:
+        return ()
+    if shape is not Shape.TABLE:
+        problems += [f"'accept' belongs to recipes of one table, and this is a recipe for shape {shape}"]
+        return ()
+    accepted = problems.collect(read_acceptances, section) or ()
+    broken = bool(problems)  # columns or steps may be lacking then, and would be reported again
+    if not broken:
+        problems += acceptance_problems(accepted, tables[DATA].schema, steps)
+    return tuple(accepted)
+
+
 def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | ShapedAgreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
@@ -380,7 +415,14 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
         **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
+        **_accept_dict(recipe),
     }
+
+
+def _accept_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
+    if isinstance(recipe, ShapedRecipe) or not recipe.accept:
+        return {}
+    return {"accept": write_acceptances(recipe.accept)}
 
 
 def _shape_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:

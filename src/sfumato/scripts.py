@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.acceptance import Acceptance
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute
 from sfumato.core.source import Intake
@@ -113,6 +114,8 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
         parts["limits"] = _literal(dict(recipe.limits))
     if recipe.contract:
         parts["contract"] = _tuple((_agreement(one, names) for one in recipe.contract), 8)
+    if recipe.accept:
+        parts["accept"] = _tuple((_acceptance(one, names) for one in recipe.accept), 8)
     if recipe.intake != Intake():
         names["Intake"] = Intake.__module__
         parts["intake"] = _call("Intake", {name: _literal(value) for name, value in recipe.intake.said().items()})
@@ -138,6 +141,12 @@ def _agreement(agreement: Agreement, names: dict[str, str]) -> str:
     bounds = {"at_most": agreement.at_most, "at_least": agreement.at_least, "refuse": agreement.refuse or None}
     said = {name: _literal(value) for name, value in bounds.items() if value is not None}
     return _call("sf.Agreement", {"": _object(agreement.metric, names), **said})
+
+
+def _acceptance(acceptance: Acceptance, names: dict[str, str]) -> str:
+    names[type(acceptance).__name__] = type(acceptance).__module__
+    said = {field.name: _literal(getattr(acceptance, field.name)) for field in dataclasses.fields(acceptance)}
+    return _call(type(acceptance).__name__, said)
 
 
 def _object(value: Any, names: dict[str, str]) -> str:

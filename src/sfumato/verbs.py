@@ -13,6 +13,7 @@ from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.assessment import assess as _assess
+from sfumato.core.acceptance import read_acceptances
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -300,6 +301,7 @@ def anonymize(
     roles: Roles | None = None,
     limits: Mapping[str, float] | None = None,
     contract: Agreement | Sequence[Agreement] = (),
+    accept: Mapping[str, Any] | None = None,
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
@@ -312,19 +314,23 @@ def anonymize(
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
     the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
     ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
-    release. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
+    release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
     models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
     cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
     ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
     """
     if is_shaped(dataset):
+        if accept is not None:
+            raise ParameterError("accept belongs to releases of one table; leave it out")
         parts: dict[str, Any] = {"meet": _several(meet), "steps": _several(steps), "contract": _several(contract)}
         people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
         told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
         return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
     table = _described(dataset, roles, "anonymize")
     promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
-    recipe = Recipe(table.schema, promises, means, dict(limits or {}), _several(contract))
+    recipe = Recipe(
+        table.schema, promises, means, dict(limits or {}), _several(contract), accept=read_acceptances(accept)
+    )
     return _made(
         table, recipe, format, None, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
     )

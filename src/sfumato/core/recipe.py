@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.acceptance import Acceptance, read_acceptances
 from sfumato.core.model import Model
 from sfumato.core.parameters import known_as
 from sfumato.core.schema import Schema
@@ -108,6 +109,9 @@ class Recipe:
     ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better);
     ``contract`` says what must survive for the people who will use the release.
 
+    ``accept`` names dangers of released columns that somebody takes on (:mod:`sfumato.core.acceptance`), and
+    may be given as a recipe file writes it.
+
     ``intake`` says how the table is read: codes for missing values, header, spelling of text.
     ``base`` is the folder that relative paths in the recipe start from.
     """
@@ -118,7 +122,10 @@ class Recipe:
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     contract: tuple[Agreement, ...] = ()
     intake: Intake = dataclasses.field(default_factory=Intake)
+    accept: tuple[Acceptance, ...] = ()
     base: Path = dataclasses.field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})
+        if isinstance(self.accept, Mapping):
+            object.__setattr__(self, "accept", read_acceptances(self.accept))

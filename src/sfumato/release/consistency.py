@@ -69,11 +69,21 @@ def shown_recipe(said: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
         "steps": [spec for spec in said["steps"] if not hides(spec)],
         "limits": {},
         "contract": [],
+        **_accept_shown(said),
     }
     if "tables" in said:
         return {**said, **parts, "tables": {name: _columns_shown(table) for name, table in said["tables"].items()}}
     beside = {PEOPLE: _columns_shown(said[PEOPLE])} if said.get(PEOPLE) is not None else {}
     return {**_columns_shown(said), **beside, **parts}
+
+
+def _accept_shown(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is accepted of columns that no step has to replace first: such a step may be kept by its owner."""
+    if not isinstance(accept := said.get("accept"), Mapping):
+        return {}
+    columns = said.get("columns", {})
+    direct = {name for name, spec in columns.items() if "direct" in spec.get("role", ())}
+    return {"accept": {name: spec for name, spec in accept.items() if name not in direct}}
 
 
 def hides(spec: Any) -> bool:

@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato import registry
 from sfumato.assessment import assess, assessing
+from sfumato.core.acceptance import acceptance_problems
 from sfumato.core.dataset import Dataset
 from sfumato.core.dataset import Dataset as Table
 from sfumato.core.design import renumbered
@@ -329,6 +330,8 @@ def _bounds_kept(
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:
     """Refuse a recipe without promises or steps, and a table without rows."""
     require_goal(recipe, refuse=refuse)
+    if problems := acceptance_problems(recipe.accept, recipe.schema, recipe.steps):
+        raise ParameterError("; ".join(problems))
     if not dataset.records:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
 
