@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sfumato.evaluation import Evaluation
     from sfumato.intruders import AttackReport
     from sfumato.profiling.proposal import Proposal
-    from sfumato.release.verify import Verification
+    from sfumato.release.verification import Verification
     from sfumato.results.algorithms import Computed
     from sfumato.results.integral import IntegralPrivacy
 

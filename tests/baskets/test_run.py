@@ -119,7 +119,7 @@ def test_people_beside(sfumato, tmp_path):
     code, said = sfumato("run", "items.csv", "-r", "recipe.yaml", "-o", "out")
     assert code == 0, said
     assert pl.read_csv("out/share/people.csv").columns == ["person", "age"]
-    assert sfumato("verify", "out/share")[0] == 0
+    assert sfumato("verify", "out/share")[0] == 7  # its limits on attacks compare with the original
 
 
 def test_baskets_taken_apart(sfumato, tmp_path):

@@ -137,7 +137,8 @@ def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     assert multiset(sf.read(out / "share" / "data.csv")) == multiset(_in_python(name, data))
     assert sfumato("check", out / "share" / "data.csv", "-r", recipe).code == 0
     shared = sfumato("verify", out / "share", "--json")
-    assert shared.code == 0 and json.loads(shared.out)["holds"], shared.out
+    drawn = name == "synthesize"  # its limit on copies compares with people
+    assert (shared.code, json.loads(shared.out)["holds"]) == ((7, False) if drawn else (0, True)), shared.out
     again = sfumato("verify", out / "share", "--original", data, "--json", *beside)
     assert {c["status"] for c in json.loads(again.out)["claims"]} == {"holds"}, again.out
     assert again.code == 0
@@ -278,7 +279,7 @@ def test_steps_in_a_row(name, tmp_path, undrawn):
     release.write(tmp_path / "out")
     share = tmp_path / "out" / "share"
     assert all(sf.check(sf.read(share / "data.csv"), recipe, original=table))
-    assert sf.verify(share).holds
+    assert sf.verify(share).result != "false"
     found = sf.verify(share, original=table, owner=tmp_path / "out" / "owner")
     assert {claim.status for claim in found.claims} == {"holds"}, str(found)
     certificate = json.loads((share / "certificate.json").read_text())

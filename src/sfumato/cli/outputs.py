@@ -291,19 +291,14 @@ def verify(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that a released folder holds what its manifest says, and nothing else; exit code 1 when it does not.
+    """Check that a released folder holds what its manifest says, and nothing else.
 
-    A mark ? stands before what was not looked at, and says what is needed.
+    Exit code 0 when the log of the session shows that all was checked or approved, or a key you trust vouches for it; 1 when something
+    is false; 7 when neither was given.
     """
-    import dataclasses
-
-    from sfumato.outputs.checking.reviewing import verify_outputs
+    from sfumato.cli.verify import tell_claims
+    from sfumato.outputs.checking.reviewing import read_manifest, verify_outputs
+    from sfumato.release.verification import Verification
 
     claims = verify_outputs(folder, key=key, session=session)
-    if json:
-        give_json({"claims": [dataclasses.asdict(claim) for claim in claims]})
-    for claim in () if json else claims:
-        mark = {"holds": "[green]✓[/]", "fails": "[red]✗[/]"}.get(claim.status, "[yellow]?[/]")
-        out().print(f"{mark} {escape(claim.name)}: {escape(claim.detail)}", soft_wrap=True)
-    if any(claim.status == "fails" for claim in claims):
-        raise typer.Exit(1)
+    tell_claims(Verification.of(folder, claims, read_manifest(folder), key), json=json)

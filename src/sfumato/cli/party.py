@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from sfumato.cli.options import Json, Quiet, read_data, reading
 from sfumato.cli.talk import give_json, notes, out, tell
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.core.portable import as_new, cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import (
@@ -216,7 +217,7 @@ def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
     if planned.stored is not None:
         return repeated(planned.study, planned.stored)
     if planned.attempt.state is State.CONFIRMED and not again:
-        return result_of(planned.study, planned.attempt)
+        return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
     return None
 
 
@@ -305,9 +306,12 @@ def _write_table(target: Path, result: StudyResult) -> None:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        document = jsons.loads(read_plain(file, most=MAX_RESULT, what="a result"))
-    except ValueError:
-        raise UnreadableInput(f"{file} is not JSON") from None
+        data = read_plain(file, most=MAX_RESULT, what="a result")
+        document = loads_once(data)
+    except (ValueError, RecursionError):
+        raise UnreadableInput(f"{file} is not JSON, or says one thing twice") from None
+    if not is_spelled_once(data, document):
+        raise UnreadableInput(f"{file} spells something otherwise than it was signed; it was edited")
     if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
         raise UnreadableInput(f"{file} is no result of a study")
     return document
@@ -375,19 +379,14 @@ def verify(
     study: Annotated[Path, typer.Option(help="the study it is of")],
     json: Json = False,
 ) -> None:
-    """Check that a result is of a study, as its parties signed it; exit code 1 when it is not."""
+    """Check that a result is of a study, as its parties signed it.
+
+    Exit code 1 when it is not; 7 when nobody signed the rest of the file.
+    """
+    from sfumato.cli.verify import tell_claims
     from sfumato.parties.conduct import verified
     from sfumato.parties.study import read_study
+    from sfumato.release.verification import Verification
 
     claims = verified(_read(result), read_study(study))
-    holds = all(claim.status == "holds" for claim in claims)
-    if json:
-        give_json(
-            {"holds": holds, "claims": [{"name": c.name, "status": c.status, "detail": c.detail} for c in claims]}
-        )
-    else:
-        for claim in claims:
-            mark = "[green]✓[/]" if claim.status == "holds" else "[red]✗[/]"
-            out().print(f"{mark} [bold]{claim.name}[/]: {escape(claim.detail)}", soft_wrap=True)
-    if not holds:
-        raise typer.Exit(1)
+    tell_claims(Verification(str(result), claims, signed=True), json=json)

@@ -32,7 +32,7 @@ from sfumato.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
-    from sfumato.release.verify import Verification
+    from sfumato.release.verification import Verification
 
 # ``sfumato check``: a gate for pipelines.
 
@@ -110,8 +110,8 @@ def verify(
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
 
-    Exit code 1 when a claim fails, or when no promise could be checked because all need the original. Nothing has to be
-    believed: every number is computed again from the file.
+    Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it; 1 when a claim is false; 7 when
+    nothing is false and a promise needs the original.
     """
     from sfumato.core.shape import Shape
     from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
@@ -140,7 +140,7 @@ def verify(
         with progress("verifying", quiet=quiet):
             options: dict[str, Any] = {"people": people, "said": intake}
             verification = recompute(folder, original=original, owner=kept, trusted_key=key, **options)
-        _tell_claims(verification, json=json)
+        tell_claims(verification, json=json)
         return
     refuse_people(people)
     with progress("verifying", quiet=quiet):
@@ -149,7 +149,7 @@ def verify(
         verification = recompute(
             folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
         )
-    _tell_claims(verification, json=json)
+    tell_claims(verification, json=json)
 
 
 def _shared(folder: Path) -> Path:
@@ -175,19 +175,25 @@ def _verify_table(folder: Path, owner: Path | None, key: Path | None, *, json: b
         raise ParameterError(
             f"{' and '.join(named)} goes with releases of records; this is a published table of counts or sums"
         )
-    _tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
+    tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 
-def _tell_claims(verification: Verification, *, json: bool) -> None:
-    """Say which claims hold; leave with 1 where one fails, or no promise could be checked."""
+COLOURS = {"holds": "green", "fails": "red", "needs original": "yellow", "vouched": "green"}
+
+
+def tell_claims(verification: Verification, *, json: bool) -> None:
+    """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where a promise could not be checked."""
+    from sfumato.release.verification import MARKS
+
     if json:
         give_json(verification.to_dict())
     else:
-        marks = {"holds": "[green]✓[/]", "fails": "[red]✗[/]", "needs original": "[yellow]?[/]"}
+        out().print(f"[bold]{escape(verification.headline)}[/]", soft_wrap=True)
         for claim in verification.claims:
-            out().print(f"{marks[claim.status]} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
-    if not verification.holds:
-        raise typer.Exit(1)
+            mark = f"[{COLOURS[claim.status]}]{MARKS[claim.status]}[/]"
+            out().print(f"{mark} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
+    if verification.exit_code:
+        raise typer.Exit(verification.exit_code)
 
 
 # ``sfumato keygen``: a key to sign certificates with.

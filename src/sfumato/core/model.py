@@ -237,6 +237,13 @@ class Model(Protocol):
         """What the released table alone gives of the sentence of a verdict; more may be told where the original was at hand."""
         return sentence
 
+    def judge_without_suppressed(self, evidence: Evidence, suppressed: int, attained: float) -> Verdict | None:
+        """Judge against an original of which only the released records are at hand, and that so many more were suppressed.
+
+        ``attained`` is what is claimed. None where the released records do not decide whether the claim is true.
+        """
+        return None
+
     @property
     def enough_k(self) -> int | None:
         """The k from which k-anonymity alone keeps the promise; None where no k does."""

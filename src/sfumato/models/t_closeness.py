@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, finite
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import ParameterError, SchemaError
@@ -235,6 +236,62 @@ class TCloseness(SensitiveModel):
         return verdict_of_worst(
             self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
         )
+
+    def judge_without_suppressed(self, evidence: Evidence, suppressed: int, attained: float) -> Verdict | None:
+        r"""Judge against the original by the released records alone, where *s* of *N* records were suppressed.
+
+        With released, suppressed and original distributions R, S and P: :math:`P = (1 - s/N) R + (s/N) S`. Earth mover's distances are
+        norms of differences in which values are at most 1 apart, so :math:`|D(Q, P) - D(Q, R)| \le D(R, P) = (s/N) D(R, S) \le s/N`.
+        """
+        verdict = self.judge(evidence)
+        bounds = self._bounds_without(evidence, suppressed)
+        if bounds is None or suppressed == 0:
+            return verdict if suppressed == 0 else None
+        low, high = bounds
+        sentence = f"no class is farther than {attained:.4g} from the original table"
+        released = finite(verdict.attained)
+        if released is not None and abs(released - attained) > TOLERANCE:
+            sentence += f" (from the released one {released:.4g})"
+        if low > self.t + TOLERANCE:
+            return dataclasses.replace(verdict, holds=False, attained=low)
+        if not low - TOLERANCE <= attained <= high + TOLERANCE:
+            return dataclasses.replace(verdict, holds=False, attained=min(max(attained, low), high))
+        if high > self.t + TOLERANCE:
+            return None
+        none = verdict.failing[:0]
+        return dataclasses.replace(
+            verdict,
+            holds=True,
+            attained=attained,
+            sentence=sentence,
+            failing=none,
+            failing_sizes=verdict.failing_sizes[:0],
+            records=0,
+        )
+
+    def _bounds_without(self, evidence: Evidence, suppressed: int) -> tuple[float, float] | None:
+        """The least and the largest that the distance from the original can be.
+
+        Suppressed values that no released record has stretch the axis: under the ordered distance up to *s* of them lie between two of
+        the *m* released ones, and each may add up to the equal distance; under the numeric one they only shrink the distance from the
+        released table. A hierarchy may have been learnt with them, so the equal distance stands for its own.
+        """
+        distances = self._distances(evidence, "original")
+        slack = suppressed / (int(evidence.classes.records.sum()) + suppressed) if suppressed else 0.0
+        if not len(distances) or not np.isfinite(distances).all() or self.distance == "multiplicative":
+            return None
+        counts = counts_of(evidence, self.sensitive)
+        equal, _ = kernels.distributions.total_variations(counts.starts, counts.codes, counts.counts, counts.total())
+        low, high = distances, distances
+        if self.distance == "ordered":
+            steps = max(1, int((counts.total() > 0).sum()) - 1)
+            low = distances * steps / (steps + suppressed)
+            high = (distances * steps + equal * suppressed) / (steps + suppressed)
+        elif self.distance == "numeric":
+            low = np.zeros_like(distances)
+        elif self.distance == "hierarchical":
+            low, high = np.zeros_like(distances), equal
+        return max(0.0, float(low.max()) - slack), min(1.0, float(high.max()) + slack)
 
     def implies(self, other: Model) -> bool:
         """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as values are at most 1 apart.

@@ -25,7 +25,8 @@ from sfumato.outputs.writing import LOCK
 from sfumato.release.certificates import is_aggregate, read_any_certificate
 from sfumato.release.folder import read_json
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
-from sfumato.release.verify import Verification, edited, signature, unchanged
+from sfumato.release.verification import Verification
+from sfumato.release.verify import edited, signature, unchanged
 
 MOST = 512 * MEGABYTE
 FITS = 1e-9
@@ -50,7 +51,7 @@ def verify_table(folder: Path, *, owner: Path | None = None, trusted_key: Path |
         claims += [*_audited(table, published, certificate, owner), _with_earlier(owner)]
     except SfumatoError as error:
         claims.append(Claim("readable table", "fails", str(error)))
-    return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
+    return Verification.of(folder, claims, certificate, trusted_key)
 
 
 def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable, np.ndarray[Any, np.dtype[np.float64]]]:
@@ -154,11 +155,13 @@ def _audited(
     """The audit again, by what the owner's lock holds."""
     name = "audit"
     if owner is None:
-        return [Claim(name, "needs original", "the owner can audit again: give --owner with the lock file")]
+        return [
+            Claim(name, "needs original", "the owner can audit again: give --owner with the lock file", promise=True)
+        ]
     try:
         lock = read_json(owner / LOCK)
         if lock["certificate"] != certificate["digest"]:
-            return [Claim(name, "fails", "the lock is of another table")]
+            return [Claim(name, "fails", "the lock is of another table", promise=True)]
         joint = _locked_problem(table, published, lock)
         if isinstance(joint, str):
             return [Claim(name, "fails", joint)]

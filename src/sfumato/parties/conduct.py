@@ -57,6 +57,7 @@ from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Magnitudes, Meeting
 from sfumato.parties.sharing import Draw
 from sfumato.parties.study import Study, canonical, learned
+from sfumato.release.documents import canonical as canonical_text
 from sfumato.release.manifest import Claim
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
 RESULT = 1
 PURPOSE = b"sfumato result 1\n"
+SEALING = b"sfumato result file 1\n"
 HELLO = struct.Struct(">32sB32sIB32s32s")
 """Study, number, nonce, attempt, state, mark of rows and noise, public digest of an answer that waits for signatures."""
 NO_DIGEST = bytes(32)
@@ -89,10 +91,18 @@ class StudyResult:
 
     answer: Mapping[str, Any]
     certificate: Mapping[str, Any]
+    seal: Mapping[str, str] | None = None
+    """Who wrote the file, and that party's signature under all of it: all sign the answer, nobody else what it cost."""
 
     def to_dict(self) -> dict[str, Any]:
         """The result file."""
-        return {"sfumato_party_result": RESULT, "answer": dict(self.answer), "certificate": dict(self.certificate)}
+        document = {"sfumato_party_result": RESULT, "answer": dict(self.answer), "certificate": dict(self.certificate)}
+        return document if self.seal is None else {**document, "seal": dict(self.seal)}
+
+    def sealed(self, keys: Keys) -> StudyResult:
+        """The result with the signature of the party whose file it is."""
+        value = base64.b64encode(keys.sign(_sealed_bytes(self.to_dict()))).decode("ascii")
+        return dataclasses.replace(self, seal={"party": keys.name, "signature": value})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,7 +257,7 @@ async def meet(planned: Planned, channel: Channel) -> StudyResult:
     cost = {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(time.monotonic() - started, 3)}
     planned.attempt.reached(State.CONFIRMED, signatures=signatures, cost=cost)
     await channel.close()
-    return result_of(planned.study, planned.attempt)
+    return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
 
 
 async def _hello(planned: Planned, channel: Channel) -> bool:
@@ -539,8 +549,31 @@ def verified(result: Any, study: Study) -> tuple[Claim, ...]:
             len(signed) >= fewest_signatures(study),
             f"{', '.join(signed)}",
             f"only {len(signed)} of {len(study.parties)}",
+            promise=True,
         ),
+        _sealed(result, study),
     )
+
+
+def _sealed(result: Mapping[str, Any], study: Study) -> Claim:
+    """Whether the party that wrote the file signed all of it; what all sign is less."""
+    if "seal" not in result:
+        told = "nobody signed the rest of the file: its version, its costs, and digits of numbers beyond the twelfth"
+        return Claim("file", "needs original", f"{told}; ask a party for its own file", True)
+    try:
+        seal = result["seal"]
+        (party,) = [party for party in study.parties if party.name == seal["party"]]
+        value = base64.b64decode(seal["signature"], validate=True)
+        fits = set(seal) == {"party", "signature"} and base64.b64encode(value).decode("ascii") == seal["signature"]
+        fits = fits and signature_holds(party.signing_key, value, _sealed_bytes(result))
+    except (KeyError, TypeError, ValueError):
+        fits = False
+    return _claim("file", fits, "signed as a whole by the party that wrote it", "changed after a party signed it")
+
+
+def _sealed_bytes(result: Mapping[str, Any]) -> bytes:
+    document = _as_read({name: part for name, part in result.items() if name != "seal"})
+    return SEALING + hashlib.sha256(canonical_text(document)).digest()
 
 
 def _as_read(plain: Any) -> Any:
@@ -548,8 +581,8 @@ def _as_read(plain: Any) -> Any:
     return json.loads(json.dumps(plain, default=str))
 
 
-def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
-    return Claim(name, "holds" if holds else "fails", good if holds else bad)
+def _claim(name: str, holds: bool, good: str, bad: str, *, promise: bool = False) -> Claim:
+    return Claim(name, "holds" if holds else "fails", good if holds else bad, promise)
 
 
 def _signed(public: str, certificate: Mapping[str, Any], name: str, digest: str) -> bool:

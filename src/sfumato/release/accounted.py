@@ -6,7 +6,7 @@ and by which versions a release was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -380,6 +380,12 @@ def _came_coarse(spec: Mapping[str, Any], released: Dataset, column: str) -> int
 
 def _listed(role: str | list[str]) -> list[str]:
     return [role] if isinstance(role, str) else role
+
+
+def released_unchanged(certificate: Mapping[str, Any], columns: Iterable[str]) -> bool:
+    """Whether, as far as the certificate tells, the released records have these values as the original has them."""
+    known = not any(map(hides, certificate["recipe"]["steps"])) and "drawn_anew" not in certificate
+    return known and _touched(certificate).isdisjoint(columns)
 
 
 def _touched(certificate: Mapping[str, Any]) -> set[str]:

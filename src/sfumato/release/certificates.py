@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.core.json_text import is_spelled_once
 from sfumato.core.portable import PRIVATE_FILE
 from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, UnreadableInput
@@ -189,6 +190,8 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
         raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
     _require_writable(document, name)
     _require_shape(document, _shape_for(document, name), "", name)
+    if "signature" in document and not is_spelled_once(data, document):
+        raise UnreadableInput(f"{name} is signed and spells something otherwise than it was signed; it was edited")
     return dict(document)
 
 
@@ -346,8 +349,10 @@ def signature_holds(certificate: Mapping[str, Any], trusted: Path | None = None)
 
     try:
         signature = certificate["signature"]
-        public = base64.b64decode(signature["public_key"], validate=True)
-        value = base64.b64decode(signature["value"], validate=True)
+        # nothing signs the signature: one that holds more than it must, or spells it otherwise, is none
+        if set(signature) != {"algorithm", "public_key", "value"} or signature["algorithm"] != ALGORITHM:
+            return False
+        public, value = _bytes(signature["public_key"]), _bytes(signature["value"])
         if trusted is not None and public != _raw(_public_key(trusted)):
             return False
         Ed25519PublicKey.from_public_bytes(public).verify(value, canonical(_unsigned(certificate)))
@@ -411,3 +416,11 @@ def _raw(key: Ed25519PublicKey) -> bytes:
 
 def _text(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes that a text stands for in base64; ValueError where another text stands for them, too."""
+    content = base64.b64decode(text, validate=True)
+    if _text(content) != text:
+        raise ValueError
+    return content

@@ -16,7 +16,8 @@ from sfumato.release.certificates import FILE
 # One thing a certificate says, and whether it is so.
 
 NEAR = 1e-9
-Status = Literal["holds", "fails", "needs original"]
+Status = Literal["holds", "fails", "needs original", "vouched"]
+"""``vouched``: it needs the original, and a trusted key signed it."""
 
 REPORT, PICTURES = "report.html", "pictures"
 """The page for people, and the folder of its pictures."""

@@ -31,6 +31,7 @@ from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import about_all_releases, make_release
 from sfumato.release.manifest import Claim, Status, near
 from sfumato.release.release import Release
+from sfumato.release.verification import AGAINST_ORIGINAL
 from sfumato.release.written import described
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from sfumato.release.shaped.release import ShapedRelease
 
 NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
-AGAINST_ORIGINAL = ", against the original"
 
 
 def claims_from_original(

@@ -9,7 +9,7 @@ owner's lock: the input is the one that was committed to.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,14 @@ from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.accounted import COLUMNS, accounted_for, bound_problem, limit_claim, mechanism_problem
+from sfumato.release.accounted import (
+    COLUMNS,
+    accounted_for,
+    bound_problem,
+    limit_claim,
+    mechanism_problem,
+    released_unchanged,
+)
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
 from sfumato.release.certified import Certified, certified
 from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
@@ -36,7 +43,8 @@ from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.make import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
-from sfumato.release.replay import AGAINST_ORIGINAL, NEEDS_REGISTER, as_judged, as_released, claims_from_original
+from sfumato.release.replay import NEEDS_REGISTER, as_judged, as_released, claims_from_original
+from sfumato.release.verification import AGAINST_ORIGINAL, Verification
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -44,40 +52,7 @@ if TYPE_CHECKING:
 
 
 NEEDS_BOTH = "give --original and --owner"
-
-
-@dataclasses.dataclass(frozen=True)
-class Verification:
-    """All claims of a certificate."""
-
-    folder: str
-    claims: tuple[Claim, ...]
-    signed: bool
-
-    @property
-    def holds(self) -> bool:
-        """Whether no claim fails and a promise was found to hold; other claims that need the original are left open.
-
-        Unknown is not a pass: where every promise needs the original and it was not given, nothing was verified.
-        """
-        kept = any(claim.promise and claim.status == "holds" for claim in self.claims)
-        return kept and not any(claim.status == "fails" for claim in self.claims)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verification as plain data."""
-        return {
-            "folder": self.folder,
-            "holds": self.holds,
-            "signed": self.signed,
-            "claims": [dataclasses.asdict(c) for c in self.claims],
-        }
-
-    def __str__(self) -> str:
-        mark = {"holds": "✓", "fails": "✗", "needs original": "?"}
-        return "\n".join(f"{mark[c.status]} {c.name}: {c.detail}" for c in self.claims)
+COMPARES = "it compares the release with the original table"
 
 
 def verify(
@@ -102,7 +77,7 @@ def verify(
         released, whole = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
-        return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
+        return Verification.of(folder, claims, certificate, trusted_key)
     names = whole.columns
     if original is not None:
         original = as_released(certificate, original)
@@ -114,8 +89,7 @@ def verify(
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, names), *again]
-    claims.append(nothing_verified(claims))
-    return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
+    return Verification.of(folder, claims, certificate, trusted_key)
 
 
 def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
@@ -279,7 +253,7 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
     return promises_of(
         certificate,
         lambda spec, said: (
-            mechanism_problem(certificate, spec, said) or _promised(spec, said, released, original, alike=alike)
+            mechanism_problem(certificate, spec, said) or _promised(spec, said, released, original, certificate)
         ),
         partial(_accounted, certificate, released),
         lambda said: _limited(certificate, said, released, alike=alike),
@@ -306,16 +280,10 @@ def promises_of(
     claims = [judge(spec, said) for spec, said in zip(meet, verdicts, strict=False)]
     if len(meet) != len(verdicts):
         claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
-    limits = certificate["recipe"].get("limits") or {}
-    if list(limits) != [said["name"] for said in certificate["limits"]] or not all(
-        near(limits[said["name"]], said["limit"]) for said in certificate["limits"]
-    ):
-        return [
-            *accounts,
-            *claims,
-            Claim("limits", "fails", "the certificate judges other limits than its recipe names"),
-        ]
-    return accounts + claims + [limited(said) or _open(said["name"]) for said in certificate["limits"]]
+    if not _same_limits(certificate):
+        other_limits = Claim("limits", "fails", "the certificate judges other limits than its recipe names")
+        return [*accounts, *claims, other_limits]
+    return accounts + claims + [limited(said) or _open(said) for said in certificate["limits"]]
 
 
 def _epsilon_claim(private: Mapping[str, Any], accounted: Callable[[], Claim] | None) -> Claim:
@@ -324,10 +292,6 @@ def _epsilon_claim(private: Mapping[str, Any], accounted: Callable[[], Claim] | 
         return accounted()
     told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
     return Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)
-
-    if not _same_limits(certificate):
-        return [*claims, Claim("limits", "fails", "the certificate judges other limits than its recipe names")]
-    return claims + [limited(said) or _open(said) for said in certificate["limits"]]
 
 
 def _same_limits(certificate: Mapping[str, Any]) -> bool:
@@ -381,8 +345,8 @@ def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
         )
     if words := _plans_otherwise(found, certificate["plan"]):
         return Claim(name, "fails", words, True)
-    told = f"recomputed from the steps of the recipe, about {found.unit}; that they ran as written no file shows"
-    return Claim(name, "holds", told, True)
+    told = f"it follows from the steps of the recipe, about {found.unit}; that they ran as written no file shows, a signature vouches for it (--key)"
+    return Claim(name, "needs original", told, True)
 
 
 def _plans_otherwise(found: Certified, plans: Sequence[Mapping[str, Any]]) -> str | None:
@@ -395,7 +359,10 @@ def _plans_otherwise(found: Certified, plans: Sequence[Mapping[str, Any]]) -> st
     return None
 
 
-def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, *, alike: bool) -> Claim:
+def _promised(
+    spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None, certificate: Mapping[str, Any]
+) -> Claim:
+    alike = made_by_this_version(certificate)
     if recipes.keeps_back("models", spec):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
     try:
@@ -408,12 +375,28 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: D
         if lacking and model.promise != said["promise"]:
             return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
         if lacking:
-            return Claim(model.promise, "needs original", lacking, True)
+            bounded = _bounded(model, said, released, certificate) if original is None else None
+            return bounded or Claim(model.promise, "needs original", lacking, True)
         found = model.judge(gather(released, [model], original=original))
         said = said if original is not None else {**said, "sentence": model.told_alone(said["sentence"])}
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
     return promise_claim(found if said.get("of_persons", True) else found.of_the_file, said, alike=alike)
+
+
+def _bounded(model: Model, said: Mapping[str, Any], released: Dataset, certificate: Mapping[str, Any]) -> Claim | None:
+    """A promise that compares with the original, where the released records and how many were suppressed decide it; else None."""
+    gone = certificate["suppressed_records"]
+    if gone is None or gone < 0 or said["attained"] is None or released.schema.person is not None:
+        return None
+    if _needs_more(model, released) or not model.about or not released_unchanged(certificate, model.about):
+        return None
+    found = model.judge_without_suppressed(gather(released, [model]), gone, said["attained"])
+    if found is None:
+        return None
+    claim = promise_claim(found, said, alike=made_by_this_version(certificate))
+    among = f"the {gone:,} of {released.records + gone:,} records that are certified as suppressed"
+    return dataclasses.replace(claim, detail=f"{claim.detail}; checked on the released table, give or take {among}")
 
 
 def promise_claim(found: Verdict, said: Mapping[str, Any], *, alike: bool) -> Claim:
@@ -434,25 +417,24 @@ def _otherwise(found: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
     return others if near(found["attained"], said["attained"]) else [*others, "attained"]
 
 
-def nothing_verified(claims: Sequence[Claim | None]) -> Claim | None:
-    """Say it where nothing that the release was made for could be checked."""
-    promises = [claim for claim in claims if claim is not None and claim.promise]
-    if not promises or any(claim.status != "needs original" for claim in promises):
-        return None
-    return Claim("promises", "needs original", f"nothing could be verified from the file alone: {NEEDS_BOTH}")
-
-
 def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str | None:
     """What is needed to judge a promise and is not at hand, or None."""
+    if (more := _needs_more(model, released)) is not None:
+        return more
+    if model.needs(released.schema).reference and original is None:
+        return COMPARES
+    return None
+
+
+def _needs_more(model: Model, released: Dataset) -> str | None:
+    """What a promise needs besides the values that its columns have in both tables, or None."""
     try:
         needs = model.needs(released.schema)
     except SchemaError:  # an order or a hierarchy is not shown
         return "it needs the values that the owner's recipe lists"
     if needs.population:
         return "it compares the release with a population"
-    if needs.pairs or needs.posteriors or needs.unmasked or (needs.reference and original is None):
-        return "it compares the release with the original table"
-    return None
+    return COMPARES if needs.pairs or needs.posteriors or needs.unmasked else None
 
 
 def _classes(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
 from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, extends, now
 from sfumato.outputs.checking.seals import checked_seal, head_of_log, unsealed_decisions
@@ -154,7 +154,7 @@ def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | Non
 
     With the ``session`` it came from, whether its log still holds all that it held at the release. What was not looked at is a claim that needs more, never one that holds.
     """
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
     claims = [
         _claim(
             "manifest",
@@ -169,7 +169,8 @@ def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | Non
     listed = {MANIFEST, *(one["file"] for one in manifest["outputs"])}
     more = [path.name for path in folder.iterdir() if path.name not in listed]
     claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
-    return [*claims, _signature(manifest, key), _log(manifest, session)]
+    kept = _log(manifest, session)
+    return [*claims, _signature(manifest, key), kept, _decisions(manifest, session if kept.status == "holds" else None)]
 
 
 def _signature(manifest: Mapping[str, Any], key: Path | None) -> Claim:
@@ -205,20 +206,57 @@ def _log(manifest: Mapping[str, Any], session: Path | None) -> Claim:
     return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
 
 
+def _decisions(manifest: Mapping[str, Any], session: Path | None) -> Claim:
+    """Whether the outputs passed or were approved, as the manifest says: its folder does not show it, the session's log does."""
+    name = "checks and decisions"
+    if session is None:
+        told = "the log of the session shows them (--session), or a signature vouches for them (--key)"
+        return Claim(name, "needs original", told, True)
+    log = OutputLog.at(session)
+    wrong = [one for one in manifest["outputs"] if not _as_logged(log, one)]
+    told = f"{len(wrong):,} outputs passed or were approved otherwise than the log says"
+    return Claim(name, "fails" if wrong else "holds", told if wrong else "as the log of the session says", True)
+
+
+def _as_logged(log: OutputLog, said: Mapping[str, Any]) -> bool:
+    """Whether the log knows an output by these words, and that these bytes passed or were approved."""
+    logged = next((one for one in log.outputs if one.number == said["number"]), None)
+    if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != (
+        said["title"],
+        said["file"],
+        said["kind"],
+    ):
+        return False
+    checked = logged.status if said["sha256"] == logged.sha256 else "changed after the check"
+    if said["checked"] != checked:
+        return False
+    if said["released"] == "passes":
+        return checked == "pass"
+    approved = [one for one in log.decisions if one.number == said["number"] and one.decision == "approved"]
+    return any((one.sha256, one.by, one.at) == (said["sha256"], said["by"], said["at"]) for one in approved)
+
+
 def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
     return Claim(name, "holds" if holds else "fails", good if holds else bad)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a released folder; refused when it is none."""
     file = folder / MANIFEST
     if not file.is_file():
         raise UnreadableInput(f"{folder} holds no {MANIFEST}; name a folder that outputs were released to")
     try:
-        found = json.loads(read_plain(file, most=64 * MEGABYTE, what="a manifest"))
+        data = read_plain(file, most=64 * MEGABYTE, what="a manifest")
+        found = loads_once(data)
         sound = found["sfumato_outputs"] == MANIFEST_VERSION and all(
-            isinstance(one["file"], str) and Path(one["file"]).name == one["file"] and isinstance(one["sha256"], str)
+            isinstance(one["file"], str)
+            and Path(one["file"]).name == one["file"]
+            and isinstance(one["sha256"], str)
+            and set(one) >= {"number", "title", "kind", "checked", "released"}
+            and (one["released"] == "passes" or {"by", "at"} <= set(one))
             for one in found["outputs"]
         )
+        sound = sound and is_spelled_once(data, found)
     except (ValueError, KeyError, TypeError, RecursionError):
         sound = False
     if not sound:

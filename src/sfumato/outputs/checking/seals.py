@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.outputs.checking.log import OutputLog, extends, now
 from sfumato.release.certificates import signature_holds, signed
@@ -30,8 +31,10 @@ def read_seal(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        found = json.loads(read_plain(file, most=MEGABYTE, what="a seal"))
+        data = read_plain(file, most=MEGABYTE, what="a seal")
+        found = loads_once(data)
         sound = found["sfumato_outputs_seal"] == SEAL_VERSION and type(found["entries"]) is int
+        sound = sound and is_spelled_once(data, found)
     except (ValueError, KeyError, TypeError, RecursionError):
         sound = False
     if not sound:

@@ -19,7 +19,7 @@ from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
-from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
+from sfumato.release.replay import committed, kept_again, read_lock, unseeded
 from sfumato.release.shaped.accounted import COLUMNS, accounted_for
 from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
@@ -35,10 +35,9 @@ from sfumato.release.shaped.reading import (
 )
 from sfumato.release.shaped.trying import counted_told, judge_people
 from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
+from sfumato.release.verification import AGAINST_ORIGINAL, Verification
 from sfumato.release.verify import (
-    Verification,
     edited,
-    nothing_verified,
     promise_claim,
     promises_of,
     report_of,
@@ -72,12 +71,11 @@ def verify_people(
     claims = [edited(certificate), signature(certificate, trusted_key), listed]
     said = sections(certificate)
     claims += [unchanged(said[name], file, f"{name} file unedited") for name, file in files.items()]
-    signed = "signature" in certificate
     try:
         released = read_released(folder, certificate, shape)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
-        return Verification(str(folder), tuple(c for c in claims if c), signed)
+        return Verification.of(folder, claims, certificate, trusted_key)
     released = released.described_further(_hierarchies(certificate))
     claims += [_counts(certificate, released), *_tables(certificate, files)]
     claims += [*_accounted(certificate, released), report_of(certificate, folder, listed)]
@@ -90,8 +88,7 @@ def verify_people(
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += again
-    claims.append(nothing_verified(claims))
-    return Verification(str(folder), tuple(c for c in claims if c is not None), signed)
+    return Verification.of(folder, claims, certificate, trusted_key)
 
 
 def verify_given(

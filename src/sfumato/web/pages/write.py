@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
+from sfumato.release.verification import MARKS
 from sfumato.web.pages.drawer import VALUE
 from sfumato.web.pages.making import made_first
 from sfumato.web.pages.parts import AS_TYPED, Words, button, element, section, text
@@ -26,7 +27,6 @@ FORMATS = {
     "excel": "Excel",
 }
 CHECKED = "(event) => emit(event.target.checked)"
-MARKS = {"holds": "✓", "fails": "✗", "needs original": "?"}
 MEANINGS = {
     "certificate.json": "what is promised, and every file of this folder",
     "report.html": "the same for people, with pictures",
