@@ -21,6 +21,7 @@ import polars as pl
 
 from sfumato.core.source import ColumnNote, Source
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, require
+from sfumato.io.archive_size import require_modest_archive
 from sfumato.io.formats import refusing
 from sfumato.io.inference import is_identifier_name
 from sfumato.io.sniff import ROWS, has_header
@@ -110,6 +111,7 @@ _EXACT = 2**53
 
 def _opened(data: bytes | str, name: str) -> Any:
     fastexcel = require("fastexcel", extra="excel", to="read Excel files")
+    require_modest_archive(data, name)
     with refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"), _quiet():
         return fastexcel.read_excel(data)
 
