@@ -441,7 +441,6 @@ def attack_release(
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
     which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
     """
-    _require_same_table(pair, others)
     _require_sense(pair, seconds, sample)
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
@@ -508,12 +507,6 @@ def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
         raise ParameterError("the intruders must look for at least one record")
     if not len(pair.released) or not len(pair.original):
         raise SchemaError("there is no record to attack: the table is empty")
-
-
-def _require_same_table(pair: Pair, others: Sequence[Pair]) -> None:
-    """Rows say who is in several releases, so all must be releases of one table."""
-    if any(len(other.original) != len(pair.original) for other in others):
-        raise SchemaError("the other releases must be of the same table, row for row; one has another number of rows")
 
 
 def _own(intruder: Intruder) -> Profile:

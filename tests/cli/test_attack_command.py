@@ -260,6 +260,21 @@ def test_two_releases_are_put_together(sfumato, small, tmp_path):
     assert done.code == 5 and "nowhere" in done.err
 
 
+def test_releases_of_different_tables_that_share_people_are_put_together(sfumato, small, tmp_path):
+    """Two doctors publish; one patient is in both tables, recognised by what both know of him."""
+    other = tmp_path / "other.csv"
+    other.write_text("age,illness\n12,flu\n15,cough\n33,gout\n38,fever\n")
+    assert sfumato("run", other, "-r", tmp_path / "first.yaml", "-o", tmp_path / "third", "-q").code == 0
+    more = ("--original", small, "--attack", "composition", "-q", "--no-keep", "--json")
+    both = ("--others", tmp_path / "third", "--other-original", other)
+    found = json.loads(sfumato("attack", tmp_path / "first", *both, *more).out)["tried"][0]
+    assert found["attack"] == "composition" and "people in all 2 releases" in found["sentence"]
+    # Aged 12 and 38 are in both. Of the first, both classes have flu only; of the other, nothing in common.
+    assert found["value"] == 0.5
+    done = sfumato("attack", tmp_path / "first", *both, "--other-original", other, *more)
+    assert done.code == 2 and "one original for each" in done.err
+
+
 def test_a_population_is_looked_up(sfumato, small, tmp_path):
     everyone = tmp_path / "everyone.csv"
     everyone.write_text("age\n" + "".join(f"{age}.0\n" for age in (12, 18, 22, 28, 32, 38, 38, 32)))

@@ -58,7 +58,14 @@ def attack(
     others: Annotated[
         list[Path] | None,
         typer.Option(
-            help="the folder of another release of the same table: `composition` puts both together; repeat it"
+            help="the folder of another release of the same people: `composition` puts both together; repeat it"
+        ),
+    ] = None,
+    other_originals: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--other-original",
+            help="the original of each release of --others, in their order, where it is another table",
         ),
     ] = None,
     population: Annotated[
@@ -111,7 +118,14 @@ def attack(
     keep = recipe is None if keep is None else keep
     if (shape := shape_in(folder)) is not None:
         refuse_options(
-            shape, recipe=recipe, intruder=intruder, knows=knows, rename=called, by=by, population=population
+            shape,
+            recipe=recipe,
+            intruder=intruder,
+            knows=knows,
+            rename=called,
+            by=by,
+            population=population,
+            other_original=other_originals,
         )
         how: dict[str, Any] = {"people": people, "said": intake, "only": wanted, "seconds": seconds}
         kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_attacks": show, "json": json, "quiet": quiet}
@@ -128,7 +142,7 @@ def attack(
         pair = pair.with_roles_of(said.schema)
     complete = None if aux is None else read_data(aux, quiet=True)
     who = _intruder(pair, intruder, knows, by, called or [], sample, complete)
-    further = tuple(read_release(other).beside(dataset) for other in others or [])
+    further = _other_releases(others or [], other_originals or [], dataset)
     everyone = None if population is None else read_data(population, quiet=True)
     with progress("attacking", quiet=quiet) as on_progress:
         report = attack_release(
@@ -156,6 +170,24 @@ def attack(
         tell(f"added to {folder / 'share' / 'certificate.json'} and both reports", quiet=quiet)
     if report.refused:
         raise typer.Exit(1)
+
+
+def _other_releases(folders: list[Path], originals: list[Path], dataset: Any) -> tuple[Pair, ...]:
+    """Further releases, each beside its original: the table that is attacked, or one that was named for each of them."""
+    from sfumato.release.folder import read_release
+
+    if originals and len(originals) != len(folders):
+        raise ParameterError(
+            f"--other-original was given {len(originals)} times and --others {len(folders)} times; give one original for each"
+        )
+    pairs = []
+    for place, folder in enumerate(folders):
+        release = read_release(folder)
+        table = dataset
+        if originals:
+            table = open_data(str(originals[place]), quiet=True, intake=NOTHING_SAID, recipe=release.recipe)
+        pairs.append(release.beside(table))
+    return tuple(pairs)
 
 
 def _intruder(
