@@ -104,6 +104,8 @@ class Served:
     address: str
     project: Path
     said: list[str]
+    home: str = ""
+    """The first page, below the secret path that the last tab came to."""
 
     @property
     def origin(self) -> str:
@@ -132,6 +134,7 @@ class Served:
             tab = Tab(self, context, context.new_page())
             tab.page.goto(self.address)
             tab.ready()
+            self.home = tab.page.url
             yield tab
             tab.fine(excuse)
         finally:
@@ -183,7 +186,7 @@ class Tab:
 
     def go(self, path: str) -> None:
         """Open a stage by its address."""
-        self.page.goto(self.bench.origin + path)
+        self.page.goto(self.bench.home + path.removeprefix("/"))
         self.ready()
 
     def ready(self) -> None:

@@ -199,12 +199,12 @@ def _report(tab: Tab) -> None:
     frame.get_by_text("This page stays with the owner").wait_for(timeout=LONG)
     button(tab, "public").click()
     page.wait_for_function("document.querySelector('iframe.report')?.src.endsWith('/1/public')")
-    answer = page.request.get(tab.bench.origin + "/sfumato/report/1/public")
+    answer = page.request.get(tab.bench.home + "sfumato/report/1/public")
     policies = [one["value"] for one in answer.headers_array if one["name"].lower() == "content-security-policy"]
     assert answer.ok and any("sandbox" in policy and "script-src" not in policy for policy in policies)
     assert page.locator("iframe.report").get_attribute("sandbox") == ""
-    for gone in ("/sfumato/report/2/public", "/sfumato/report/1/lock"):
-        assert page.request.get(tab.bench.origin + gone).status == 404
+    for gone in ("sfumato/report/2/public", "sfumato/report/1/lock"):
+        assert page.request.get(tab.bench.home + gone).status == 404
 
 
 def _older(tab: Tab) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import socket
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.web import peer
 from sfumato.web.guard import Guard
 
 PORT = 8123
@@ -59,6 +62,8 @@ def ask(
     query: str = "",
     chunks: tuple[bytes, ...] = (b"",),
     heads: tuple[tuple[str, str], ...] = (),
+    below_secret_path: bool = True,
+    **more: Any,
 ) -> Asked:
     sent: list[dict[str, Any]] = []
     left = list(chunks)
@@ -70,12 +75,19 @@ def ask(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
+    if below_secret_path:
+        path = home_of(guarded) + path
     raw = [(name.encode("latin1"), value.encode("latin1")) for name, value in heads]
-    scope: dict[str, Any] = {"type": kind, "path": path, "query_string": query.encode("latin1"), "headers": raw}
+    scope: dict[str, Any] = {"type": kind, "path": path, "query_string": query.encode("latin1"), "headers": raw, **more}
     if kind == "http":
         scope["method"] = method
     asyncio.run(guarded(scope, receive, send))
     return Asked(guarded, sent)
+
+
+def home_of(guarded: Guard) -> str:
+    """The secret path of the last tab that came by the token; nothing before that."""
+    return next(reversed(guarded._sessions), "")
 
 
 def landed(guarded: Guard) -> str:
@@ -88,9 +100,10 @@ def landed(guarded: Guard) -> str:
 def test_the_token_is_good_once_and_becomes_a_cookie_that_no_script_and_no_other_site_gets() -> None:
     guarded = guard()
     first = ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST), ("sec-fetch-site", "cross-site")))
-    assert first.status == 200 and "HttpOnly; SameSite=Strict; Path=/" in first.heads["set-cookie"]
+    assert first.status == 200 and f"HttpOnly; SameSite=Strict; Path={home_of(guarded)}/" in first.heads["set-cookie"]
     assert first.heads["cache-control"] == "no-store" and TOKEN not in first.heads["set-cookie"]
-    assert ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST),)).status == 401
+    assert len(home_of(guarded)) > 30
+    assert ask(guarded, query=f"token={TOKEN}", heads=(("host", HOST),), below_secret_path=False).status == 401
     assert ask(guarded, heads=(("host", HOST), ("cookie", first.heads["set-cookie"].split(";")[0]))).reached
 
 
@@ -244,3 +257,65 @@ def test_what_begins_and_ends_the_application_is_handed_on() -> None:
     guarded = guard()
     asyncio.run(guarded({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
     assert guarded.app.reached == ["lifespan"]
+
+
+def test_a_cookie_without_the_secret_path_opens_nothing() -> None:
+    """A server of another user at another port of this machine may be sent the cookie; it never learns the path."""
+    guarded = guard()
+    ours = (("host", HOST), ("cookie", landed(guarded)), ("origin", ORIGIN))
+    home = home_of(guarded)
+    assert ask(guarded, heads=ours).reached
+    for path in ("/", "/data", "//", f"/x{home}/", f"{home[:-1]}/", home, f"{home}x/", home.upper() + "/"):
+        for kind in ("http", "websocket"):
+            asked = ask(guarded, path=path, kind=kind, heads=ours, below_secret_path=False)
+            assert not asked.reached, path
+    assert ask(guarded, heads=(("host", HOST),)).status == 401, "nor is the path alone enough"
+
+
+def test_two_tabs_have_paths_and_cookies_of_their_own() -> None:
+    guarded = guard()
+    first, first_home = landed(guarded), home_of(guarded)
+    asked = ask(guarded, query=f"token={guarded.renew()}", heads=(("host", HOST),), below_secret_path=False)
+    second = asked.heads["set-cookie"].split(";")[0]
+    assert home_of(guarded) != first_home and second != first
+    for path, cookie, reached in (
+        (first_home, first, True),
+        (first_home, second, False),
+        (home_of(guarded), first, False),
+    ):
+        heads = (("host", HOST), ("cookie", cookie))
+        assert ask(guarded, path=f"{path}/", heads=heads, below_secret_path=False).reached is reached
+
+
+def test_the_application_sees_no_secret_path_and_nobody_else_can_say_one() -> None:
+    seen: list[Any] = []
+
+    class Watching(Inside):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            seen.append(scope)
+            await super().__call__(scope, receive, send)
+
+    guarded = Guard(Watching(), hosts=frozenset({HOST}), token=TOKEN, port=PORT)
+    heads = (("host", HOST), ("cookie", landed(guarded)), ("x-forwarded-prefix", "/evil"))
+    home = home_of(guarded)
+    asked = ask(guarded, path="/promises", heads=heads, raw_path=f"{home}/promises".encode())
+    assert asked.reached and seen[-1]["path"] == "/promises" and seen[-1]["raw_path"] == b"/promises"
+    assert [value for name, value in seen[-1]["headers"] if name == b"x-forwarded-prefix"] == [home.encode()]
+
+
+@pytest.mark.skipif(not peer.TABLES[0].exists(), reason="only Linux tells whose a connection is")
+def test_processes_of_other_users_are_kept_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+    ):
+        ends = {"client": client.getsockname(), "server": listening.getsockname()}
+        assert peer.user_of_peer(*ends.values()) == os.getuid()
+        guarded = guard()
+        heads = (("host", HOST), ("cookie", landed(guarded)))
+        assert ask(guarded, heads=heads, **ends).reached
+        monkeypatch.setattr(peer, "ROOT", -1)
+        monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+        assert ask(guarded, heads=heads, **ends).status == 403
+        assert ask(guarded, kind="websocket", heads=heads, **ends).kinds == ["websocket.close"]
+    assert peer.user_of_peer(("127.0.0.1", 1), ("127.0.0.1", 2)) is None and peer.user_of_peer(None, None) is None

@@ -1,8 +1,12 @@
-"""Who is let in: this machine's browser, at our address, with the token that was printed once.
+"""Who is let in: this user's browser, at our address, with the token that was printed once.
 
-The outermost layer, around pages and sockets alike. In this order: the ``Host`` is ours (421: a name that was pointed here by others), the
-``Origin`` is ours where it is sent, and is sent where something may change (403), the token or the cookie it was exchanged for is right (401),
-the browser says that one of our own pages asks (403), and what is sent is not too much (413, counted while it comes).
+The outermost layer, around pages and sockets alike. In this order: the connection is opened by a process of this user, where the system
+tells it (403), the ``Host`` is ours (421: a name that was pointed here by others), the ``Origin`` is ours where it is sent, and is sent where
+something may change (403), path and cookie are those that the token was exchanged for (401), the browser says that one of our own pages asks
+(403), and what is sent is not too much (413, counted while it comes).
+
+A cookie alone is not enough: browsers send cookies to every port of a machine, so that the server of another user of this machine could get
+one. All pages lie below a secret path, which only a tab that was opened by the token knows, and the cookie is sent to that path only.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
+
+from sfumato.web.peer import is_own_user
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -32,9 +38,11 @@ PAGE = {
 }
 """What goes with the few pages of the guard itself."""
 LANDING = (
-    b"<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh content='0;url=/'>"
-    b"<p><a href='/'>Open the workbench</a></p></html>"
+    "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh content='0;url={home}'>"
+    "<p><a href='{home}'>Open the workbench</a></p></html>"
 )
+FORWARDED = b"x-forwarded-prefix"
+"""The header by which the library that draws pages knows below which path they lie."""
 SAFE_METHODS = ("GET", "HEAD")
 ONCE = ("host", "origin", "sec-fetch-site", "content-length")
 """Headers that count; one that is sent twice could mean one thing here and another thing inside."""
@@ -70,8 +78,9 @@ class Guard:
     ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
-        self._cookie = secrets.token_urlsafe(32)
-        self._name = f"sfumato_{port}"  # browsers send cookies to all ports of a machine
+        self._sessions: dict[str, str] = {}
+        """The secret path of every tab that came by a token, and the cookie that belongs to it."""
+        self._name = f"sfumato_{port}"
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
         self._tls = tls
@@ -88,12 +97,14 @@ class Guard:
             await self.app(scope, receive, send)
             return
         heads = _heads(scope["headers"])
-        if self._lands(scope, heads):
+        if not self._tls and not is_own_user(scope.get("client"), scope.get("server")):
+            await _refuse(scope, send, 403)
+        elif self._lands(scope, heads):
             await self._land(send)
         elif refused := self._refused(scope, heads):
             await _refuse(scope, send, refused)
         else:
-            await self._pass(scope, receive, send, heads["host"])
+            await self._pass(_below_prefix(scope), receive, send, heads["host"])
 
     def _refused(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> int:
         """The status that a request is refused with; 0: it may pass."""
@@ -103,7 +114,7 @@ class Guard:
             return 421
         if not self._right_origin(scope, heads):
             return 403
-        if not self._knows(heads.get("cookie", "")):
+        if not self._knows(_prefix_of(scope), heads.get("cookie", "")):
             return 401
         if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403
@@ -118,14 +129,17 @@ class Guard:
             return scope["type"] == "http" and scope.get("method") in SAFE_METHODS
         return origin in {f"{self._scheme}://{host}" for host in self._hosts}
 
-    def _knows(self, cookies: str) -> bool:
-        """Whether one of the cookies is ours. Others, from other ports of this machine, may be malformed."""
+    def _knows(self, prefix: str, cookies: str) -> bool:
+        """Whether a path is secret and one of the cookies belongs to it. Cookies of other ports of this machine may be malformed."""
+        cookie = self._sessions.get(prefix)
+        if cookie is None:
+            return False
         given = [
             value.strip()
             for name, _, value in (one.partition("=") for one in cookies.split(";"))
             if name.strip() == self._name
         ]
-        return any(hmac.compare_digest(value.encode(), self._cookie.encode()) for value in given)
+        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in given)
 
     def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
         """Whether this is the address that was printed, opened for the first time; only here another site may lead to us."""
@@ -140,9 +154,12 @@ class Guard:
         return True
 
     async def _land(self, send: Send) -> None:
-        """Exchange the token for a cookie. A redirect would not carry a strict cookie to where it leads, a page that refreshes does."""
-        cookie = f"{self._name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/{'; Secure' if self._tls else ''}"
-        await _answer(send, 200, {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE}, LANDING)
+        """Exchange the token for a secret path and a cookie. A redirect would not carry a strict cookie along, a page that refreshes does."""
+        prefix, value = f"/{secrets.token_urlsafe(24)}", secrets.token_urlsafe(32)
+        self._sessions[prefix] = value
+        cookie = f"{self._name}={value}; HttpOnly; SameSite=Strict; Path={prefix}/{'; Secure' if self._tls else ''}"
+        page = LANDING.format(home=f"{prefix}/").encode()
+        await _answer(send, 200, {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE}, page)
 
     async def _pass(self, scope: Mapping[str, Any], receive: Receive, send: Send, host: str) -> None:
         begun = False
@@ -188,6 +205,26 @@ class Guard:
         }  # a page that allows itself less says so too: browsers obey both
         kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in replaced]
         return {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())]}
+
+
+def _prefix_of(scope: Mapping[str, Any]) -> str:
+    """The first part of a path, below which everything of a session lies.
+
+    >>> _prefix_of({"path": "/secret/promises"}), _prefix_of({"path": "/secret"}), _prefix_of({"path": "//promises"})
+    ('/secret', '', '/')
+    """
+    first, slash, _ = str(scope.get("path", "")).removeprefix("/").partition("/")
+    return f"/{first}" if slash else ""
+
+
+def _below_prefix(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The same request as the application inside sees it: without the secret path, which is told in a header that nobody else can set."""
+    prefix = _prefix_of(scope)
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() != FORWARDED]
+    inner = {**scope, "path": scope["path"][len(prefix) :], "headers": [*headers, (FORWARDED, prefix.encode())]}
+    if "raw_path" in scope:
+        inner["raw_path"] = scope["raw_path"][len(prefix) :]
+    return inner
 
 
 def _heads(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

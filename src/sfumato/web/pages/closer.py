@@ -290,7 +290,7 @@ async def report(stage: LookStage) -> None:
     tabs("Which report", KINDS, stage.page_of_report, lambda name: stage.again(page_of_report=name))
     if stage.page_of_report == "owner":
         badge("owner's eyes only")
-    address = f"/sfumato/report/{stage.version}/{stage.page_of_report}"
+    address = f"sfumato/report/{stage.version}/{stage.page_of_report}"
     element("iframe", "report", sandbox="", src=address, title=f"The {stage.page_of_report} report", key="report")
 
 

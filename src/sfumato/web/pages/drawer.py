@@ -122,7 +122,7 @@ class Drawer:
                 if self.draft is not None:
                     button("Take it as it is now", self._forget, key="forget draft")
             button("Copy", lambda: None, key="copy", data_copies="taken")
-            text("Save", "a", "button", href=f"/sfumato/take/{name}", download=name, **{"data-key": "save"})
+            text("Save", "a", "button", href=f"sfumato/take/{name}", download=name, **{"data-key": "save"})
             element("span", "soft", "small", id="copied", role="status")
         if self.kind == "recipe":
             self._draw_last_change()

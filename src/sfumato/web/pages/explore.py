@@ -98,7 +98,7 @@ class Explore:
         text("Which trade do you want?", "h1")
         if not self.workbench.project.has_recipe or self.workbench.opened is None:
             text("Open a table first: there is nothing to trade yet.", "p")
-            text("Open a table", "a", "button", href="/", key="to data")
+            text("Open a table", "a", "button", href="./", key="to data")
             return
         found = await self.ask("front", across=self.axes[0], up=self.axes[1])
         if found["lattice"] and found["known"]:

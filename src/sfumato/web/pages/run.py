@@ -189,7 +189,7 @@ def show(outcome: dict[str, Any]) -> None:
                 text(line, "li")
     _reasons(outcome["reasons"])
     with element("p", "next"):
-        for words, path in (("Explore others", "/explore"), ("Look at it", "/look"), ("Write it", "/write")):
+        for words, path in (("Explore others", "explore"), ("Look at it", "look"), ("Write it", "write")):
             text(words, "a", "link", href=path)
 
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from sfumato.web.workbench import Workbench
 
 HEAD = (
-    '<link rel="stylesheet" href="/sfumato/tokens.css"><link rel="stylesheet" href="/sfumato/dark.css">'
-    '<link rel="stylesheet" href="/sfumato/workbench.css"><link rel="stylesheet" href="/sfumato/shell.css">'
-    '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/hands.js"></script>'
-    '<script type="module" src="/sfumato/drag.js"></script><script type="module" src="/sfumato/shell.js"></script>'
-    '<script type="module" async src="/sfumato/vega.js"></script>'
+    '<link rel="stylesheet" href="sfumato/tokens.css"><link rel="stylesheet" href="sfumato/dark.css">'
+    '<link rel="stylesheet" href="sfumato/workbench.css"><link rel="stylesheet" href="sfumato/shell.css">'
+    '<script type="module" src="sfumato/focus.js"></script><script type="module" src="sfumato/hands.js"></script>'
+    '<script type="module" src="sfumato/drag.js"></script><script type="module" src="sfumato/shell.js"></script>'
+    '<script type="module" async src="sfumato/vega.js"></script>'
 )
 AT_ONCE = 0.1
 """Seconds that a part waits for its answers before it is shown without them."""
@@ -161,7 +161,7 @@ class Page:
             text("The table is being read. This page shows it as soon as it is there.", "p", "soft", role="status")
             return
         text(words, "p", "soft")
-        text("Go to Data", "a", "button", href="/", key="to data")
+        text("Go to Data", "a", "button", href="./", key="to data")
 
     def complain(self, words: str) -> None:
         """Say in place what is wrong."""
@@ -222,7 +222,7 @@ def _onward(page: Page) -> None:
     if at >= last or page.stage.module == "run" or workbench.opened is None or not workbench.project.has_recipe:
         return
     with element("p", "next"):
-        text(f"Next: {STAGES[at + 1].name} →", "a", "button", href=STAGES[at + 1].path, key="next stage")
+        text(f"Next: {STAGES[at + 1].name} →", "a", "button", href=STAGES[at + 1].address, key="next stage")
 
 
 def _bar(page: Page, drawer: Drawer) -> None:
@@ -231,7 +231,7 @@ def _bar(page: Page, drawer: Drawer) -> None:
         with element("nav", "stages", aria_label="Stages", tabindex=0):
             for stage in STAGES:
                 current = {"aria_current": "page"} if stage is page.stage else {}
-                with text(stage.name, "a", "stage", href=stage.path, **current):
+                with text(stage.name, "a", "stage", href=stage.address, **current):
                     if stage.counts:
                         page.live(functools.partial(_count, page, stage), tag="span")
         drawer.switch("recipe", "⟨⟩ Recipe")

@@ -17,6 +17,11 @@ class Stage:
     blind: bool = False
     """Whether nothing of the data may be seen there but what was paid for."""
 
+    @property
+    def address(self) -> str:
+        """Where other pages find it: relative, because all pages lie below a path that only the guard knows."""
+        return f"./{self.path.removeprefix('/')}"
+
 
 STAGES = (
     Stage("Data", "/", "data", counts=True),

@@ -197,7 +197,7 @@ class WriteForm:
                     parcel.title,
                     "a",
                     "button",
-                    href=f"/sfumato/take/{parcel.file}",
+                    href=f"sfumato/take/{parcel.file}",
                     download=parcel.file,
                     **{"data-key": f"take {kind}", "aria-label": f"Save: {parcel.title}"},
                 )

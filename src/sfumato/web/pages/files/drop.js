@@ -25,7 +25,7 @@ export default {
         return;
       }
       const request = new XMLHttpRequest();
-      request.open("POST", "/sfumato/upload/file");
+      request.open("POST", "sfumato/upload/file");
       request.setRequestHeader("Content-Type", "application/octet-stream");
       request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
       request.upload.onprogress = (event) => (this.share = event.loaded / Math.max(1, event.total));
