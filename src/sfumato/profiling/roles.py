@@ -139,7 +139,7 @@ FEWEST_ROWS_TO_DEPEND = 30
 TELLS = 0.9
 """λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
 
-SAME = 0.98
+SAME = 0.9
 """λ in both directions from which two columns say the same."""
 
 SEVERAL = 5
