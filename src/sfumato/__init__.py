@@ -56,7 +56,8 @@ _HOMES = {
         "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency", "UniqueInPopulation",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding", "HideRules", "HybridMicrodata",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "Follow", "GlobalRecoding", "HideRules",
+        "HybridMicrodata",
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",

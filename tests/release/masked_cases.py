@@ -25,6 +25,8 @@ KEY = "a key that nobody may ever see 0123456789"
 """What the environment variable OFFICE_KEY holds in these tests."""
 PATIENTS = ("patient_name", "age", "sex", "zip", "admission_date", "diagnosis", "cost", "length_of_stay")
 HOMES = ("household", "region", "household_size", "age", "sex", "education", "income", "health", "weight")
+WEIGHTS = {"weight": [{"implies": name, "because": "weights follow it"} for name in ("region", "household_size")]}
+"""Survey weights differ by region and by the size of the household: they tell both."""
 EDUCATION = {"no certificate": "school", "lower secondary": "school", "upper secondary": "school"}
 SEXES = {"female": {"female": 0.8125, "male": 0.1875}, "male": {"male": 0.8125, "female": 0.1875}}
 
@@ -47,6 +49,7 @@ CASES = {
         ("no certificate",),
     ),
     "hide_rules": Case("homes", {"rules": ["sex=female -> health=good"], "support": 5, "confidence": 0.25}, ("good",)),
+    "follow": Case("patients", {"columns": {"length_of_stay": "age"}}),
     "round": Case("homes", {"columns": ["income"], "base": 500, "method": "random"}),
     "shift_dates": Case("patients", {"columns": ["admission_date"], "days": 30}),
     "add_noise": Case("homes", {"columns": ["income", "age"], "alpha": 0.3, "method": "kim", "keep_integers": True}),
@@ -107,6 +110,8 @@ def recipe_of(case: str, **others: Any) -> Recipe:
     table = table_of(CASES[case].table)
     columns = recipes.to_dict(Recipe(table.schema))["columns"]
     plain = {"sfumato": 1, "columns": columns, "meet": [{"k_anonymity": 1}], "steps": [{case: CASES[case].step}]}
+    if CASES[case].table == "homes":
+        plain["accept"] = WEIGHTS
     return recipes.from_dict({**plain, **others})
 
 

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import random
 import shutil
 import zipfile
 from pathlib import Path
@@ -21,14 +22,15 @@ from sfumato.errors import UnreadableInput
 from sfumato.release.documents import digest_of
 from sfumato.release.publish import drawn_page
 
+MIXED = random.Random(1)
 AGES = [20 + place % 15 for place in range(58)] + [90, 90]
 TABLE = pl.DataFrame(
     {
         "name": [f"N{place}" for place in range(60)],
         "age": AGES,
         "sex": ["F", "M"] * 30,
-        "ill": ["flu", "cold", "burn"] * 20,
-        "cost": [100.5 + place * place for place in range(60)],
+        "ill": MIXED.sample(["flu", "cold", "burn"] * 20, 60),
+        "cost": MIXED.sample([100.5 + place * place for place in range(60)], 60),
     }
 )
 

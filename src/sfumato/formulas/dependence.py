@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 MOST_QUASI, MOST_RELEASED, FEW_BINS = 64, 256, 32
 """Codes of a quasi-identifier and of a released column of numbers; the coarser bins find what many bins scatter."""
 FEWEST_OPEN, FEWEST_REPEATS, FEWEST_OF_A_VALUE = 20, 30, 20
-FEW_ROWS, PERMUTATIONS, QUANTILE = 1000, 100, 0.99
-"""Below that many rows a figure must also exceed this quantile of what permutations within labels give."""
+FEW_ROWS, PERMUTATIONS, QUANTILE, DEVIATIONS = 1000, 100, 0.99, 4.0
+"""Below that many rows a figure must also exceed this quantile of what permutations within labels give, and lie that many standard
+deviations above their mean: many pairs are looked at, and one in a hundred exceeds the quantile by chance."""
 CERTAIN, STRONG, WEAK = 0.99, 0.5, 0.2
 SURE_AFTER, OPEN_BEFORE, STEEP = 0.95, 0.80, 0.95
 SMALLEST_SHARE, LEAST_ENTROPY, LINE = 0.005, 0.1, 0.8
@@ -228,11 +229,8 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     p1 = (same1 + 2 * p0) / (others1 + 2)
     before, after = -float(np.log2(p0).mean()), -float(np.log2(p1).mean())
     bits = max(0.0, 1 - after / before) if before >= LEAST_ENTROPY else 0.0
+    sure = _sure_values(r, hit0, hit1, same0 / np.maximum(1, others0))
     counts = np.bincount(r)
-    # A label whose most frequent value has 51 % is no certainty for those who have it: the share counts, not the hit alone.
-    share0 = np.minimum(np.bincount(r, weights=same0 / np.maximum(1, others0)), np.bincount(r, weights=hit0))
-    then, now = share0 / counts, np.bincount(r, weights=hit1) / counts
-    sure = (counts >= FEWEST_OF_A_VALUE) & (now >= SURE_AFTER) & (then <= OPEN_BEFORE)
     return Figures(
         hit=float(hit1.mean()),
         base=float(hit0.mean()),
@@ -241,6 +239,31 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
         records=records,
         repeats=int((others1 > 0).sum()),
     )
+
+
+def _sure_values(r: Codes, before: Numbers, after: Numbers, share: Numbers) -> NDArray[np.bool_]:
+    """Released values, each of enough records, after which the quasi-identifier is nearly certain where it was not before.
+
+    A label whose most frequent value has 51 % is no certainty for those who have it: the share counts, not the hit alone.
+    """
+    counts = np.bincount(r)
+    then = np.minimum(np.bincount(r, weights=before), np.bincount(r, weights=share)) / np.maximum(1, counts)
+    now = np.bincount(r, weights=after) / np.maximum(1, counts)
+    return np.asarray((counts >= FEWEST_OF_A_VALUE) & (now >= SURE_AFTER) & (then <= OPEN_BEFORE))
+
+
+def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
+    """Records whose released value leaves the quasi-identifier nearly certain where the label does not."""
+    there = np.flatnonzero(open_records(q, label))
+    marked = np.zeros(len(q), dtype=bool)
+    if len(there) < 2:
+        return marked
+    quasi, labels, released = dense(q[there]), dense(label[there]), dense(r[there])
+    same, others, before = leave_one_out(quasi, labels)
+    _, known, after = leave_one_out(quasi, dense(labels * (int(released.max()) + 1) + released))
+    after = np.where(known > 0, after, before)
+    marked[there] = _sure_values(released, before, after, same / np.maximum(1, others))[released]
+    return marked
 
 
 def permuted_within(r: NDArray[np.generic], label: Codes, rng: np.random.Generator) -> NDArray[np.generic]:

@@ -16,6 +16,7 @@ import polars as pl
 from sfumato.core.encoding import encode
 from sfumato.core.schema import Kind, Role
 from sfumato.formulas.dependence import (
+    DEVIATIONS,
     FEW_BINS,
     FEW_ROWS,
     FEWEST_REPEATS,
@@ -40,9 +41,11 @@ from sfumato.formulas.dependence import (
     predicted_sum,
     screened_bits,
     share_gained,
+    sure_records,
     within_labels,
 )
 from sfumato.formulas.implied_linkage import (
+    MOST_PEOPLE,
     Evidence,
     LineEvidence,
     Linkage,
@@ -131,7 +134,7 @@ def find_dependences(pair: Pair, *, k: int | None = None, quasi: Iterable[str] |
     """
     wanted = pair.original.schema.quasi if quasi is None else tuple(quasi)
     columns = released_beside(pair.released.schema)
-    if not pair.aligned or not wanted or not columns or pair.released.copies is not None:
+    if not pair.aligned or not wanted or not columns or not len(pair.released) or pair.released.copies is not None:
         return Dependences(k=k)
     return _Search(pair, columns, k).result(wanted)
 
@@ -189,10 +192,7 @@ class _Search:
             own += self.sums(one, [c for c in self.columns if c not in alone])
             found += own
             self.known = {key: value for key, value in self.known.items() if one.name != key[-1]}
-        classes = np.zeros(0, dtype=np.int64)
-        if found:
-            labels = [self.pair.released.encoded(c).narrow[self.rows] for c in self.pair.quasi]
-            classes = classes_of_codes(labels, self.records)
+        classes = self.classes() if found else np.zeros(0, dtype=np.int64)
         compared = len(open_ones) * len(self.columns)
         return Dependences(tuple(found), compared, tuple(unknown), classes, self.rows, self.k)
 
@@ -296,12 +296,56 @@ class _Search:
             figures = self.measured(q, column, views, "all", near=near)
         if figures.finding(self.k or 2) not in flagged:
             return self.unknown(q, column)
-        if self.records < FEW_ROWS:
+        if figures.records < FEW_ROWS:
             figures = self.beyond_chance(q, column, views, figures, near=near)
         finding = figures.finding(self.k or 2)
-        if finding not in flagged:
-            return finding
-        return Dependence((column,), q.name, finding, figures, self.evidence(q, column, figures))
+        if finding not in flagged or self.same_in_classes(column):
+            return Finding.SILENT if finding in flagged else finding
+        evidence = self.evidence(q, column, figures)
+        if finding is Finding.SOME and not self.found_by(q, column, views, evidence):
+            finding = Finding.NARROWS
+        return Dependence((column,), q.name, finding, figures, evidence)
+
+    def same_in_classes(self, column: str) -> bool:
+        """Whether all records of a class have the same released value: then it tells nobody of a class from the others.
+
+        So do a column that follows a quasi-identifier, and a group of ages beside the label of the age. Where most records stand alone
+        that says nothing.
+        """
+
+        def same() -> bool:
+            classes, codes = self.classes(), self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
+            pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
+            return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
+
+        found: bool = self.once(("same in classes", column, None), same)
+        return found
+
+    def found_by(self, q: _Quasi, column: str, views: Sequence[str | int], evidence: Evidence) -> bool:
+        """Whether people are found by values that leave their quasi-identifier nearly certain.
+
+        Those are the people of whom a record of their class with such a value says what they are: if as many others of the class
+        are so, nothing is gained. In a class of children a disease of children finds nobody.
+        """
+        inside = self.inside(q, "all")
+        sure = np.zeros(self.records, dtype=bool)
+        for view in views:
+            sure |= sure_records(inside, q.label, self.codes(column, "all", view))
+        classes, quasi = self.classes(), dense(inside)
+        combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
+        concerned = np.flatnonzero(np.isin(combination, combination[sure]))
+        people = concerned[_drawn(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)]
+        return implied_linkage(classes, [evidence], k=self.k or 2, people=people).exceeds(self.k)
+
+    def classes(self) -> Codes:
+        """The released class of every record."""
+
+        def grouped() -> Codes:
+            labels = [self.pair.released.encoded(c).narrow[self.rows] for c in self.pair.quasi]
+            return classes_of_codes(labels, self.records)
+
+        found: Codes = self.once(("classes", None), grouped)
+        return found
 
     def unknown(self, q: _Quasi, column: str) -> Finding:
         """Nothing was found; unknown where fewer records than tell anything share label and released value."""
@@ -398,6 +442,7 @@ class _Search:
                 line = line_of(q.values, q.label, numbers[order])
                 by_chance[turn, 3] = 0.0 if line is None else share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
+        usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
         return dataclasses.replace(
             figures,
             hit=figures.hit if figures.gain > usual[0] else figures.base,

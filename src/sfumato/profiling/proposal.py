@@ -11,6 +11,7 @@ import polars as pl
 from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Code, Source
 from sfumato.profiling.columns import ProfiledColumn, look_at
+from sfumato.profiling.copies import copies_in
 from sfumato.profiling.identifiers import identify
 from sfumato.profiling.means import ProposedStep, choose_means
 from sfumato.profiling.quasi import (
@@ -105,7 +106,10 @@ SINGLED_OUT = 0.8
 
 @dataclasses.dataclass(frozen=True)
 class ColumnProposal:
-    """What is proposed for a column, why, and the figures of its card. ``unit`` says what a unit column numbers."""
+    """What is proposed for a column, why, and the figures of its card.
+
+    ``unit`` says what a unit column numbers, ``copy_of`` which quasi-identifier tells the same as one that is dropped.
+    """
 
     name: str
     roles: tuple[Role, ...]
@@ -118,6 +122,7 @@ class ColumnProposal:
     uniqueness: float
     separation: float
     unit: str | None = None
+    copy_of: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +132,8 @@ class Proposal:
     ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
     single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
     codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain
-    single out together. ``means`` is the step that lost least when it was tried.
+    single out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns that copy a quasi-identifier and are released
+    through its labels.
     """
 
     source: Source
@@ -138,6 +144,7 @@ class Proposal:
     missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
     left_alone: float = 0.0
     means: ProposedStep | None = None
+    follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
@@ -173,9 +180,12 @@ def propose(frame: pl.DataFrame, source: Source) -> Proposal:
 
 
 def propose_recipe(frame: pl.DataFrame, source: Source) -> Proposal:
-    """As :func:`propose`, and with the means that lost least when they were tried on the table."""
+    """As :func:`propose`, with the means that lost least when they were tried on the table, and what becomes of copies of quasi-identifiers."""
     proposal = propose(frame, source)
-    return dataclasses.replace(proposal, means=choose_means(proposal, frame))
+    means = choose_means(proposal, frame)
+    copies = copies_in(proposal.columns, frame, means)
+    columns = tuple(copies.applied(column) for column in proposal.columns)
+    return dataclasses.replace(proposal, columns=columns, means=means, follows=copies.follows)
 
 
 def _left_alone(columns: list[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> float:
@@ -216,6 +226,7 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
         uniqueness=card.uniqueness,
         separation=card.separation,
         unit=guess.unit,
+        copy_of=guess.copy_of,
     )
 
 

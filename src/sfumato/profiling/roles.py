@@ -139,7 +139,7 @@ FEWEST_ROWS_TO_DEPEND = 30
 TELLS = 0.9
 """λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
 
-SAME = 0.98
+SAME = 0.9
 """λ in both directions from which two columns say the same."""
 
 SEVERAL = 5
@@ -263,7 +263,9 @@ def _keep_one(telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: 
     kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
     gone = pair[1] if kept == pair[0] else pair[0]
     reason = f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
-    guesses[gone] = dataclasses.replace(guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7)
+    guesses[gone] = dataclasses.replace(
+        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=kept
+    )
 
 
 def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
@@ -334,13 +336,14 @@ _DEGREES = 180
 
 @dataclasses.dataclass(frozen=True)
 class RoleGuess:
-    """Roles, the reason, how sure it is, the concept behind it, and what a unit column numbers."""
+    """Roles, the reason, how sure it is, the concept behind it, what a unit column numbers, and which quasi-identifier it copies."""
 
     roles: tuple[Role, ...]
     reason: str
     confidence: float
     concept: str | None = None
     unit: str | None = None
+    copy_of: str | None = None
 
 
 def assign_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:

@@ -39,6 +39,11 @@ def recipe_text(proposal: Proposal) -> str:
     lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in column_lines(column)]
     lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
+    if proposal.follows:
+        step = flow({"follow": {"columns": dict(proposal.follows)}})[1:-1]
+        lines.append(
+            f"  - {step}  # guess: these columns copy quasi-identifiers, and are released through their labels"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -120,7 +120,7 @@ LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
 """What came with version 2."""
 
 
-COMPARED = ("utility", "story", "attacks", "differential_privacy", "drawn_anew", "sampled")
+COMPARED = ("utility", "story", "attacks", "implied", "differential_privacy", "drawn_anew", "sampled")
 KNOWN = frozenset({*SHAPE, *LATER, *COMPARED, "sfumato_certificate", "signature"})
 """Everything that the certificate of a table says, today."""
 

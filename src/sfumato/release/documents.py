@@ -248,6 +248,9 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
 def _compared(release: Release, told: Told) -> dict[str, Any]:
     """What was found by comparing the release with its original: utility, distances, attacks."""
     attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
+    implied = release.implied
+    if implied.found.compared:
+        attacks["implied"] = implied.public(release.sampled)
     return {"utility": {m.name: m.value for m in told.worth.measures}, "story": public_story(told.story), **attacks}
 
 
@@ -293,6 +296,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
         "story": told.story,
         "warnings": list(release.warnings),
         "preserved": [dataclasses.asdict(kept) for kept in release.preserved],
+        **({"implied": release.implied.owner()} if release.implied.found.compared else {}),
     }
 
 

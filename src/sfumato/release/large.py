@@ -133,6 +133,7 @@ def _make(
     progress: Progress = silent,
     population: Dataset | None = None,
     refuse: bool = True,
+    implied: bool = True,
 ) -> LargeRelease:
     """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
     require_sense(table, recipe, refuse=refuse)
@@ -176,7 +177,7 @@ def _make(
         seen=planning.seen,
     )
     if refuse:
-        refuse_broken(release)
+        refuse_broken(release, implied=implied)
     return release
 
 

@@ -220,6 +220,7 @@ def make_release(
     refuse: bool = True,
     format: str | None = None,  # noqa: A002 - the word users know
     memory: Memory | None = None,
+    implied: bool = True,
 ) -> Release:
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
 
@@ -228,7 +229,8 @@ def make_release(
     ``format`` is the one the release will be written in, by default that of the source: values it cannot tell apart are one
     value from the start, and what it cannot hold is refused.
     ``memory`` answers for earlier releases of the same people, where the recipe limits what all of them tell together.
-    With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
+    With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written. Without
+    ``implied`` a column that undoes the release does not refuse it; who made it must ask.
     """
     require_sense(dataset, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
@@ -280,7 +282,7 @@ def make_release(
         mechanisms=mechanisms,
     )
     if refuse:
-        refuse_broken(release)
+        refuse_broken(release, implied=implied)
     return release
 
 
@@ -396,12 +398,14 @@ def require_goal(recipe: Recipe | ShapedRecipe, *, refuse: bool) -> None:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
 
 
-def refuse_broken(release: Release | ShapedRelease) -> None:
-    """Raise when a promise, limit or contract does not hold."""
+def refuse_broken(release: Release | ShapedRelease, *, implied: bool = True) -> None:
+    """Raise when a promise, limit or contract does not hold, or a released column undoes the release (unless not ``implied``)."""
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
     broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
     if broken:
         raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
+    if implied and isinstance(release, Release) and (undone := release.implied.refusals):
+        raise ReleaseRefused(f"a released column undoes the release, nothing is released: {undone[0]}")
 
 
 def changes_of(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:

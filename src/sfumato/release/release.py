@@ -19,6 +19,7 @@ from sfumato.intruders import attack_release
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.certified import certified_release
+from sfumato.release.implied import Implied, implied_by
 from sfumato.report.headline import headline
 from sfumato.report.pictures import risk_chart
 
@@ -89,8 +90,15 @@ class Release:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds on what is shared, and every limit and contract that may refuse it is kept."""
-        return all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
+        """Whether every promise holds on what is shared, every limit and contract that may refuse it is kept, and no column undoes it."""
+        kept = all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
+        return kept and not self.implied.refusals
+
+    @property
+    def implied(self) -> Implied:
+        """What released columns tell of quasi-identifiers beyond their released labels, and what of it the recipe accepts."""
+        crowds = [verdict.crowd for verdict in self.verdicts]
+        return implied_by(lambda: self.pair, self.recipe, crowds, self.dataset.memo)
 
     @property
     def headline(self) -> Headline:
@@ -112,7 +120,7 @@ class Release:
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
         by_steps = (warning for _, plan in self.plans for warning in plan.warnings)
-        return (*by_steps, *broken, *weight_warnings(self.dataset), *self._seen_before())
+        return (*by_steps, *broken, *weight_warnings(self.dataset), *self._seen_before(), *self.implied.warnings)
 
     def _seen_before(self) -> tuple[str, ...]:
         """That people set aside were looked at all the same: a control that steps before have learnt from is none."""

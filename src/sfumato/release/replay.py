@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato import recipe_files as recipes
+from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import Memory
 from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
@@ -21,12 +22,14 @@ from sfumato.core.recipe import Kept, Recipe
 from sfumato.engines.seen import Fingerprint
 from sfumato.engines.table import LazyTable
 from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.formulas.dependence_search import LOOKED_FOR
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one
 from sfumato.io.read import read_written
 from sfumato.io.write import write_table
 from sfumato.release.certified import certified_release
 from sfumato.release.documents import commitment, digest_of_input, told_drawn
+from sfumato.release.implied import not_accepted
 from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import about_all_releases, make_release
 from sfumato.release.manifest import Claim, Status, near
@@ -176,7 +179,29 @@ def _replay(
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
     claims = [Claim(name, "holds" if same else "fails", told), suppressed, *_drawn_again(again, certificate)]
-    return [*claims, *kept_again(again, certificate, same=same)]
+    return [*claims, *_implied_again(again, certificate), *kept_again(again, certificate, same=same)]
+
+
+def _implied_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
+    """Whether released columns undo the release, but for pairs that the certificate says were accepted.
+
+    Nothing is said where nothing was hidden that a column could tell, and where an ε is accounted for: there nothing may be decided so.
+    """
+    implied = again.implied
+    if not implied.found.compared or not implied.decides:
+        return []
+    name = f"released columns beside the labels{AGAINST_ORIGINAL}"
+    said = accepted_pairs(read_acceptances(certificate["recipe"].get("accept")))
+    if undoing := not_accepted(implied, set(said)):
+        told = "they tell more of quasi-identifiers than the released labels, and the certificate does not say that this was accepted"
+        return [Claim(name, "fails", f"{told}: {'; '.join(undoing)}")]
+    accepted = [each.pair for each in implied.found.found if implied.is_accepted(each)]
+    told = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs; found none of these kinds"
+    if accepted:
+        told = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs; accepted: {'; '.join(accepted)}"
+    if implied.found.unknown:
+        told += f"; too few records tell of {len(implied.found.unknown):,} pairs"
+    return [Claim(name, "holds", told + implied.sampled)]
 
 
 def _drawn_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
@@ -243,6 +268,7 @@ def made_again(
 ) -> Release:
     """The release that a recipe and a seed make of the original."""
     options: dict[str, Any] = {"seed": seed, "shuffle": certificate["shuffled"], "population": population}
+    options["implied"] = False  # a claim of its own
     if isinstance(original, LazyTable):
         return make_large(original.described(recipe.schema, recipe.intake), recipe, **options)
     return make_release(

@@ -221,6 +221,7 @@ def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "certificate": certificate,
         "headline": headline(certificate),
         "formulas": wording.formulas(certificate["data"]),
+        "implied": wording.implied(certificate.get("implied")),
         "missing": wording.missing_rules(certificate),
         "reading": wording.reading(certificate),
         "recipe": recipe,

@@ -55,6 +55,27 @@ class ColumnStory:
     hierarchy: str
 
 
+def implied(told: Mapping[str, Any] | None) -> str | None:
+    """What was looked for between released columns and the labels of quasi-identifiers, and which pairs were accepted; None: nothing was.
+
+    >>> print(implied({"looked_for": "pairs", "compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
+    Compared 9 times, a released column with the label of a quasi-identifier, looking for pairs. It was accepted that a tells more of q than the released label.
+    """
+    if not told:
+        return None
+    where = ""
+    if sampled := told.get("sampled"):
+        where = f" in a sample of {sampled['records']:,} of {sampled['of']:,} records"
+    said = f"Compared {told['compared']:,} times, a released column with the label of a quasi-identifier, looking for {told['looked_for']}{where}."
+    for pair in told["accepted"]:
+        said += f" It was accepted that {' + '.join(pair['columns'])} tells more of {pair['implies']} than the released label."
+    if not told["accepted"]:
+        said += " None of these kinds was found that undoes the release."
+    if told["unknown"]:
+        said += f" Too few records tell of {told['unknown']:,} of the pairs."
+    return said
+
+
 def formulas(data: Mapping[str, Any]) -> str | None:
     """What a spreadsheet would run of a released CSV, or None.
 

@@ -22,6 +22,7 @@ ALL = Members(
         "top_bottom_coding": "masking.coding:TopBottomCoding",
         "recode": "masking.recode:Recode",
         "round": "masking.coding:Round",
+        "follow": "masking.follow:Follow",
         "shift_dates": "masking.date_shift:ShiftDates",
         "add_noise": "masking.noise:AddNoise",
         "authorised": "recoding.authorised:Authorised",

@@ -102,7 +102,7 @@ def only_generalised(scene: Scene) -> bool:
     """
     if not set(scene.pair.quasi) <= set(common_columns(scene)):
         return False
-    return all(_generalised(scene, name) and _known_truly(scene, name) for name in common_columns(scene))
+    return all(_generalised(scene, name) and known_truly(scene, name) for name in common_columns(scene))
 
 
 def _generalised(scene: Scene, name: str) -> bool:
@@ -114,7 +114,7 @@ def _generalised(scene: Scene, name: str) -> bool:
     return bool(scene.pair.truthful(name).all() and (was_missing | ~gone[reading.released]).all())
 
 
-def _known_truly(scene: Scene, name: str) -> bool:
+def known_truly(scene: Scene, name: str) -> bool:
     """Whether the intruder's values of a column are the original's."""
     theirs, reading = scene.intruder.file.encoded(name), scene.pair.reading(name)
     place = {value: code for code, value in enumerate(reading.values)}

@@ -22,6 +22,7 @@ from sfumato.attacks.linkage.compared import (
     sampled_interval,
 )
 from sfumato.attacks.linkage.files import Files, files_of
+from sfumato.attacks.linkage.implied import implied_links
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import COLUMNS, parameters
@@ -104,7 +105,9 @@ class DistanceLinkage(Attack):
     Labels may overlap: ``other`` of one class leaves out what ``other`` of another holds. Where values were generalised and not
     changed, an intruder who knows all quasi-identifiers and which values each class stands for (as who can repeat the recoding does) takes a random
     record of the right class, and the better of the two counts: everybody together are never linked less often than
-    classes over records, the marketer risk.
+    classes over records, the marketer risk. Where other released columns imply quasi-identifiers beyond their labels
+    (:mod:`sfumato.formulas.dependence_search`), who knows these takes the record of the right class that those columns fit best,
+    learnt from other people, and that counts where it is better.
     ``one_to_one`` takes the assignment of all records at once with the least total distance (both files up to 4,000 rows).
 
     The search is exact: both files are reduced to their distinct records, and a tree of boxes over numbers, ranges and
@@ -164,8 +167,13 @@ class DistanceLinkage(Attack):
         found = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
         if "intruder" in found and not self.one_to_one and only_generalised(scene):
             found["classes"] = by_classes(files, found["intruder"])
-        best = max(found, key=lambda way: (round(found[way].rate, 12), way != "classes", way))
-        return self._finding(scene, files, found, best)
+        links = None if self.one_to_one or "intruder" not in found else implied_links(scene, found["intruder"].rows)
+        if links is not None:
+            nearest = found["intruder"]
+            unknown = np.zeros(len(nearest.rows))
+            found["implied"] = Credits(nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete)
+        best = max(found, key=lambda way: (round(found[way].rate, 12), way not in ("classes", "implied"), way))
+        return self._finding(scene, files, found, best, "" if links is None else links.told)
 
     def _ways(self) -> tuple[str, ...]:
         if self.one_to_one:
@@ -194,7 +202,7 @@ class DistanceLinkage(Attack):
             return assigned(scene, files, arrays, backwards=way == "released")
         return linked(scene, files, arrays, backwards=way == "released")
 
-    def _finding(self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str) -> Finding:
+    def _finding(self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str, implied: str) -> Finding:
         credit = found[best]
         rate = credit.rate
         people = credit.rows if best != "released" else None
@@ -202,6 +210,8 @@ class DistanceLinkage(Attack):
         how, more = "taking the nearest record", ""
         if best == "classes":
             how, more = "taking a random record of the right class", " and which values each class stands for"
+        if best == "implied":
+            how, more = f"taking the record of the right class that other columns fit best ({implied})", ""
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)} of "
             f"{len(credit.rows):,} people to their own released record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."

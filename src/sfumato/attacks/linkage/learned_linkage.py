@@ -28,6 +28,7 @@ from sfumato.attacks.linkage.compared import (
     wilson,
 )
 from sfumato.attacks.linkage.files import MARGIN, Pool, Units, files_of, look, units_of
+from sfumato.attacks.linkage.implied import implied_links
 from sfumato.attacks.linkage.search import TIE
 from sfumato.attacks.linkage.worst_case import Solver, Worst, chosen, worst_case
 from sfumato.core.attack import Attack, Finding
@@ -229,6 +230,9 @@ class LearnedLinkage(Attack):
         if only_generalised(scene):
             result = dataclasses.replace(result, by_classes=float((units.people / units.records).sum()))
         sampled = scene.intruder.sampled or len(units) < len(every)
+        links = implied_links(scene, np.flatnonzero(scene.intruder.truth >= 0))
+        if links is not None and known:
+            result = dataclasses.replace(result, implied=float(links.credit.mean()) * people, implied_by=links.told)
         return self._finding(scene, arrays, result, max(people, 1e-300), sampled)
 
     def _result(self, scene: Scene, arrays: Arrays, units: Units) -> Result:
@@ -279,7 +283,8 @@ class LearnedLinkage(Attack):
 
     def _finding(self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool) -> Finding:
         worst = result.worst
-        linked, bound = max(worst.linked, result.by_classes), max(worst.bound, result.by_classes)
+        linked = max(worst.linked, result.by_classes, result.implied)
+        bound = max(worst.bound, result.by_classes, result.implied)
         value, most = min(1.0, linked / people), min(1.0, bound / people)
         interval = (value, most)
         if sampled:
@@ -288,7 +293,9 @@ class LearnedLinkage(Attack):
         certain = f"and no such distance links more than {percent(interval[1])}"
         if worst.proved and not sampled:
             certain = f"and no such distance links more (differences below {MARGIN:g} count as ties)"
-        if linked > worst.linked + 1e-9:
+        if result.implied > max(worst.linked, result.by_classes) + 1e-9:
+            certain = f"but who takes the record of the right class that other columns fit best ({result.implied_by}) links {percent(value)}"
+        elif linked > worst.linked + 1e-9:
             certain = (
                 f"but who knows which values each class stands for links {percent(value)}; "
                 "nobody links more by these columns alone, as records of one class are equal"
@@ -317,6 +324,7 @@ class LearnedLinkage(Attack):
             "best_found": min(1.0, result.worst.linked / people),
             "proved_bound": min(1.0, result.worst.bound / people),
             "by_classes": min(1.0, result.by_classes / people),
+            **({"implied": min(1.0, result.implied / people)} if result.implied_by else {}),
             "proved": result.worst.proved,
             "cross_fitted": None if result.crossed is None else min(1.0, result.crossed / people),
             "distinct_people": result.units,
@@ -329,13 +337,18 @@ class LearnedLinkage(Attack):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """The worst case found of a family, and what is linked when learned on halves, or by knowing the classes (0: unknowable)."""
+    """The worst case found of a family, and what is linked when learned on halves, or by knowing the classes (0: unknowable).
+
+    ``implied`` is what is linked by other released columns that imply the quasi-identifiers, ``implied_by`` which (empty: none do).
+    """
 
     family: Family
     worst: Worst
     crossed: float | None
     units: int
     by_classes: float = 0.0
+    implied: float = 0.0
+    implied_by: str = ""
 
 
 def _equal(arrays: Arrays) -> NDArray[np.float64]:

@@ -1,0 +1,157 @@
+"""What released columns imply of generalised quasi-identifiers: looked for in every release, refused unless the recipe accepts it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.acceptance import accepted_pairs
+from sfumato.core.step import accounts
+from sfumato.formulas.dependence import Finding
+from sfumato.formulas.dependence_search import LOOKED_FOR, Dependence, Dependences, find_dependences, linkage_words
+
+if TYPE_CHECKING:
+    from sfumato.core.acceptance import ImpliedQuasi
+    from sfumato.core.pair import Pair
+    from sfumato.core.recipe import Recipe
+    from sfumato.formulas.implied_linkage import Linkage
+
+MOST_NAMED = 5
+WHAT_TO_DO = (
+    "Drop the column, release it through the labels of the quasi-identifier (step follow), make it a quasi-identifier, or take it on with "
+    "accept: {COLUMN: {implies: QUASI-IDENTIFIER, because: ...}}"
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Implied:
+    """What was found, and what of it the recipe accepts; ``decides`` is False where nothing may be decided by looking at the data."""
+
+    found: Dependences
+    accepted: Mapping[tuple[str, str], ImpliedQuasi]
+    k: int | None
+    decides: bool = True
+    sampled: str = ""
+
+    def is_accepted(self, dependence: Dependence) -> bool:
+        """Whether the recipe accepts it: of a sum, every column of it."""
+        return all((column, dependence.quasi) in self.accepted for column in dependence.columns)
+
+    @property
+    def unaccepted(self) -> tuple[Dependence, ...]:
+        """What was found and nobody took on."""
+        return tuple(each for each in self.found.found if not self.is_accepted(each))
+
+    @functools.cached_property
+    def linkage(self) -> Linkage | None:
+        """How many people all dependences together give away, accepted ones too; None: there is none."""
+        return self.found.linkage()
+
+    @functools.cached_property
+    def unaccepted_linkage(self) -> Linkage | None:
+        """The same of those that nobody took on."""
+        if len(self.unaccepted) == len(self.found.found):
+            return self.linkage
+        return self.found.linkage(self.unaccepted)
+
+    @property
+    def undoing(self) -> tuple[Dependence, ...]:
+        """What undoes the release: pairs by themselves, or all that narrow where linkage by them finds too many people."""
+        alone = tuple(each for each in self.unaccepted if each.refused)
+        linkage = self.unaccepted_linkage
+        if linkage is not None and linkage.exceeds(self.k):
+            return self.unaccepted
+        return alone
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why nothing is released: names and figures, no values. Empty where an ε is accounted for."""
+        if not self.decides or not self.undoing:
+            return []
+        told = [each.sentence() for each in self.undoing[:MOST_NAMED]]
+        if len(self.undoing) > MOST_NAMED:
+            told.append(f"and {len(self.undoing) - MOST_NAMED} more")
+        linkage = self.unaccepted_linkage
+        if linkage is not None:
+            told.append(linkage_words(linkage, self.k))
+        return [f"{'; '.join(told)}{self.sampled}. {WHAT_TO_DO}"]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know: pairs that narrow, pairs that were taken on, and what could not be told."""
+        accepted = [each for each in self.found.found if self.is_accepted(each)]
+        refused = self.undoing if self.decides else ()
+        told = [f"accepted: {each.sentence()}{self.sampled}" for each in accepted]
+        told += [f"{each.sentence()}{self.sampled}" for each in self.unaccepted if each not in refused]
+        if accepted and self.linkage is not None:
+            k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
+            told.append(f"{k}with the accepted columns {linkage_words(self.linkage, self.k)}{self.sampled}")
+        if self.unused:
+            told.append(f"accept names what was not found: {', '.join(self.unused)}; take it out of the recipe")
+        return tuple(told)
+
+    @property
+    def unused(self) -> list[str]:
+        """Pairs that the recipe accepts and that were not found."""
+        there = {(column, each.quasi) for each in self.found.found for column in each.columns}
+        return [f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there]
+
+    def public(self, sampled: Mapping[str, int]) -> dict[str, Any]:
+        """What a certificate says: what was looked for, and which pairs were taken on, without figures."""
+        accepted = [each for each in self.found.found if self.is_accepted(each)]
+        return {
+            "looked_for": LOOKED_FOR,
+            "compared": self.found.compared,
+            "unknown": len(self.found.unknown),
+            "accepted": [{"columns": list(each.columns), "implies": each.quasi} for each in accepted],
+            **({"sampled": dict(sampled)} if sampled else {}),
+        }
+
+    def owner(self) -> dict[str, Any]:
+        """Everything that was found, with figures; for the owner."""
+        return {
+            "looked_for": LOOKED_FOR,
+            "compared": self.found.compared,
+            "unknown": [f"{column} → {quasi}" for column, quasi in self.found.unknown],
+            "found": [
+                {
+                    "columns": list(each.columns),
+                    "quasi": each.quasi,
+                    "finding": str(each.finding),
+                    "accepted": self.is_accepted(each),
+                    **dataclasses.asdict(each.figures),
+                }
+                for each in self.found.found
+            ],
+            "linkage": None if self.linkage is None else _linkage_dict(self.linkage),
+        }
+
+
+def _linkage_dict(linkage: Linkage) -> dict[str, float]:
+    return {name: getattr(linkage, name) for name in ("rate", "class_only", "low", "high", "exposed")}
+
+
+def implied_by(pair: Callable[[], Pair], recipe: Recipe, crowds: Sequence[int | None], memo: dict[Any, Any]) -> Implied:
+    """Look for what the released columns of a pair imply; ``crowds`` are the k of its promises.
+
+    The answer is remembered in ``memo``, that of the released table, so that it is looked for once.
+    """
+    k = max((one for one in crowds if one), default=None)
+    key = ("implied", k, recipe.accept)
+    if key not in memo:
+        tables = pair()
+        found = find_dependences(tables, k=k)
+        decides = not accounts(recipe.steps, recipe.schema)
+        memo[key] = Implied(found, accepted_pairs(recipe.accept), k, decides, tables.of_a_sample)
+    implied: Implied = memo[key]
+    return implied
+
+
+def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:
+    """Pairs that undo a release and are not among those that are accepted, in words."""
+    strict = dataclasses.replace(
+        implied, accepted={pair: one for pair, one in implied.accepted.items() if pair in accepted}
+    )
+    return [each.pair for each in strict.undoing if each.finding is not Finding.UNKNOWN]
