@@ -143,6 +143,17 @@ def quantile(sizes: Sequence[int], edges: Sequence[str], level: str) -> float | 
     return None
 
 
+def joined_bins(sizes: Sequence[int], edges: Sequence[str], least: int) -> tuple[list[int], list[str]]:
+    """Bins by twos, fours and so on, from the left, until none holds fewer than the least; with a least of one all are told."""
+    width = 1
+    while True:
+        starts = range(0, len(sizes), width)
+        found = [sum(sizes[start : start + width]) for start in starts]
+        if least <= 1 or min(found) >= least or len(found) == 1:
+            return found, [*(edges[start] for start in starts), edges[-1]]
+        width *= 2
+
+
 def solved(matrix: list[list[Any]], right: list[Any]) -> list[Any] | None:
     """Gauss's elimination, exact on fractions; None where there is not one solution."""
     size, rows = len(right), [[*line, value] for line, value in zip(matrix, right, strict=True)]

@@ -83,7 +83,10 @@ def table(
         float | None, typer.Option(help="an intruder knows every cell within so many percent before", min=0)
     ] = None,
     where: Annotated[
-        str | None, typer.Option(help="only records that fulfil this: 'year = 2024 and age >= 18 and region in n1, n2'")
+        str | None,
+        typer.Option(
+            help="only records that fulfil this: \"year = 2024 and age >= 18 and region in n1, n2\"; operators: = != < <= > >= in, not in; values with signs in quotes"
+        ),
     ] = None,
     register: RegisterFile = None,
     to: Annotated[str | None, typer.Option("--to", help="with --register: who receives the table")] = None,

@@ -158,6 +158,40 @@ class TableIntruder:
         """The equations as a small program, where they are one."""
         return SmallProgram.of(self.matrix, self.problem.slack)
 
+    def goes_as_far(self, at: int, sign: int, far: float) -> bool:
+        """Whether some table of whole numbers looks the same in which the cell at a place is so far up or down: the one nearest to the truth, which is met sooner than the furthest one."""
+        from scipy import sparse
+        from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+        rise = self.problem.upper[self.cells] - self.value
+        fall = self.value - self.problem.lower[self.cells]
+        # changed upwards by the first half of the columns, downwards by the second
+        high, count = np.concatenate([rise, fall]), len(self.cells)
+        low, own = np.zeros(2 * count), at if sign > 0 else count + at
+        if far > high[own]:
+            return False
+        low[own] = high[own] = far
+        high[(own + count) % (2 * count)] = 0.0
+        self.programs += 1
+        price, both = np.ones(2 * count), sparse.hstack([self.matrix, -self.matrix], format="csr")
+        zeros = np.zeros(self.matrix.shape[0])
+        found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+        if found.x is not None and np.abs(found.x - np.round(found.x)).max() > WHOLE:
+            found = milp(
+                price,
+                constraints=LinearConstraint(both, 0.0, 0.0),
+                bounds=Bounds(low, high),
+                integrality=np.ones(2 * count),
+                options={"node_limit": MOST_NODES},
+            )
+        if found.x is None:
+            return False
+        change = np.round(found.x[:count]) - np.round(found.x[count:])
+        if np.abs(self.matrix @ change).max(initial=0.0) > WHOLE or sign * change[at] < far:
+            return False
+        self.low, self.high = np.minimum(self.low, self.value + change), np.maximum(self.high, self.value + change)
+        return True
+
     def _in_whole_numbers(
         self, aim: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -313,6 +347,12 @@ def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int6
         aside = problem.aside is not None and bool(problem.aside[cell])  # in no table: nobody asks how wide it is
         if not primary and (aside or not exact):
             continue
+        if not exact and problem.whole and problem.aside is not None and problem.slide is None:
+            # a joint table of whole numbers is hard to find where a cell is as far away as can be, and nobody asks for more than enough
+            for sign, far in ((1, problem.need(cell, 1)), (-1, problem.need(cell, -1))):
+                met = intruder.high[at] if sign > 0 else intruder.low[at]
+                if sign * (met - problem.value[cell]) < far and not intruder.goes_as_far(at, sign, float(np.ceil(far))):
+                    break
         if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
             if intruder.high[at] < problem.upper[cell]:  # else some table that was met goes as far as anybody believes
                 intruder.extreme(at, 1)

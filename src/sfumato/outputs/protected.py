@@ -52,6 +52,8 @@ BY_PROGRAMS = 300_000
 """Sensitive cells times cells above which it is said that linear programs take long; a tenth where lone respondents attack, each of whom asks for more."""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
+ALL_JOINT_INTERVALS = 10_000
+"""Suppressed cells times cells of joint tables up to which it does."""
 MOST_TRIED = 20_000
 """Cells of a table up to which the nearest one that can be published is looked for."""
 MARK = "x"
@@ -94,8 +96,7 @@ class ProtectedTable:
         if self.beside is not None and self.beside.earlier and not (seen := self.beside.audit(self.hidden)).holds:
             return seen
         if self.suppression is not None:
-            exact = int(self.hidden.sum()) <= ALL_INTERVALS
-            return self.joint.audit(self.hidden, exact=exact, moves=self.moves)
+            return self.joint.audit(self.hidden, exact=_all_intervals(self.joint, self.hidden), moves=self.moves)
         return _audit_changed(self.judged, self.method, self.joint, self.published, self.options)
 
     def summary(self) -> dict[str, Any]:
@@ -369,7 +370,7 @@ def _audited(
     joint: JointTable, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
     """The audit, after cells that it finds to be told anyway, and that may be, were published; a settled suppression stays as it is."""
-    problem, exact = joint.problem, int(found.hidden.sum()) <= ALL_INTERVALS
+    problem, exact = joint.problem, _all_intervals(joint, found.hidden)
     seen = joint.audit(found.hidden, exact=exact, moves=moves)
     known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
     if settled or not seen.exact or not len(known):
@@ -380,6 +381,12 @@ def _audited(
     bound = None if found.bound is None else min(cost, found.bound)
     found = dataclasses.replace(found, hidden=hidden, cost=cost, bound=bound)
     return found, joint.audit(hidden, exact=True, moves=moves)
+
+
+def _all_intervals(joint: JointTable, hidden: NDArray[np.bool_]) -> bool:
+    """Whether the tightest interval of every suppressed cell is looked for."""
+    count = int(hidden.sum())
+    return count <= ALL_INTERVALS and count * (joint.problem.size - joint.size) <= ALL_JOINT_INTERVALS
 
 
 def _require_something(published: NDArray[np.float64], problem: Problem) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,7 @@ BEYOND = 3.0
 """What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
 
 
+@runtime_checkable
 class SensitivityRule(Protocol):
     """What makes a cell sensitive. ``secret`` names the parameters that would help an intruder, and are never published."""
 

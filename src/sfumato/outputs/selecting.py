@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import operator
 import re
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
 
-CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|!=|=|<|>|\bin\b)\s*(.+?)\s*")
+GRAMMAR = (
+    "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or 'in' and 'not in' with values and commas between: "
+    "\"year = 2024 and region in n1, n2\"; a name or value that holds a sign, a comma or one of the words and, or, not, in stands in quotes: town != 'Brighton and Hove'"
+)
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -28,51 +32,162 @@ COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+LISTED = ("in", "not in")
+WORDS = ("and", "or", "not", "in")
+TOKEN = re.compile(
+    r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<sign>[=<>!~&|^;()]+)|(?P<comma>,)|(?P<word>[^\s,'"=<>!~&|^;()]+))"""
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+
+    def is_word(self, *words: str) -> bool:
+        """Whether it is one of the words of the grammar, in any case."""
+        return self.kind == "word" and self.text.lower() in words
+
+
+@dataclasses.dataclass(frozen=True)
+class ConditionValue:
+    """What a column is compared with; ``quoted`` text is text, and no number is read from it unless the column holds numbers."""
+
+    text: str
+    quoted: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class RecordCondition:
-    """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``)."""
+    """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``, ``not in``)."""
 
     column: str
     how: str
-    value: str
+    values: tuple[ConditionValue, ...]
 
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Per row whether it holds; a missing value fulfils nothing."""
         column = dataset.column(self.column)
-        values = [one.strip() for one in self.value.split(",")] if self.how == "in" else [self.value]
-        if column.dtype.is_numeric():
-            wanted: list[Any] = [self._number(one) for one in values]
-            column = column.cast(pl.Float64)
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        column, wanted = self._comparable(column)
+        alone = [pl.Series([one], dtype=column.dtype) for one in wanted]
+        if self.how in LISTED:
+            met = column == alone[0]
+            for one in alone[1:]:
+                met = met | (column == one)
+            met = ~met if self.how == "not in" else met
         else:
-            wanted, column = list(values), column.cast(pl.String)
-        found = column.is_in(wanted) if self.how == "in" else COMPARED[self.how](column, wanted[0])
-        chosen: NDArray[np.bool_] = found.fill_null(False).to_numpy()
+            met = COMPARED[self.how](column, alone[0])
+        chosen: NDArray[np.bool_] = met.fill_null(False).to_numpy()
         return chosen
 
+    def _comparable(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
+        """The column and the values as things of one kind, which compare as they should."""
+        kind = column.dtype
+        if kind.is_signed_integer() and all(re.fullmatch(r"[-+]?[0-9]{1,18}", one.text) for one in self.values):
+            return column.cast(pl.Int64), [int(one.text) for one in self.values]  # exactly, however large
+        if kind.is_numeric():
+            return column.cast(pl.Float64), [self._number(one.text) for one in self.values]
+        if kind == pl.Boolean:
+            return column.cast(pl.Int8), [int(self._truth(one.text)) for one in self.values]
+        if kind == pl.Date:
+            return column, [self._moment(one.text).date() for one in self.values]
+        if kind == pl.Datetime:
+            local = column.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+            return local, [self._moment(one.text) for one in self.values]
+        if self.how not in ("=", "!=", *LISTED) and not self.values[0].quoted and _is_number(self.values[0].text):
+            raise ParameterError(
+                f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers, or put the value in quotes to compare text"
+            )
+        return column.cast(pl.String), [one.text for one in self.values]
+
     def _number(self, text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if math.isnan(number):
+        if not _is_number(text):
             raise ParameterError(f"column {self.column!r} holds numbers; compare it with a number")
-        return number
+        return float(text)
+
+    def _truth(self, text: str) -> bool:
+        if text.lower() not in ("true", "false"):
+            raise ParameterError(f"column {self.column!r} holds true and false; compare it with one of them")
+        return text.lower() == "true"
+
+    def _moment(self, text: str) -> datetime.datetime:
+        try:
+            return datetime.datetime.fromisoformat(text).replace(tzinfo=None)
+        except ValueError:
+            raise ParameterError(
+                f"column {self.column!r} holds dates; compare it with one, written as 2024-12-31"
+            ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
 
 
 def conditions(text: str) -> tuple[RecordCondition, ...]:
     """Conditions from their text.
 
-    >>> conditions("year = 2024 and region in n1, n2")
-    (RecordCondition(column='year', how='=', value='2024'), RecordCondition(column='region', how='in', value='n1, n2'))
+    >>> [(one.column, one.how, [value.text for value in one.values]) for one in conditions("year = 2024 and region in n1, n2")]
+    [('year', '=', ['2024']), ('region', 'in', ['n1', 'n2'])]
     """
-    parts = [CONDITION.fullmatch(part) for part in re.split(r"\s+and\s+", text)]
-    if not parts or any(part is None for part in parts):
-        raise ParameterError(
-            "a condition is a column, one of = != < <= > >= in, and a value: 'year = 2024 and region in n1, n2'"
-        )
-    return tuple(RecordCondition(part[1], part[2], part[3]) for part in parts if part is not None)
+    tokens = _tokens(text)
+    parts: list[list[_Token]] = [[]]
+    for token in tokens:
+        if token.is_word("and"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return tuple(_condition(part) for part in parts)
+
+
+def _tokens(text: str) -> list[_Token]:
+    found, at = [], 0
+    text = text.rstrip()
+    while at < len(text):
+        match = TOKEN.match(text, at)
+        if match is None:  # a quote that is not closed
+            raise ParameterError(f"a quote is not closed; {GRAMMAR}")
+        found.append(_Token(str(match.lastgroup), match[str(match.lastgroup)]))
+        at = match.end()
+    return found
+
+
+def _condition(tokens: list[_Token]) -> RecordCondition:
+    """One condition: what stands before its operator, the operator, what stands after."""
+    at = next((place for place, one in enumerate(tokens) if one.kind == "sign" or one.is_word("in", "not")), None)
+    if at is None:
+        raise ParameterError(f"a condition has no operator; {GRAMMAR}")
+    how, after = tokens[at].text, at + 1
+    if tokens[at].is_word("in"):
+        how = "in"
+    elif tokens[at].is_word("not") and after < len(tokens) and tokens[after].is_word("in"):
+        how, after = "not in", after + 1
+    if how not in (*COMPARED, *LISTED):
+        raise ParameterError(f"{how!r} is no operator; {GRAMMAR}")
+    column = _text_of(tokens[:at], "a column")
+    values: list[list[_Token]] = [[]]
+    for token in tokens[after:]:
+        if token.kind == "comma" and how in LISTED:
+            values.append([])
+        else:
+            values[-1].append(token)
+    return RecordCondition(column.text, how, tuple(_text_of(one, "a value") for one in values))
+
+
+def _text_of(tokens: list[_Token], what: str) -> ConditionValue:
+    """A name or value: one in quotes, or words that mean nothing else."""
+    if not tokens:
+        raise ParameterError(f"{what} is missing; {GRAMMAR}")
+    if len(tokens) == 1 and tokens[0].kind == "quoted":
+        quote = tokens[0].text[0]
+        return ConditionValue(tokens[0].text[1:-1].replace(quote * 2, quote), quoted=True)
+    if any(one.kind != "word" or one.is_word(*WORDS) for one in tokens):
+        raise ParameterError(f"{what} holds a sign, a quote or a word of the grammar; {GRAMMAR}")
+    return ConditionValue(" ".join(one.text for one in tokens))
 
 
 def selected(dataset: Dataset, text: str) -> NDArray[np.int64]:

@@ -85,7 +85,8 @@ def tabulate(
     persons apart (else the one with that role; else every row is a person): rows of a person in a cell are one contribution, in margins too. ``measure`` is ``count`` (persons),
     ``rows`` (rows, judged by persons) or ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked and summed; persons are counted without it. Missing contributions are
     none; with ``missing_counts`` their persons are counted. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the
-    true sum is published. A missing value of a column is a category of its own. ``where`` keeps the records that fulfil conditions (``"year = 2024 and age >= 18"``).
+    true sum is published. A missing value of a column is a category of its own. ``where`` keeps the records that fulfil conditions (``"year = 2024 and town != 'Bath'"``): a column, one of ``= != < <= > >= in``
+    and ``not in``, and a value or, for the last two, several with commas between; names and values may stand in quotes. A missing value fulfils none.
     ``register`` is a register of releases (its file, or the open register): the table is then protected and audited together with the tables that were published of the same records before.
 
     >>> import polars as pl
@@ -285,11 +286,17 @@ class MagnitudeTable:
     def sensitive(self, *rules: SensitivityRule | Sequence[SensitivityRule]) -> SensitiveTable:
         """Judge every cell by rules; without any, by those that are usual for counts or for sums."""
         flat = [one for given in rules for one in (given if isinstance(given, Sequence) else [given])]
+        if not all(isinstance(one, SensitivityRule) for one in flat):
+            raise ParameterError("cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))")
         return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
 
-    def protect(self, rules: Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
-        """Judge and protect at once; see :meth:`SensitiveTable.protect`."""
-        return self.sensitive(*rules).protect(**options)
+    def protect(
+        self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any
+    ) -> ProtectedTable:
+        """Judge and protect at once; see :meth:`SensitiveTable.protect`. A method in place of rules goes with the usual ones: ``table.protect("heuristic")``."""
+        if isinstance(rules, str):
+            return self.sensitive().protect(rules, **options)
+        return self.sensitive(rules).protect(**options)
 
     def to_polars(self, number: int = 0) -> pl.DataFrame:
         """All cells of one of the tables with their true values, for the owner."""

@@ -247,6 +247,14 @@ async def all_at_least(arithmetic: Arithmetic, gates: Sequence[tuple[int, int]])
     return not bool(failed[0])
 
 
+async def none_below(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int) -> bool:
+    """Whether the parties' counts add up to at least ``k`` in every cell: one bit for all cells, which does not tell which one fails."""
+    failed = await arithmetic.zeros(
+        await arithmetic.all_multiplied(await reaching(arithmetic, own_counts, k)), Phase.OPEN
+    )
+    return not bool(failed[0])
+
+
 async def reaching(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int) -> Shares:
     """Shares of numbers that are 0 exactly where the parties' counts add up to less than ``k``: Π (c - j) over j < k."""
     require_room(arithmetic, k)

@@ -8,7 +8,7 @@ rule                 refuses when                                               
 ``few_records``      all together have fewer records than the least                       together
 ``few_contributors`` fewer parties than the least have a record                           together
 ``many_records``     there are more records than the study allows: sums might not fit     home, together
-``small_cells``      a count is not 0 and below the least: it is left out                 together
+``small_cells``      a count is below the least: it is left out, and so is what needs it  together
 ``dominance``        of a sum of amounts, all but the two largest say too little          together
 ``differencing``     an earlier answer differs by few parties, or by few own rows         at home
 ``asked_before``     the same was answered: the old answer comes again, nothing is sent   at home
@@ -248,9 +248,13 @@ class Answered:
         if asked.noisy:
             return
         earlier = [line for line in lines if not line["noisy"] and line["dataset"] == asked.dataset]
+        heard = {(line["study"], line["answered"]) for line in earlier if line["answer"] is not None}
         for line in earlier:
-            if asked.meets(line):
-                self._require_apart(line, asked, rules)
+            if not asked.meets(line):
+                continue
+            self._require_apart(line, asked, rules)
+            if line["answer"] is not None or (line["study"], line["answered"]) not in heard:
+                _require_no_joined_counts(line, asked, rules)
         # a study is noted when its answer may be opened, and again with the answer
         opened = asked.question.numbers_opened + sum(
             {(line["study"], line["answered"]): line["opened"] for line in earlier}.values()
@@ -352,6 +356,33 @@ class Answered:
                 f"{path} is not as it was written; without it nothing is asked: put back the true one"
             )
         return np.frombuffer(content, dtype="<u8")
+
+
+def _require_no_joined_counts(line: Mapping[str, Any], asked: AskedTogether, rules: Rules) -> None:
+    """Refuse quantiles beside other counts of the same column where small ones are left out: bins that are taken together, less those told one by one, would be these."""
+    names = {line["name"], asked.question.name}
+    if rules.least_records <= 1 or set(line["parties"]) != set(asked.parties):
+        return
+    if "quantiles" in names and names & {"histogram", "contingency_table"} and _leaves_out(line["answer"]):
+        raise ReleaseRefused(
+            "the rule 'differencing' refuses: an earlier answer about the same column leaves out small counts or takes bins together, and both answers would tell them; "
+            "take the one that there is, or ask with noise"
+        )
+
+
+def _leaves_out(answer: Mapping[str, Any] | None) -> bool:
+    """Whether small counts are left out of an answer, or bins taken together; of an answer that never came nobody knows, and older ones say 0 for what is left out."""
+    if answer is None or answer.get("joined", 1) > 1:
+        return True
+    counts = answer.get("counts", [])
+    left = list(counts.values()) if isinstance(counts, Mapping) else [counts]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += one
+        elif not one:
+            return True
+    return False
 
 
 def _rows_name(content: bytes) -> str:

@@ -15,8 +15,9 @@ from pydantic import Field as Limit
 from sfumato.core.declared import DeclaredTable, as_floats, declared, require_declared
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
-from sfumato.errors import ParameterError
-from sfumato.parties.question import NoisyPart, Numbers
+from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.parties.arithmetic import Arithmetic, at_least, none_below
+from sfumato.parties.question import Meeting, NoisyPart, Numbers
 from sfumato.parties.statistics import (
     CHANGE_ONE,
     Filtered,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 MOST_CELLS = 1 << 22
+NO_CHI_SQUARE = "χ² is not told: some counts are too small to be, and it cannot be computed without them; ask with fewer values or wider bins, or with noise"
 
 
 @parameters
@@ -151,27 +153,45 @@ class _OfCounts(Filtered):
             place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
         return place, inside
 
-    def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
-        """Small cells are left out: nobody adds to them."""
-        return np.where(kept, own, 0)
+    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+        """Count; without noise, small cells are left out: nobody adds to them, and no statistic is made of what is left."""
+        if meeting.noise:
+            return await super().compute(people, meeting)
+        own = self.guarded(people)
+        kept = await at_least(self._arithmetic(meeting), own, meeting.least_records)
+        total = await self._added(np.where(kept, own, 0), meeting)
+        # of fewer than one there are none, and that is no small count
+        return self._answer(total, ~kept if meeting.least_records > 1 else np.zeros_like(kept))
+
+    def _arithmetic(self, meeting: Meeting) -> Arithmetic:
+        return Arithmetic(meeting.channel, meeting.degree, meeting.draw)
+
+    async def _added(self, own: NDArray[np.int64], meeting: Meeting) -> NDArray[np.int64]:
+        """The counts of all parties together."""
+        return np.asarray(await meeting.total(own, self.bound(meeting.records_at_most)), dtype=np.int64)
 
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Count."""
         total = yield self.guarded(people)
-        return self._answer(np.asarray(total, dtype=np.int64))
+        return self._answer(np.asarray(total, dtype=np.int64), np.zeros(self.cells, dtype=bool))
 
     @abc.abstractmethod
-    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
-        """The answer from the counts of all."""
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+        """The answer from the counts of all, some of which are not told."""
 
     def plain(self, people: Dataset) -> dict[str, Any]:
         """Count the rows."""
-        return self._answer(self.guarded(people))
+        return self._answer(self.guarded(people), np.zeros(self.cells, dtype=bool))
+
+
+def _told(counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> list[int | None]:
+    """Counts as they are told: None where one is left out, which may be anything below the least."""
+    return [None if hidden else count for count, hidden in zip(counts.tolist(), left_out.tolist(), strict=True)]
 
 
 @parameters
 class JointHistogram(_OfCounts):
-    """How many records have each value of a column, or lie in each bin. Without noise small counts are not told."""
+    """How many records have each value of a column, or lie in each bin. Without noise small counts are not told: they are None, and so are those of nobody."""
 
     name: ClassVar[str] = "histogram"
     gives_away: ClassVar[str] = "the counts that are large enough; a party subtracts its own"
@@ -187,13 +207,16 @@ class JointHistogram(_OfCounts):
         """One side."""
         return (self.axis,)
 
-    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
-        return {"counts": dict(zip(self.axis.labels, counts.tolist(), strict=True))}
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+        return {"counts": dict(zip(self.axis.labels, _told(counts, left_out), strict=True))}
 
 
 @parameters
 class JointContingencyTable(_OfCounts):
-    """Counts of the combinations of two or more columns; of two, also Pearson's χ² and its degrees of freedom."""
+    """Counts of the combinations of two or more columns; of two, also Pearson's χ² and its degrees of freedom.
+
+    Without noise small counts are not told (None), and then χ² is not, either: without them it would be another number, and with them one more equation about them.
+    """
 
     name: ClassVar[str] = "contingency_table"
     gives_away: ClassVar[str] = "the counts that are large enough; margins may tell a single one that is not"
@@ -209,10 +232,15 @@ class JointContingencyTable(_OfCounts):
         """As given."""
         return self.axes
 
-    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
-        table = counts.reshape([len(axis.labels) for axis in self.sides])
-        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.sides], "counts": table.tolist()}
-        return answer | (_chi_square(table) if table.ndim == 2 else {})
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+        shape = [len(axis.labels) for axis in self.sides]
+        told = np.array(_told(counts, left_out), dtype=object).reshape(shape).tolist()
+        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.sides], "counts": told}
+        if len(shape) != 2:
+            return answer
+        if left_out.any():
+            return answer | {"chi_square": None, "df": None, "why": NO_CHI_SQUARE}
+        return answer | _chi_square(counts.reshape(shape))
 
 
 def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
@@ -229,10 +257,14 @@ def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
 
 @parameters
 class JointQuantiles(_OfCounts):
-    """Quantiles of a column from its counts in public bins: ``lo + w(pN − F)/h`` within the bin that holds the p-th record."""
+    """Quantiles of a column from its counts in public bins: ``lo + w(pN − F)/h`` within the bin that holds the p-th record.
+
+    Without noise no bin may be small. Where one is, neighbouring bins are taken together, all by twos, then by fours, and so on, until none is: ``joined`` says by how many. One bit is opened for each try, so
+    that of a bin in a larger one nobody knows more than that it holds between none and all of it; bins that were joined one by one would tell which are small, and two of 9 that make 18 would be told.
+    """
 
     name: ClassVar[str] = "quantiles"
-    gives_away: ClassVar[str] = "the counts of the bins that are large enough"
+    gives_away: ClassVar[str] = "the counts of the bins, joined until none is small"
 
     axis: TableSide
     levels: Annotated[tuple[str, ...], Limit(min_length=1)] = ("0.25", "0.5", "0.75")
@@ -254,19 +286,41 @@ class JointQuantiles(_OfCounts):
         """One side."""
         return (self.axis,)
 
-    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+        """Join bins until none is small, and count."""
+        least = meeting.least_records
+        if meeting.noise or least <= 1:
+            return await super().compute(people, meeting)
+        own, joined = self.guarded(people), 1
+        arithmetic = self._arithmetic(meeting)
+        while not await none_below(arithmetic, own, least):
+            if len(own) == 1:  # fewer records than the least in all bins together
+                raise ReleaseRefused("the rule 'small_cells' refuses: the answer would rest on counts of too few records")
+            own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined
+        return self._in_bins(await self._added(own, meeting), joined)
+
+    def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
+        return self._in_bins(counts, 1)
+
+    def _in_bins(self, counts: NDArray[np.int64], joined: int) -> dict[str, Any]:
+        """The answer from the counts of bins, each of which is so many of the question's."""
+        edges = (*self.axis.edges[:-1:joined], self.axis.edges[-1])
+        side = TableSide(self.axis.column, edges=edges)
         there = np.maximum(counts, 0)
         return {
-            "counts": dict(zip(self.axis.labels, counts.tolist(), strict=True)),
-            "quantiles": {level: self._quantile(Fraction(level), there) for level in self.levels},
+            "counts": dict(zip(side.labels, counts.tolist(), strict=True)),
+            "joined": joined,
+            "quantiles": {level: _quantile(side.ends, Fraction(level), there) for level in self.levels},
         }
 
-    def _quantile(self, level: Fraction, counts: NDArray[np.int64]) -> float | None:
-        ends, total = self.axis.ends, int(counts.sum())
-        if total == 0:
-            return None
-        upto = np.cumsum(counts)
-        place = int(np.argmax(upto >= math.ceil(level * total)))
-        before, here = int(upto[place] - counts[place]), int(counts[place])
-        share = (level * total - before) / here
-        return float(ends[place] + (ends[place + 1] - ends[place]) * max(share, Fraction(0)))
+
+def _quantile(ends: list[Fraction], level: Fraction, counts: NDArray[np.int64]) -> float | None:
+    """The value below which a share of the records lies, as if they were spread evenly in their bin."""
+    total = int(counts.sum())
+    if total == 0:
+        return None
+    upto = np.cumsum(counts)
+    place = int(np.argmax(upto >= math.ceil(level * total)))
+    before, here = int(upto[place] - counts[place]), int(counts[place])
+    share = (level * total - before) / here
+    return float(ends[place] + (ends[place + 1] - ends[place]) * max(share, Fraction(0)))
