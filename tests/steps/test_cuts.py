@@ -87,7 +87,7 @@ def test_ranges_are_called_by_their_node_their_ends_or_their_members():
     assert cells_of_cut(axis("year", trees=False), (0, 2)).labels == ("0-4", "5-29")
     assert cells_of_cut(axis("year"), (0,)).labels == ("*",)
     missing_too = cells_of_cut(axis("age"), (0, 2))
-    assert missing_too.labels == ("[0, 31]", "*")
+    assert missing_too.labels == ("[0, 32)", "*")
     assert missing_too.losses.tolist() == pytest.approx([31 / 55, 1.0])
 
 

@@ -122,6 +122,8 @@ def kept_by_attack(name: str, limit: float, report: AttackReport, where: str = "
     """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
     words = name.replace("_", " ")
     for skipped in (each for each in report.skipped if each.limit is not None):
+        if skipped.unknown and name in USUAL_LIMITS and limit >= 1:
+            return _kept(name, 1.0, limit, True, "at most", where)  # what nobody can tell counts as the worst there is
         if skipped.unknown:
             told = f"{words} is unknown: {skipped.reason}; the recipe allows at most {limit:g}"
             return Kept(name, math.nan, limit, False, told)
@@ -164,11 +166,13 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
     return Table(frame, source=source)  # type: ignore[arg-type]
 
 
-# Rows that were drawn anew: whom they were learnt from, who was set aside, and the limit that holds unless another is set.
+# Rows that were drawn anew: whom they were learnt from, who was set aside, and the limits that hold unless others are set.
 
 MOST_COPIED = 0.10
 """The copied excess beyond which drawn rows are refused where the recipe says nothing."""
-USUAL_LIMITS = {"copied_records": MOST_COPIED}
+MOST_RECOGNISED = 0.10
+"""The same of any excess less what chance makes of it: copies, near copies and recognised members."""
+USUAL_LIMITS = {"copied_records": MOST_COPIED, "recognised_members": MOST_RECOGNISED}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -190,7 +194,7 @@ class LearntFrom:
 
 
 def with_usual_limits(recipe: Recipe, made: Dataset) -> Recipe:
-    """The recipe with the limit on copies that holds of rows drawn anew, unless it sets one or a step accounts for an ε.
+    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step accounts for an ε.
 
     Where an ε is accounted for nothing may decide by looking at the original.
     """

@@ -18,7 +18,7 @@ from sfumato import kernels
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.steps.local.grid import Grid, date_grid, hierarchy_grid, moment, number_grid, ordered_grid
+from sfumato.steps.local.grid import LineGrid, date_grid, hierarchy_grid, moment, number_grid, ordered_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Axis:
     places: NDArray[np.float64]
     span: float
     ladder: Ladder
-    grid: Grid | None = None
+    grid: LineGrid | None = None
 
     @property
     def missing(self) -> int:
@@ -196,7 +196,7 @@ def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
 
 
 def _along(
-    column: str, ladder: Ladder, ordered: Sequence[str], places: NDArray[np.float64], span: float, grid: Grid
+    column: str, ladder: Ladder, ordered: Sequence[str], places: NDArray[np.float64], span: float, grid: LineGrid
 ) -> Axis:
     labels: tuple[str | None, ...] = tuple(ordered)
     if None in ladder.labels[0]:

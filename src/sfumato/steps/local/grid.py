@@ -74,7 +74,7 @@ Source = Literal["recipe", "hierarchy", "default", "order"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Grid:
+class LineGrid:
     """The cells of one line, by rank: rank *r* lies in a cell with the ranks ``first[r]`` to ``last[r]``.
 
     ``starts[r]`` and ``ends[r]`` are the limits of that cell as a label states them, on the scale of the line; ``write(low, high)``
@@ -129,26 +129,26 @@ def contradict_grid(step: str, told: Mapping[str, Any], steps: Mapping[str, int 
 
 
 def _written_step(step: int | float | str) -> str:
-    return step if isinstance(step, str) else Step.of(step).times(1)
+    return step if isinstance(step, str) else DecimalStep.of(step).times(1)
 
 
-def ordered_grid(places: NDArray[np.float64], labels: Sequence[str]) -> Grid:
+def ordered_grid(places: NDArray[np.float64], labels: Sequence[str]) -> LineGrid:
     """Every value of a listed order is a cell of its own."""
     ranks = np.arange(len(labels))
-    return Grid(ranks, ranks, places, places, lambda low, high: f"{labels[low]}..{labels[high]}", "value", "order")
+    return LineGrid(ranks, ranks, places, places, lambda low, high: f"{labels[low]}..{labels[high]}", "value", "order")
 
 
 # Numbers.
 
 
-class Step(NamedTuple):
+class DecimalStep(NamedTuple):
     """The number mantissa · 10^exponent, exactly."""
 
     mantissa: int
     exponent: int
 
     @classmethod
-    def of(cls, number: float) -> Step:
+    def of(cls, number: float) -> DecimalStep:
         """A declared number, as it is written."""
         _, digits, exponent = Decimal(repr(number)).as_tuple()
         return cls(int("".join(map(str, digits))), int(exponent))
@@ -161,7 +161,7 @@ class Step(NamedTuple):
     def times(self, count: int) -> str:
         """A multiple of the step, as a plain decimal number.
 
-        >>> Step(2, -1).times(-592), Step(5, 0).times(4), Step(1, 3).times(2)
+        >>> DecimalStep(2, -1).times(-592), DecimalStep(5, 0).times(4), DecimalStep(1, 3).times(2)
         ('-118.4', '20', '2000')
         """
         product = count * self.mantissa
@@ -172,21 +172,21 @@ class Step(NamedTuple):
         return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def default_step(values: NDArray[np.float64], *, whole: bool) -> Step:
+def default_step(values: NDArray[np.float64], *, whole: bool) -> DecimalStep:
     """The step that the spread of different values suggests.
 
     >>> default_step(np.arange(17.0, 91.0), whole=True), default_step(np.array([0.25, 3.0, 3.5]), whole=False)
-    (Step(mantissa=5, exponent=0), Step(mantissa=2, exponent=-1))
+    (DecimalStep(mantissa=5, exponent=0), DecimalStep(mantissa=2, exponent=-1))
     """
     target = _tenth_of_spread(values)
     if not target > 0:
-        return Step(1, 0)
+        return DecimalStep(1, 0)
     if whole and target <= 1:
-        return Step(1, 0)
+        return DecimalStep(1, 0)
     exponent = math.floor(math.log10(target))
     leading = Fraction(target) / Fraction(10) ** exponent
     mantissa = next(m for m in (1, 2, 5, 10, 20) if m >= leading)
-    return Step(mantissa, exponent)
+    return DecimalStep(mantissa, exponent)
 
 
 def _tenth_of_spread(values: NDArray[np.float64]) -> float:
@@ -196,13 +196,13 @@ def _tenth_of_spread(values: NDArray[np.float64]) -> float:
     return float(upper - lower)
 
 
-def number_grid(keys: Sequence[int | float], scale: float, declared: int | float | None) -> Grid:
+def number_grid(keys: Sequence[int | float], scale: float, declared: int | float | None) -> LineGrid:
     """The grid of different numbers, ascending; the line has them at ``scale`` times their value."""
     whole = all(isinstance(key, int) for key in keys)
     if declared is None:
         step = default_step(np.array([float(key) for key in keys]), whole=whole)
     else:
-        step = Step.of(declared)
+        step = DecimalStep.of(declared)
     counts = _cell_numbers(keys, step.fraction)
     size = step.fraction
     if whole and size.denominator == 1:
@@ -262,7 +262,7 @@ def _from_cells(
     write: Callable[[int, int], str],
     step: str,
     source: Source,
-) -> Grid:
+) -> LineGrid:
     """A grid from the number of the cell of every rank, ascending."""
     borders = [rank for rank in range(1, len(cells)) if cells[rank] != cells[rank - 1]]
     begins = np.array([0, *borders], dtype=np.int64)
@@ -270,7 +270,7 @@ def _from_cells(
     first = np.repeat(begins, lengths)
     last = np.repeat(begins + lengths - 1, lengths)
     starts, ends = (np.array(limit, dtype=np.float64) for limit in limits)
-    return Grid(first, last, starts, ends, write, step, source)
+    return LineGrid(first, last, starts, ends, write, step, source)
 
 
 # Dates and times.
@@ -300,7 +300,7 @@ def _read_moment(text: str) -> tuple[datetime.datetime, int] | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Clock:
+class ColumnClock:
     """How the moments of a column are written: as days, as times of the day, or as both; and how finely they are counted.
 
     ``shift`` leads from UTC to the time that cells show, which ends with ``zone``.
@@ -312,7 +312,7 @@ class Clock:
     zone: str = ""
 
     @classmethod
-    def of(cls, texts: Sequence[str], keys: Sequence[int]) -> Clock:
+    def of(cls, texts: Sequence[str], keys: Sequence[int]) -> ColumnClock:
         """The clock of a column, from its different values."""
         midnights = all(text.endswith(MIDNIGHT) for text in texts)
         if midnights or (all(":" not in text for text in texts) and all(key % DAY == 0 for key in keys)):
@@ -341,9 +341,9 @@ class Clock:
         return f"{shown}{self.zone}{finer}"
 
 
-def date_grid(keys: Sequence[int], texts: Sequence[str], scale: float, declared: str | None) -> Grid:
+def date_grid(keys: Sequence[int], texts: Sequence[str], scale: float, declared: str | None) -> LineGrid:
     """The grid of different moments, ascending."""
-    clock = Clock.of(texts, keys)
+    clock = ColumnClock.of(texts, keys)
     period = declared if declared is not None else default_period(keys, clock)
     cells = [_period_around(key + clock.shift, period) for key in keys]
 
@@ -356,7 +356,7 @@ def date_grid(keys: Sequence[int], texts: Sequence[str], scale: float, declared:
     return _from_cells(numbers, ([low for low, _ in limits], [high for _, high in limits]), write, period, source)
 
 
-def default_period(keys: Sequence[int], clock: Clock) -> str:
+def default_period(keys: Sequence[int], clock: ColumnClock) -> str:
     """The period that the spread of different moments suggests."""
     target = _tenth_of_spread(np.array(keys, dtype=np.float64)) * (1 - 1e-9)
     periods = [name for name, length in PERIODS.items() if clock.form != "days" or length >= DAY]
@@ -390,7 +390,7 @@ _HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)", re.ASCII)
 _OPEN = re.compile(rf"(<|>=)({_NUMBER})", re.ASCII)
 
 
-class Extent(NamedTuple):
+class LabelExtent(NamedTuple):
     """What a label of a hierarchy covers, from ``low`` on and before ``high``; None is an open end."""
 
     low: Fraction | None
@@ -406,22 +406,22 @@ class Extent(NamedTuple):
         return (self.low is None or self.low <= number) and (self.high is None or number < self.high)
 
 
-def _read_extent(label: str) -> Extent | None:
+def _read_extent(label: str) -> LabelExtent | None:
     if match := _WHOLE.fullmatch(label):
         wrapped = match[1] is None
         low, high = int(match[1] or match[3]), int(match[4] or match[2] or match[1]) + 1
-        return Extent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped) if low < high else None
+        return LabelExtent(Fraction(low), Fraction(high), str(low), str(high), True, wrapped) if low < high else None
     if match := _HALF_OPEN.fullmatch(label):
-        return Extent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
+        return LabelExtent(Fraction(match[1]), Fraction(match[2]), match[1], match[2])
     if match := _OPEN.fullmatch(label):
         end = Fraction(match[2])
         if match[1] == "<":
-            return Extent(None, end, "", match[2])
-        return Extent(end, None, match[2], "")
+            return LabelExtent(None, end, "", match[2])
+        return LabelExtent(end, None, match[2], "")
     return None
 
 
-def _written_extent(first: Extent, last: Extent) -> str:
+def _written_extent(first: LabelExtent, last: LabelExtent) -> str:
     if first.low is None and last.high is None:
         return TOP
     if first.low is None:
@@ -436,7 +436,7 @@ def _written_extent(first: Extent, last: Extent) -> str:
 
 def hierarchy_grid(
     ladder: Ladder, codes: Sequence[int], keys: Sequence[Any], texts: Sequence[str] | None
-) -> Grid | None:
+) -> LineGrid | None:
     """The cells that level 1 of a hierarchy makes of a line; None where its labels are no neighbouring intervals.
 
     ``codes`` are the codes of the values, ascending by ``keys``; ``texts`` are the values of dates, None for numbers.
@@ -456,12 +456,12 @@ def hierarchy_grid(
     return _from_cells(nodes, limits, write, "level 1 of the hierarchy", "hierarchy")
 
 
-Limits = tuple[Sequence[float], Sequence[float]]
+CellLimits = tuple[Sequence[float], Sequence[float]]
 
 
-def _number_cells(labels: Sequence[str], keys: Sequence[Any]) -> tuple[Limits, Callable[[int, int], str]] | None:
+def _number_cells(labels: Sequence[str], keys: Sequence[Any]) -> tuple[CellLimits, Callable[[int, int], str]] | None:
     readings = {label: _read_extent(label) for label in set(labels)}
-    extents: list[Extent] = []
+    extents: list[LabelExtent] = []
     for label, key in zip(labels, keys, strict=True):
         extent = readings[label]
         if extent is None or not extent.holds(key):
@@ -477,8 +477,8 @@ def _number_cells(labels: Sequence[str], keys: Sequence[Any]) -> tuple[Limits, C
 
 def _period_cells(
     labels: Sequence[str], keys: Sequence[int], texts: Sequence[str]
-) -> tuple[Limits, Callable[[int, int], str]] | None:
-    clock = Clock.of(texts, keys)
+) -> tuple[CellLimits, Callable[[int, int], str]] | None:
+    clock = ColumnClock.of(texts, keys)
     periods = {label: read_period(label) for label in set(labels)}
     cells: list[tuple[int, int]] = []
     for label, key in zip(labels, keys, strict=True):
