@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations, permutations, product
 
 # ---------------------------------------------------------------------------------------------- classes and levels
@@ -497,8 +498,45 @@ def covering_loss(dimension, values):
     if None in values:
         return 1.0
     if form == "line":
-        return (max(known[v] for v in present) - min(known[v] for v in present)) / more if more else 0.0
+        width = max(line_cell(known, v)[2] for v in present) - min(line_cell(known, v)[1] for v in present)
+        return min(1.0, width / more) if more else 0.0
     return (len(present) - 1) / (len([v for v in known if v is not None]) - 1)
+
+
+def line_cell(known, value):
+    """Where a value lies on a line, and the limits of its cell as a label states them; a bare place is its own cell."""
+    return known[value] if isinstance(known[value], tuple) else (known[value],) * 3
+
+
+def default_step(numbers):
+    """The least of 1, 2, 5 times a power of ten that is a tenth of the interquartile range of different numbers; 1 for whole ones."""
+    ordered = sorted(numbers)
+    whole = all(isinstance(number, int) for number in ordered)
+    steps = [Fraction(m) * Fraction(10) ** e for e in range(-9, 9) for m in (1, 2, 5)]
+    lower, upper = (_quantile(ordered, share) for share in (Fraction(1, 4), Fraction(3, 4)))
+    least = max((upper - lower) / 10, Fraction(1 if whole else 0))
+    return next((step for step in steps if least and step >= least), Fraction(1))
+
+
+def _quantile(ordered, share):
+    at = share * (len(ordered) - 1)
+    below = math.floor(at)
+    rest = Fraction(repr(ordered[min(below + 1, len(ordered) - 1)])) - Fraction(repr(ordered[below]))
+    return Fraction(repr(ordered[below])) + (at - below) * rest
+
+
+def cells_of_numbers(values, step=None):
+    """Per text the number it is, and the limits of the cell of the grid around it; whole cells end at their last number."""
+    numbers = {text: int(text) if text.lstrip("-").isdecimal() else float(text) for text in values}
+    if not numbers:
+        return {}
+    step = default_step(set(numbers.values())) if step is None else Fraction(str(step))
+    last = 1 if step.denominator == 1 and all(isinstance(number, int) for number in numbers.values()) else 0
+    found = {}
+    for text, number in numbers.items():
+        start = Fraction(repr(number)) // step * step
+        found[text] = (float(number), float(start), float(start + step - last))
+    return found
 
 
 def tree_path(value, paths):
@@ -510,7 +548,7 @@ def tree_path(value, paths):
 def in_order(dimension, values):
     """Different values as a cut goes through them."""
     form, known, _ = dimension
-    keys = {"line": lambda v: (known[v], v), "tree": lambda v: known[v][::-1], "set": lambda v: v}
+    keys = {"line": lambda v: (line_cell(known, v)[0], v), "tree": lambda v: known[v][::-1], "set": lambda v: v}
     present = sorted({v for v in values if v is not None}, key=keys[form])
     return present + [None] * (None in values)
 
@@ -533,8 +571,15 @@ def mondrian_cuts(dimension, column, crowd, children):
         sizes = [(sum(count[v] for v in below), below) for below in tree_children(dimension, column)]
         sizes = sorted((abs(2 * m - n), i, below) for i, (m, below) in enumerate(sizes) if crowd <= m <= n - crowd)
         lefts += [below for _, _, below in sizes[:children]]
-    median = next(i for i in range(len(values)) if 2 * sum(count[v] for v in values[: i + 1]) >= n)
-    return [*lefts, set(values[: median + 1]), set(values[:median])]
+    groups = [[v] for v in values]
+    if dimension[0] == "line":  # values of one cell stay together
+        cells = {v: v if v is None else line_cell(dimension[1], v)[1:] for v in values}
+        groups = [[v for v in values if cells[v] == cell] for cell in dict.fromkeys(cells.values())]
+        if all(cell is None or cell[0] == cell[1] for cell in cells.values()):
+            groups = [[v] for v in values]
+    sums = [sum(count[v] for group in groups[: i + 1] for v in group) for i in range(len(groups))]
+    median = next(i for i, below in enumerate(sums) if 2 * below >= n)
+    return [*lefts, *({v for group in groups[:end] for v in group} for end in (median + 1, median))]
 
 
 def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):

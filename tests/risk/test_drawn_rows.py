@@ -16,14 +16,31 @@ from sfumato import registry
 from sfumato.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
 from sfumato.attacks.nearest import NO_CONTROL
 from sfumato.attacks.rates import Successes
-from sfumato.attacks.synthetic import ClosestRecord, CopiedRecords, NearCopies, distances, reappearing, usual_distance
+from sfumato.attacks.synthetic import (
+    ClosestRecord,
+    CopiedRecords,
+    NearCopies,
+    RecognisedMembers,
+    distances,
+    reappearing,
+    usual_distance,
+)
 from sfumato.core.attack import NothingToAttack
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.intruders import attack_release, intruder_from
 from tests.risk.drawn_rows import DrawColumns, pair_of, people, scene_of
 
-WITH_CONTROL = (CopiedRecords, NearCopies, ClosestRecord, SinglingOut, Linkability, Inference, Membership)
+WITH_CONTROL = (
+    CopiedRecords,
+    NearCopies,
+    ClosestRecord,
+    SinglingOut,
+    Linkability,
+    Inference,
+    Membership,
+    RecognisedMembers,
+)
 
 
 # The copied excess R = (a − h)/(1 − h).
@@ -214,7 +231,7 @@ def test_rows_that_are_somebodys_are_no_copies():
 
 
 def test_every_attack_says_what_it_makes_of_drawn_rows():
-    release = sf.anonymize(people(), (), DrawColumns(), limits={"copied_records": 1}, seed=3)
+    release = sf.anonymize(people(2000), (), DrawColumns(), limits={"copied_records": 1}, seed=3)
     report = release.attack(seconds=1e6, only=list(registry.attacks()))
     assert {tried.finding.attack for tried in report.tried} == {attack.name for attack in WITH_CONTROL}
     assert not report.unknown
@@ -229,7 +246,13 @@ def test_independent_columns_give_nothing_away_and_copies_everything():
     table = people(600)
     rates = {}
     for copied in (0.0, 1.0):
-        release = sf.anonymize(table, (), DrawColumns(rows=1500, copied=copied), limits={"copied_records": 1}, seed=4)
+        release = sf.anonymize(
+            table,
+            (),
+            DrawColumns(rows=1500, copied=copied),
+            limits={"copied_records": 1, "recognised_members": 1},
+            seed=4,
+        )
         report = release.attack(seconds=1e6)
         rates[copied] = {t.finding.attack: t.finding for t in report.tried}
     for name in ("copied_records", "near_copies", "linkability", "singling_out", "inference"):
@@ -275,7 +298,7 @@ def test_a_promise_about_originals_cannot_be_judged_on_drawn_rows():
     table = people()
     drawn = DrawColumns()
     with pytest.raises(sf.errors.SchemaError, match="nobody's"):
-        sf.anonymize(table, sf.KConcealment(2), drawn, limits={"copied_records": 1}, seed=1)
+        sf.anonymize(table, sf.KConcealment(2), drawn, limits={"copied_records": 1, "recognised_members": 1}, seed=1)
 
 
 def test_copies_among_people_drawn_from_half_of_adult(reference_data):
@@ -284,5 +307,5 @@ def test_copies_among_people_drawn_from_half_of_adult(reference_data):
     table = table.with_roles(quasi=[c for c in table.columns if c != "salary-class"], sensitive=["salary-class"])
     for leaf, expected in ((5, 0.2155), (20, 0.0971), (100, 0.0333)):
         step = sf.Synthesize(min_leaf=leaf, holdout=0.5)
-        release = sf.anonymize(table, (), step, limits={"copied_records": 1}, seed=1)
+        release = sf.anonymize(table, (), step, limits={"copied_records": 1, "recognised_members": 1}, seed=1)
         assert release.limits[0].value == pytest.approx(expected, abs=0.03)

@@ -60,8 +60,9 @@ class MixedTable:
         """The column as the oracle takes it."""
         attribute, present = self.attributes[name], {v for v in values if v is not None}
         if attribute.kind is Kind.NUMERIC:
-            places = {v: float(v) for v in present}
-            return "line", places, max(places.values()) - min(places.values()) if places else 0.0
+            cells = oracle.cells_of_numbers(present)
+            places = [place for place, _, _ in cells.values()]
+            return "line", cells, max(places) - min(places) if places else 0.0
         if attribute.order is not None:
             return "line", {v: float(attribute.order.index(v)) for v in present}, len(attribute.order) - 1.0
         if name in self.paths:
@@ -92,7 +93,7 @@ def mixed_tables(draw, *, most_columns=3, most_rows=16, fewest_rows=1, forms=FOR
 def column(draw, form):
     quasi = (Role.QUASI,)
     if form == "whole":
-        return st.integers(0, draw(st.sampled_from([3, 10]))), Attribute(quasi, kind=Kind.NUMERIC)
+        return st.integers(0, draw(st.sampled_from([3, 10, 60]))), Attribute(quasi, kind=Kind.NUMERIC)
     if form == "real":
         return st.sampled_from([-2.5, -1.0, 0.0, 0.25, 3.5]), Attribute(quasi, kind=Kind.NUMERIC)
     if form == "order":
@@ -128,9 +129,13 @@ def covers(cell, value, dimension):
     if form == "set":
         return cell.startswith("{") and value in cell.strip("{}").split(", ")
     if cell.startswith("["):
-        low, high = cell.strip("[]").split(", ")
-    else:
-        low, high = cell.split(".." if ".." in cell else "-")
+        low, high = map(float, cell.strip("[])").split(", "))
+        place = known[value][0]
+        return low <= place < high or (cell.endswith("]") and place == high)
+    if ".." not in cell:
+        low, high = map(int, cell.split("-"))
+        return low <= known[value][0] <= high
+    low, high = cell.split("..")
     return known[low] <= known[value] <= known[high]
 
 

@@ -84,10 +84,10 @@ def test_ranges_are_called_by_their_node_their_ends_or_their_members():
     assert cells_of_cut(sick, (0, 1, 4, 5)).labels == ("gout", "{burn, cut, HIV}", "flu", None)
     assert set(cells_of_cut(axis("stage"), (0, 2)).labels) == {"low..mid", "high"}
     assert cells_of_cut(axis("town"), (0, 1)).labels == ("A", "{B, C}")
-    assert cells_of_cut(axis("year", trees=False), (0, 2)).labels == ("1-4", "6-29")
+    assert cells_of_cut(axis("year", trees=False), (0, 2)).labels == ("0-4", "5-29")
     assert cells_of_cut(axis("year"), (0,)).labels == ("*",)
     missing_too = cells_of_cut(axis("age"), (0, 2))
-    assert missing_too.labels == ("[0, 31]", "*")
+    assert missing_too.labels == ("[0, 32)", "*")
     assert missing_too.losses.tolist() == pytest.approx([31 / 55, 1.0])
 
 
@@ -102,7 +102,7 @@ def released(cuts, gone=None, **options):
 def test_columns_are_released_as_cut_and_the_others_as_they_are():
     plan, after = released({"stage": (0, 2), "year": (0, 2)}, trees=False)
     assert after.column("stage").to_list() == [s if s == "high" else "low..mid" for s in ROWS["stage"]]
-    assert after.column("year").to_list() == ["1-4", "1-4", "6-29", "6-29", "6-29", "6-29", "6-29", "1-4"]
+    assert after.column("year").to_list() == ["0-4", "0-4", "5-29", "5-29", "5-29", "5-29", "5-29", "0-4"]
     for name in ("sick", "town", "pays"):
         assert after.column(name).to_list() == ROWS[name]
     assert after.schema["stage"].order == ("low..mid", "high")

@@ -62,7 +62,7 @@ def released_rows(dataset, plan, step=None):
 def test_patients_are_cut_as_on_the_slide(kind):
     # G22: root split ZIP 53710-53711 | 53712 (4/2), then age 26 | 27. A nominal ZIP is cut along its hierarchy.
     people = examples.patients().with_kinds(zip=kind)
-    step = Mondrian(order=("zip", "age", "sex"))
+    step = Mondrian(order=("zip", "age", "sex"), grid={"age": 1, **({"zip": 1} if kind == "numeric" else {})})
     plan = step.plan(people, Goal((KAnonymity(2),)))
     _, rows = released_rows(people, plan)
     low_zip = "53710-53711" if kind == "numeric" else "[53710-53711]"
@@ -83,7 +83,7 @@ def test_patients_are_cut_as_on_the_slide(kind):
 def test_patients_with_age_first_are_cut_elsewhere():
     # ALGORITHMS G22: all normalised ranges tie at the root, so with age first the cut is age 26 | 27 (3/3)
     people = examples.patients()
-    plan = plan_mondrian(people, Goal((KAnonymity(2),)), order=("age",))
+    plan = plan_mondrian(people, Goal((KAnonymity(2),)), order=("age",), grid={"age": 1})
     assert partition(people, plan)[0] == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
     assert Counter(released_rows(people, plan)[1]) == {
         ("25-26", "*", "[53710-53712]"): 3,
@@ -114,8 +114,9 @@ def test_cells_are_written_by_kind():
     people = people.with_schema(schema)
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     released, rows = released_rows(people, plan)
-    assert rows[0] == rows[1] == ("20-21", "[-1.5, 2]", "low..mid", "2024-01-05..2024-02-01", "{A, B}")
-    assert rows[2] == rows[3] == ("40-41", "[7, 7.5]", "high..top", "2024-03-01..2024-03-09", "C")
+    # tenths of the interquartile ranges: 19.5/10, 6/10 and 48.5 days/10
+    assert rows[0] == rows[1] == ("20-21", "[-2, 3)", "low..mid", "2024-01-01..2024-02-04", "{A, B}")
+    assert rows[2] == rows[3] == ("40-41", "[7, 8)", "high..top", "2024-02-26..2024-03-10", "C")
     assert released.schema["age"].kind is Kind.ORDINAL
     assert plan.losses["team"].tolist() == [0.5, 0.0] or plan.losses["team"].tolist() == [0.0, 0.5]
 
@@ -171,7 +172,10 @@ def test_few_points_in_a_wide_range_are_cut_alike():
     people = numbers(rows)
     labels = [tuple(map(str, row)) for row in rows]
     places = [{row[a]: float(row[a]) for row in labels} for a in range(3)]
-    dimensions = [("line", known, max(known.values()) - min(known.values())) for known in places]
+    cells = [oracle.cells_of_numbers(known) for known in places]
+    dimensions = [
+        ("line", cell, max(known.values()) - min(known.values())) for cell, known in zip(cells, places, strict=True)
+    ]
     expected = oracle.mondrian(labels, dimensions, [1.0] * 3, 3, lambda part: True)
     plan = plan_mondrian(people, Goal((KAnonymity(3),)))
     assert partition(people, plan)[0] == {frozenset(part) for part in expected}
@@ -187,7 +191,11 @@ def test_regions_stay_within_their_bounds(table, k, mode):
         return
     plan = plan_mondrian(table.dataset(), Goal((KAnonymity(k),)), mode=mode)
     regions, _ = partition(table.dataset(), plan)
-    most_equal = max(Counter(table.rows).values())
+    cells = [
+        [v if v is None or d[0] != "line" or not isinstance(d[1][v], tuple) else d[1][v][1:] for v in column]
+        for d, column in zip(table.dimensions, zip(*table.rows, strict=True), strict=True)
+    ]
+    most_equal = max(Counter(zip(*cells, strict=True)).values())
     for rows in regions:
         assert len(rows) >= k
         if mode == "strict":
@@ -406,7 +414,7 @@ def test_one_value_everywhere():
 
 def test_all_unique():
     people = numbers([(i, 100 - i) for i in range(64)])
-    plan = plan_mondrian(people, Goal((KAnonymity(4),)))
+    plan = plan_mondrian(people, Goal((KAnonymity(4),)), grid={"c0": 1, "c1": 1})
     assert sorted(map(len, partition(people, plan)[0])) == [4] * 16
 
 
@@ -445,13 +453,14 @@ def test_very_large_numbers_do_not_overflow():
     people = numbers([(-1.7e308,), (-1.6e308,), (1.6e308,), (1.7e308,)])
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     assert partition(people, plan)[0] == {frozenset({0, 1}), frozenset({2, 3})}
-    assert 0 < plan.score < 0.1
+    # the step is 5e307: the limits are -2e308, -1.5e308, 1.5e308 and 2e308, over 3.4e308
+    assert plan.score == pytest.approx(0.5 / 3.4)
 
 
 def test_a_few_outliers_may_go():
     # without 1000 the other nine span 1-3 instead of 1-1000; nothing can be cut with k = 6
     people = numbers([(1,), (1,), (1,), (2,), (2,), (2,), (3,), (3,), (3,), (1000,)])
-    plan = plan_mondrian(people, Goal((KAnonymity(6),)), budget=0.1)
+    plan = plan_mondrian(people, Goal((KAnonymity(6),)), budget=0.1, grid={"c0": 1})
     regions, gone = partition(people, plan)
     assert gone == {9}
     assert regions == {frozenset(range(9))}
@@ -527,7 +536,7 @@ def test_adult_loses_less_than_the_basic_scripts(reference_data):
 
 def test_the_single_dimensional_release_of_the_literature():
     # LeFevre, DeWitt & Ramakrishnan 2006, figure 3: ages stay together, zip codes are cut once; classes of 4 and 2
-    people, step = examples.patients(), Mondrian("single", order=("zip", "age", "sex"))
+    people, step = examples.patients(), Mondrian("single", order=("zip", "age", "sex"), grid={"age": 1})
     _, rows = released_rows(people, step.plan(people, Goal((KAnonymity(2),))), step)
     assert Counter(rows) == {("25-28", "M", "[53710-53711]"): 4, ("25-28", "F", "53712"): 2}
     with pytest.raises(ParameterError, match="suppresses nothing"):

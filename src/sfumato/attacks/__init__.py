@@ -31,6 +31,7 @@ ALL = Members(
         "membership": "gdpr:Membership",
         "copied_records": "synthetic:CopiedRecords",
         "near_copies": "synthetic:NearCopies",
+        "recognised_members": "synthetic:RecognisedMembers",
         "closest_record": "synthetic:ClosestRecord",
         "linkage": "linkage.distance_linkage:DistanceLinkage",
         "probabilistic_linkage": "linkage.probabilistic_linkage:ProbabilisticLinkage",

@@ -59,6 +59,17 @@ class Surroundings:
         """The first of these; without weights all columns count alike."""
         return self._near(target, np.ones(len(self.names)) if weights is None else weights, -1)
 
+    def cost(self, target: int) -> float:
+        """How far the nearest released record is from a target, all columns alike."""
+        here = int(self.files.theirs.kind_of[self.targets[target]])
+        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
+        search: Any = kernels.neighbours.least_cost
+        least: float = search(
+            here, TIE, np.ones(len(self.names)), arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps,
+        )  # fmt: skip
+        return least
+
     def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
         """On how many members and on how many of their control an attack succeeds, of a random sample as large as time allows."""
         seen = [(target < self.members, succeeds(target)) for target in scene.sampled(len(self.targets), purpose)]

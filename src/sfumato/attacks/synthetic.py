@@ -6,6 +6,7 @@ All compare with people who were set aside before anything was learnt: what happ
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -160,11 +161,16 @@ def reappearing(pair: Pair, columns: Sequence[str]) -> tuple[NDArray[np.bool_], 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Distances:
-    """How far people learnt from, and people set aside, are from the nearest drawn row; ``wanted`` is how many of both were to be tried."""
+    """How far people learnt from, and people set aside, are from the nearest drawn row; ``wanted`` is how many of both were to be tried.
+
+    ``member_rows`` and ``other_rows`` are their rows in the original.
+    """
 
     members: NDArray[np.float64]
     others: NDArray[np.float64]
     wanted: int
+    member_rows: NDArray[np.int64]
+    other_rows: NDArray[np.int64]
 
     @property
     def recognised(self) -> tuple[float, float]:
@@ -177,24 +183,25 @@ class Distances:
         return Successes(near[0], len(self.members), near[1], len(self.others))
 
 
-def distances(scene: Scene) -> Distances:
+def distances(scene: Scene, most: int = MOST_PEOPLE) -> Distances:
     """The distances of some people of either kind, in all columns alike; measured once for all who ask."""
-    key = ("distances to drawn rows", scene.seed.text)
+    key = ("distances to drawn rows", scene.seed.text, most)
     if key not in scene.pair.memo:
-        scene.pair.memo[key] = _distances(scene)
+        scene.pair.memo[key] = _distances(scene, most)
     found: Distances = scene.pair.memo[key]
     return found
 
 
-def _distances(scene: Scene) -> Distances:
-    people = [_some(scene, group, MOST_PEOPLE, "whose distance") for group in _groups(scene)]
+def _distances(scene: Scene, most: int) -> Distances:
+    people = [_some(scene, group, most, "whose distance") for group in _groups(scene)]
     rows = np.concatenate(people)
     intruder = Intruder(scene.pair.original.take(rows), data_columns(scene.pair), rows)
-    around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", MOST_PEOPLE)
-    far = {target: around.nearest(target)[0] for target in scene.sampled(len(around.targets), "distance to drawn rows")}
-    sides = ([cost for target, cost in far.items() if (target < around.members) == member] for member in (True, False))
-    members, others = (np.sqrt(np.array(side, dtype=np.float64)) for side in sides)
-    return Distances(members, others, len(around.targets))
+    around = surroundings(dataclasses.replace(scene, intruder=intruder), "distance", most)
+    far = {target: around.cost(target) for target in scene.sampled(len(around.targets), "distance to drawn rows")}
+    tried = np.array(sorted(far), dtype=np.int64)
+    costs = np.sqrt(np.array([far[target] for target in tried.tolist()], dtype=np.float64))
+    member, who = tried < around.members, rows[around.targets[tried]]
+    return Distances(costs[member], costs[~member], len(around.targets), who[member], who[~member])
 
 
 def _some(scene: Scene, rows: NDArray[np.int64], most: int, purpose: str) -> NDArray[np.int64]:
@@ -225,7 +232,7 @@ def from_people(
         searches.append(Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file)))
     found = np.full((len(searches), len(file)), np.nan)
     for row in scene.sampled(len(file), purpose):
-        found[:, row] = [np.sqrt(search.nearest(row)[0]) for search in searches]
+        found[:, row] = [np.sqrt(search.cost(row)) for search in searches]
     return list(found)
 
 
@@ -286,6 +293,143 @@ def usual_distance(scene: Scene) -> float:
         scene.pair.memo[key] = float(np.nanmedian(far))
     found: float = scene.pair.memo[key]
     return found
+
+
+# What is surely more than chance: copies, near copies and recognised members together.
+
+EXCHANGES = 400
+"""How often members and people set aside are exchanged at random to learn what chance does."""
+SURE = 0.95
+"""How surely no excess of the three is more than its lower end says where there is none."""
+TELLING = 0.10
+"""An excess that chance alone may reach with so few people set aside says nothing: the outcome is unknown then."""
+ENOUGH_PEOPLE = 500
+"""People of either kind that are looked at first; where they do not tell, :data:`MOST_PEOPLE` are."""
+FEW_ALARMS = 0.01
+"""The share of false alarms at which members are recognised by being near."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recognition:
+    """What is known of some people, members first: whether each is unique, whether its record reappears, and how far the nearest drawn row is."""
+
+    member: NDArray[np.bool_]
+    unique: NDArray[np.bool_]
+    there: NDArray[np.bool_]
+    far: NDArray[np.float64]
+    radius: float
+
+    def excesses(self, member: NDArray[np.bool_]) -> dict[str, float]:
+        """The three excesses if these were the members; no excess of copies where nobody of either kind is unique."""
+        found = {
+            "near_copies": _excess(self.far <= self.radius + 1e-12, member),
+            "membership": self._advantage(member),
+        }
+        unique = member[self.unique]
+        if unique.any() and not unique.all():
+            found["copied_records"] = _excess(self.there[self.unique], unique)
+        return found
+
+    def _advantage(self, member: NDArray[np.bool_]) -> float:
+        """Members less others that are nearer than a threshold, the one with most members at few false alarms."""
+        order, ends = self._order
+        caught = np.cumsum(member[order])[ends] / max(1, int(member.sum()))
+        alarms = np.cumsum(~member[order])[ends] / max(1, int((~member).sum()))
+        allowed = int(np.searchsorted(alarms, FEW_ALARMS, side="right"))
+        return float(caught[allowed - 1] - alarms[allowed - 1]) if allowed else 0.0
+
+    @functools.cached_property
+    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """People from near to far, and where those of equal distance end."""
+        order = np.argsort(self.far, kind="stable")
+        ordered = self.far[order]
+        return order, np.flatnonzero(np.append(ordered[1:] > ordered[:-1] + 1e-12, True))
+
+
+def _excess(hit: NDArray[np.bool_], member: NDArray[np.bool_]) -> float:
+    return Successes(int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())).excess
+
+
+def chance_of(people: Recognition, draws: np.random.Generator) -> dict[str, float]:
+    r"""How large each excess becomes by chance alone, all three together.
+
+    Members and people set aside are exchanged at random :data:`EXCHANGES` times. With the mean :math:`\mu_i` and the standard deviation
+    :math:`\sigma_i` of excess *i* under exchange, and *c* the 95 % quantile of the largest :math:`(R_i - \mu_i)/\sigma_i` of the three, it is
+    :math:`\mu_i + c\,\sigma_i`.
+    """
+    drawn = [people.excesses(draws.permutation(people.member)) for _ in range(EXCHANGES)]
+    names = sorted(set(drawn[0]).intersection(*drawn))
+    values = np.array([[one[name] for name in names] for one in drawn])
+    means, spreads = values.mean(axis=0), values.std(axis=0)
+    scaled = (values - means) / np.where(spreads > 0, spreads, 1.0)
+    most = float(np.quantile(scaled.max(axis=1), SURE, method="higher"))
+    return dict(zip(names, (means + most * spreads).tolist(), strict=True))
+
+
+@parameters
+class RecognisedMembers(Attack):
+    r"""How many more people the drawn rows give away than chance does, at least: by copies, near copies, or by being near.
+
+    Three excesses of people learnt from over people set aside are measured on up to 500 of either kind (1,000 where these do not tell), all columns alike:
+    :class:`CopiedRecords`, :class:`NearCopies`, and the advantage of :class:`~sfumato.attacks.gdpr.Membership` at 1 % false alarms. What each
+    becomes by chance is found by exchanging members and people set aside at random, all three together, so that with a chance of 95 % none of the
+    three is above it where rows tell nothing. The value is the largest excess less what chance makes of it, at least 0:
+
+    .. math:: \max_i\,(R_i - \mu_i - c\,\sigma_i)
+
+    Unless a recipe says otherwise drawn rows are not released where it is above 0.10. Where chance alone may make an excess of 0.10, too
+    few people were set aside to tell, and the value is unknown. The radius of near copies is held while people are exchanged.
+
+    Reference: the excess over a control group is that of Giomi et al. 2023, doi:10.56553/popets-2023-0055; permutation tests of several
+    statistics together are in Westfall & Young 1993.
+    """
+
+    name: ClassVar[str] = "recognised_members"
+    line: ClassVar[str] = "People are given away by the drawn records, surely more often than by chance"
+    tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
+    turn: ClassVar[int] = 0
+
+    def applies(self, scene: Scene) -> str | None:
+        """None where rows were drawn anew and people set aside."""
+        return out_of_reach(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Measure the three excesses, and what chance makes of them."""
+        for most in (ENOUGH_PEOPLE, MOST_PEOPLE):
+            far = distances(scene, most)
+            people = _recognition(scene, far)
+            excesses = people.excesses(people.member)
+            chance = chance_of(people, scene.seed.stream("drawn rows: members exchanged with people set aside"))
+            blind = [name for name, one in chance.items() if one > TELLING and excesses[name] - one <= TELLING]
+            if not blind:
+                break
+        aside = int((~people.member).sum())
+        if blind:
+            raise ParameterError(
+                f"with {aside:,} people set aside chance alone may make an excess of {max(chance[n] for n in blind):.2f} in "
+                f"{', '.join(n.replace('_', ' ') for n in sorted(blind))}, so nobody can tell; set more people aside (holdout), or give more records"
+            )
+        lowest = {name: max(0.0, excesses[name] - chance[name]) for name in chance}
+        worst = max(lowest, key=lambda name: (lowest[name], excesses[name]))
+        each = ", ".join(
+            f"{name.replace('_', ' ')} {excesses[name]:.4f} (by chance up to {chance[name]:.4f})" for name in chance
+        )
+        told = f"excess of {int(people.member.sum()):,} people learnt from over {aside:,} set aside: {each}{cut_short(len(people.far), far.wanted)}"
+        details = {"excesses": {n: excesses[n] for n in chance}, "by_chance": chance, "worst": worst}
+        interval = lowest[worst], min(1.0, max(lowest[worst], excesses[worst]))
+        return Finding(self.name, lowest[worst], told, interval, details=details, trials=int(people.member.sum()))
+
+
+def _recognition(scene: Scene, far: Distances) -> Recognition:
+    unique, there = reappearing(scene.pair, data_columns(scene.pair))
+    rows = np.concatenate([far.member_rows, far.other_rows])
+    return Recognition(
+        member=np.arange(len(rows)) < len(far.member_rows),
+        unique=unique[rows],
+        there=there[rows],
+        far=np.concatenate([far.members, far.others]),
+        radius=NearCopies().within * usual_distance(scene),
+    )
 
 
 # The distance to the closest record, which says little by itself.

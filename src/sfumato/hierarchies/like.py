@@ -13,9 +13,10 @@ from pydantic import BeforeValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters, values_of
+from sfumato.core.periods import Level, read_period
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies.classification import SCHEMES
-from sfumato.hierarchies.dates import Dates, Level, read_period
+from sfumato.hierarchies.dates import Dates
 from sfumato.hierarchies.intervals import CellReading, Intervals, on_axis, read, written
 from sfumato.hierarchies.listed import category_paths
 from sfumato.hierarchies.mask import MaskLeft, MaskRight

@@ -382,6 +382,21 @@ def all_nearest(
 
 
 @njit(cache=True, nogil=True)
+def least_cost(
+    i, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
+    order, spans, children, ends, codes, holds, other_bases, stamps,
+):  # fmt: skip
+    """The least weighted cost of any record for record *i*: the first half of :func:`all_nearest`."""
+    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
+    stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+    best, _, _ = descend(
+        i, np.inf, False, slack, weights, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, np.empty(0, np.int64),
+    )  # fmt: skip
+    return best
+
+
+@njit(cache=True, nogil=True)
 def first_of_nodes(order, spans, children):
     """Per node of a tree the lowest number of any of its records."""
     lowest = np.empty(spans.shape[0], np.int64)

@@ -27,6 +27,7 @@ from sfumato.kernels.space import (
     by_width,
     cell_loss,
     inner,
+    join_cells,
     measure,
     meeting_level,
     value_weights,
@@ -83,9 +84,10 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
 def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
     """The cuts of one dimension that leave enough records on both sides, in the order in which they are tried.
 
-    Either the cuts that keep equal values together, or (``shared``) the one that shares out those of the median.
+    Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out those of the median.
     """
-    cuts, least, found = scratch.cuts, scratch.values[RANK, 0], np.int64(0)
+    cuts, found = scratch.cuts, np.int64(0)
+    least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
         found = _child_cuts(values, a, total, crowd, most, space, scratch)
     median, below = np.int64(0), np.int64(0)
@@ -93,14 +95,18 @@ def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
         below += scratch.values[AMOUNT, median]
         median += 1
     upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
+    rank = scratch.values[RANK, median]
+    first = space.cells[LOW, space.dims[AT, a] + rank]
     if shared:
         if below < half < upto and total - half >= crowd:
-            found = _add(cuts, found, a, least, scratch.values[RANK, median] - 1, half - below, half)
+            found = _add(cuts, found, a, least, rank - 1, half - below, half)
+        elif half == upto and total - half >= crowd and rank < space.cells[HIGH, space.dims[AT, a] + rank]:
+            found = _add(cuts, found, a, least, rank, _NONE, half)  # between two values of one cell
         return found
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, least, scratch.values[RANK, median], _NONE, upto)
+        found = _add(cuts, found, a, least, rank, _NONE, upto)
     if below >= crowd and total - below >= crowd:
-        found = _add(cuts, found, a, least, scratch.values[RANK, median] - 1, _NONE, below)
+        found = _add(cuts, found, a, least, first - 1, _NONE, below)
     return found
 
 
@@ -124,6 +130,8 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
             if scratch.box[LOW, a] >= scratch.box[HIGH, a]:
                 continue
             values = value_weights(points, start, end, a, scratch)
+            if shared == 0 and space.dims[FORM, a] == LINE:
+                values = join_cells(space, a, scratch.values, values)
             found = _cuts_of(values, a, total, crowd, shared == 1, most, space, scratch)
             if skip < found:
                 for c in range(5):
@@ -476,7 +484,7 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
     """
     n, d = points.shape[0], points.shape[1] - 2
     left, where = np.arange(n), np.arange(n)
-    near, costs = np.zeros(space.places.size), np.zeros(n)
+    near, costs = np.zeros(space.limits.shape[1]), np.zeros(n)
     chosen = np.empty(n if pool == 0 else min(n, 4 * pool), np.int64)
     count, remaining, clusters = n, np.int64(0), np.int64(0)
     for i in range(n):

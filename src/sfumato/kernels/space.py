@@ -29,13 +29,16 @@ class Space(NamedTuple):
     """The dimensions. Few arrays with named rows instead of many arrays: that compiles several times faster.
 
     ``dims`` has the rows FORM, SIZE (number of ranks), MISSING (rank of missing values, −1: none), AT, TREE_AT;
-    ``scales`` the rows WEIGHT and SPAN. ``places[AT + rank]`` is where a rank lies on a line.
+    ``scales`` the rows WEIGHT and SPAN. The cell of a rank on a line has the limits ``limits[LOW, AT + rank]`` and
+    ``limits[HIGH, AT + rank]`` and the ranks ``cells[LOW, AT + rank]`` to ``cells[HIGH, AT + rank]``: a line is cut between cells,
+    and a range reaches from the limit of its first cell to that of its last one.
     ``nodes[TREE_AT + level·SIZE + rank]`` is the node above a rank of a tree and ``losses`` the loss of that node.
     """
 
     dims: NDArray[np.int64]
     scales: NDArray[np.float64]
-    places: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    cells: NDArray[np.int64]
     nodes: NDArray[np.int64]
     losses: NDArray[np.float64]
 
@@ -86,7 +89,8 @@ def cell_loss(space, a, low, high, distinct):
     if space.scales[SPAN, a] <= 0.0:
         return 0.0
     if space.dims[FORM, a] == LINE:
-        return (space.places[space.dims[AT, a] + high] - space.places[space.dims[AT, a] + low]) / space.scales[SPAN, a]
+        width = space.limits[HIGH, space.dims[AT, a] + high] - space.limits[LOW, space.dims[AT, a] + low]
+        return min(1.0, width / space.scales[SPAN, a])
     return (distinct - 1.0) / space.scales[SPAN, a]
 
 
@@ -180,6 +184,22 @@ def value_weights(points, start, end, a, scratch):
         else:
             found += 1
             values[RANK, found] = values[RANK, i]
+            values[AMOUNT, found] = values[AMOUNT, i]
+    return found + 1
+
+
+@inner
+def join_cells(space, a, values, n):
+    """Count values of a line by cell: afterwards RANK is the last rank of each cell that occurs; returns how many do."""
+    base = space.dims[AT, a]
+    found = np.int64(-1)
+    for i in range(n):
+        last = space.cells[HIGH, base + values[RANK, i]]
+        if found >= 0 and values[RANK, found] == last:
+            values[AMOUNT, found] += values[AMOUNT, i]
+        else:
+            found += 1
+            values[RANK, found] = last
             values[AMOUNT, found] = values[AMOUNT, i]
     return found + 1
 

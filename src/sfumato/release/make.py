@@ -129,6 +129,8 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
     bound = float(limit.bound)
     for skipped in (each for each in report.skipped if each.limit is not None):
+        if skipped.unknown and name in USUAL_LIMITS and limit >= 1:
+            return _kept(name, 1.0, limit, True, "at most", where)  # what nobody can tell counts as the worst there is
         if skipped.unknown:
             told = f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
             return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
@@ -171,11 +173,13 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
     return Table(frame, source=source)  # type: ignore[arg-type]
 
 
-# Rows that were drawn anew: whom they were learnt from, who was set aside, and the limit that holds unless another is set.
+# Rows that were drawn anew: whom they were learnt from, who was set aside, and the limits that hold unless others are set.
 
 MOST_COPIED = 0.10
 """The copied excess beyond which drawn rows are refused where the recipe says nothing."""
-USUAL_LIMITS = {"copied_records": MOST_COPIED}
+MOST_RECOGNISED = 0.10
+"""The same of any excess less what chance makes of it: copies, near copies and recognised members."""
+USUAL_LIMITS = {"copied_records": MOST_COPIED, "recognised_members": MOST_RECOGNISED}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -197,7 +201,7 @@ class LearntFrom:
 
 
 def with_usual_limits(recipe: Recipe, made: Dataset) -> Recipe:
-    """The recipe with the limit on copies that holds of rows drawn anew, unless it sets one or a step accounts for an ε.
+    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step accounts for an ε.
 
     Where an ε is accounted for nothing may decide by looking at the original.
     """

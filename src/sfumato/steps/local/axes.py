@@ -1,13 +1,13 @@
 """The dimensions along which local methods cut and join classes.
 
 Numbers and dates lie on a line, and so do the values of a column with an order; values under a hierarchy hang in a tree;
-all others are a set. Missing values come last in every order.
+all others are a set. Missing values come last in every order. Numbers and dates are cut and labelled on a grid, see
+:mod:`sfumato.steps.local.grid`; where their hierarchy has no intervals on level 1 they hang in a tree, too.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from sfumato import kernels
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, did_you_mean
+from sfumato.steps.local.grid import LineGrid, date_grid, hierarchy_grid, moment, number_grid, ordered_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,8 @@ HUGE = 1e150
 class Axis:
     """One dimension. ``ranks[code]`` is the place of a code in the order and ``labels[rank]`` its value.
 
-    ``places`` and ``span`` say where the ranks of a line lie and how wide its domain is; ``join`` writes a range.
+    ``places`` and ``span`` say where the ranks of a line lie and how wide its domain is; ``grid`` has its cells, for all ranks
+    but that of missing values (None: no line).
     """
 
     column: str
@@ -43,20 +45,52 @@ class Axis:
     places: NDArray[np.float64]
     span: float
     ladder: Ladder
-    join: Callable[[str, str], str] = "{}..{}".format
+    grid: LineGrid | None = None
 
     @property
     def missing(self) -> int:
         """The rank of missing values, −1 where there are none."""
         return len(self.labels) - 1 if self.labels and self.labels[-1] is None else -1
 
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Per rank the first rank of its cell: a line is cut before such ranks only."""
+        return self._per_rank("first")
 
-MIDNIGHT = " 00:00:00"
-"""How a time ends that says no more than its day."""
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """Per rank the last rank of its cell."""
+        return self._per_rank("last")
+
+    def _per_rank(self, field: Literal["first", "last"]) -> NDArray[np.int64]:
+        ranks = np.arange(len(self.labels))
+        if self.grid is not None:
+            cells: NDArray[np.int64] = getattr(self.grid, field)
+            ranks[: len(cells)] = cells
+        return ranks
+
+    def may_cut_before(self, rank: int) -> bool:
+        """Whether a cell begins at a rank."""
+        return self.grid is None or rank >= len(self.grid.first) or int(self.grid.first[rank]) == rank
+
+    def limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Per rank where its cell begins and ends, as a label states it."""
+        if self.grid is None:
+            return self.places, self.places
+        missing = self.places[len(self.grid.starts) :]
+        return np.append(self.grid.starts, missing), np.append(self.grid.ends, missing)
 
 
-def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = None) -> tuple[Axis, ...]:
-    """The dimensions of a table: first the columns that ``order`` names, then the others as they stand."""
+def axes_of(
+    classes: ClassTable,
+    schema: Schema,
+    order: Sequence[str] | None = None,
+    steps: Mapping[str, int | float | str] | None = None,
+) -> tuple[Axis, ...]:
+    """The dimensions of a table: first the columns that ``order`` names, then the others as they stand.
+
+    ``steps`` are the grids that the recipe declares.
+    """
     unknown = [name for name in order or () if name not in classes.columns]
     if unknown:
         raise SchemaError(
@@ -66,11 +100,16 @@ def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = N
             ]
         )
     names = dict.fromkeys([*(order or ()), *classes.columns])
-    problems: list[str] = []
+    problems = [
+        f"grid names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}"
+        for n in steps or ()
+        if n not in classes.columns
+    ]
     axes = []
     for name in names:
         try:
-            axes.append(_axis(name, schema[name], classes.ladders[classes.columns.index(name)]))
+            ladder = classes.ladders[classes.columns.index(name)]
+            axes.append(_axis(name, schema[name], ladder, (steps or {}).get(name)))
         except SchemaError as error:
             problems += error.problems
     if problems:
@@ -78,20 +117,23 @@ def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = N
     return tuple(axes)
 
 
-def _axis(column: str, attribute: Attribute, ladder: Ladder) -> Axis:
+def _axis(column: str, attribute: Attribute, ladder: Ladder, step: int | float | str | None) -> Axis:
     """A line where values can be put in order, else a tree where there is a hierarchy, else a set."""
     kind, hanging = attribute.kind, ladder.depth > 1
     if kind in (Kind.NUMERIC, Kind.DATE):
-        keys = _keys(ladder, _number if kind is Kind.NUMERIC else _moment)
+        keys = _keys(ladder, _number if kind is Kind.NUMERIC else moment)
         if None not in keys.values():
-            return _line(column, ladder, keys, _join_for(ladder, kind))
+            line = _line(column, kind, ladder, keys, step)
+            return line if line is not None else _plain(column, ladder, "tree")
         if not hanging:
             wrong = sum(key is None for key in keys.values())
             raise SchemaError(
                 f"column {column!r} is of kind {kind}, but {wrong} of its values cannot be read as such; "
                 "correct them, give it a hierarchy, or make it nominal"
             )
-    elif attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
+    if step is not None:
+        raise SchemaError(f"grid names column {column!r}, which holds neither numbers nor dates; leave it out there")
+    if attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
         return _ordered(column, ladder, attribute.order)
     return _plain(column, ladder, "tree" if hanging else "set")
 
@@ -112,42 +154,35 @@ def _number(text: str) -> int | float | None:
     return value if math.isfinite(value) else None
 
 
-def _moment(text: str) -> int | None:
-    """Nanoseconds since the year 1 of a date, a time with a date, or a time of the day."""
-    written, _, finer = text.partition(" +")
-    try:
-        moment = datetime.datetime.fromisoformat(written)
-    except ValueError:
-        try:
-            moment = datetime.datetime.combine(datetime.date.min, datetime.time.fromisoformat(written))
-        except ValueError:
-            return None
-    start = datetime.datetime.min.replace(tzinfo=datetime.UTC if moment.tzinfo else None)
-    nanoseconds = finer.removesuffix(" ns")
-    extra = int(nanoseconds) if nanoseconds.isdigit() else 0
-    return (moment - start) // datetime.timedelta(microseconds=1) * 1000 + extra
-
-
-def _days(first: str, last: str) -> str:
-    """A range of times that are all midnight, as the days they stand for."""
-    return f"{first[: -len(MIDNIGHT)]}..{last[: -len(MIDNIGHT)]}"
-
-
-def _join_for(ladder: Ladder, kind: Kind) -> Callable[[str, str], str]:
-    if kind is Kind.DATE:
-        midnights = all(label.endswith(MIDNIGHT) for label in ladder.labels[0] if label is not None)
-        return _days if midnights else "{}..{}".format
-    whole = all(label.isdecimal() for label in ladder.labels[0] if label is not None)
-    return "{}-{}".format if whole else "[{}, {}]".format
-
-
-def _line(column: str, ladder: Ladder, keys: Mapping[str, Any], join: Callable[[str, str], str]) -> Axis:
-    ordered: list[str | None] = [*sorted(keys, key=lambda label: (keys[label], label))]
+def _line(
+    column: str, kind: Kind, ladder: Ladder, keys: Mapping[str, Any], step: int | float | str | None
+) -> Axis | None:
+    """Numbers or dates on their grid; None where the hierarchy that should make the cells has no intervals."""
+    ordered = sorted(keys, key=lambda label: (keys[label], label))
     largest = max((abs(key) for key in keys.values()), default=0)
     scale = 1.0 if largest < HUGE else 1 / largest
-    places = np.array([keys[label] * scale for label in ordered if label is not None], dtype=np.float64)
+    places = np.array([keys[label] * scale for label in ordered], dtype=np.float64)
     span = float(places[-1] - places[0]) if len(places) else 0.0
-    return _along(column, ladder, ordered, places, span, join)
+    values = [keys[label] for label in ordered]
+    dates = kind is Kind.DATE
+    if step is not None and dates != isinstance(step, str):
+        wanted = "a period such as month" if dates else "a number"
+        raise SchemaError(f"grid of column {column!r}, which is of kind {kind}, must be {wanted}")
+    if step is None and _has_levels(ladder) and scale == 1.0:
+        code = {label: i for i, label in enumerate(ladder.labels[0])}
+        grid = hierarchy_grid(ladder, [code[label] for label in ordered], values, ordered if dates else None)
+        if grid is None:
+            return None
+    elif dates:
+        grid = date_grid(values, ordered, scale, None if step is None else str(step))
+    else:
+        grid = number_grid(values, scale, None if step is None or isinstance(step, str) else step)
+    return _along(column, ladder, ordered, places, span, grid)
+
+
+def _has_levels(ladder: Ladder) -> bool:
+    """Whether a hierarchy has more above its values than one node for all of them."""
+    return ladder.depth > 1 and len({label for label in ladder.labels[1] if label is not None}) > 1
 
 
 def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
@@ -155,25 +190,21 @@ def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
     unlisted = sum(label not in rank for label in ladder.labels[0] if label is not None)
     if unlisted:
         raise SchemaError(f"column {column!r} has {unlisted} values that its order does not list; add them")
-    ordered: list[str | None] = [*sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)]
-    places = np.array([rank[label] for label in ordered if label is not None], dtype=np.float64)
-    return _along(column, ladder, ordered, places, len(order) - 1.0, "{}..{}".format)
+    ordered = sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)
+    places = np.array([rank[label] for label in ordered], dtype=np.float64)
+    return _along(column, ladder, ordered, places, len(order) - 1.0, ordered_grid(places, ordered))
 
 
 def _along(
-    column: str,
-    ladder: Ladder,
-    ordered: list[str | None],
-    places: NDArray[np.float64],
-    span: float,
-    join: Callable[[str, str], str],
+    column: str, ladder: Ladder, ordered: Sequence[str], places: NDArray[np.float64], span: float, grid: LineGrid
 ) -> Axis:
+    labels: tuple[str | None, ...] = tuple(ordered)
     if None in ladder.labels[0]:
-        ordered.append(None)
+        labels = (*labels, None)
         places = np.append(places, 0.0)
-    rank = {label: i for i, label in enumerate(ordered)}
+    rank = {label: i for i, label in enumerate(labels)}
     ranks = np.array([rank[label] for label in ladder.labels[0]], dtype=np.int64)
-    return Axis(column, "line", ranks, tuple(ordered), places, span, ladder, join)
+    return Axis(column, "line", ranks, labels, places, span, ladder, grid)
 
 
 def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
@@ -191,10 +222,12 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.space.Sp
     begins = np.cumsum([0, *sizes[:-1]])
     tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
     rows = [[forms[axis.form] for axis in axes], sizes, [axis.missing for axis in axes], begins, tree_begins]
+    limits = [axis.limits() for axis in axes]
     return kernels.space.Space(
         dims=np.array(rows, dtype=np.int64),
         scales=np.array([list(weights), [axis.span for axis in axes]], dtype=np.float64),
-        places=np.concatenate([axis.places for axis in axes]),
+        limits=np.concatenate([np.stack(pair) for pair in limits], axis=1),
+        cells=np.concatenate([np.stack([axis.first, axis.last]) for axis in axes], axis=1),
         nodes=np.concatenate([nodes for nodes, _ in trees]),
         losses=np.concatenate([losses for _, losses in trees]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,6 +14,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Goal, Span, Step
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.steps.local.cutting import blocks_of
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.local.promises import Promises
 from sfumato.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.steps.recoding.lattice import normalised_weights
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
+    from sfumato.core.schema import Schema
     from sfumato.kernels.space import Space
 
 WORDS = "clustering"
@@ -52,11 +54,14 @@ class KMember(Step):
     n²/k for n classes; 0 looks at all, as the paper does, in n². Tables with more than ``block`` different records are
     first cut into blocks as Mondrian would.
 
+    Ranges of numbers and dates are unions of cells of a ``grid``, as with :class:`~sfumato.steps.local.mondrian.Mondrian`, and the loss is that of these
+    ranges: no range ends at the value of a person.
+
     Reference: Byun, Kamra, Bertino & Li 2007, doi:10.1007/978-3-540-71703-4_18.
 
     >>> from sfumato import examples
     >>> from sfumato.models.k_anonymity import KAnonymity
-    >>> people, step = examples.patients(), KMember()
+    >>> people, step = examples.patients(), KMember(grid={"age": 1})
     >>> released = step.apply(people, step.plan(people, Goal((KAnonymity(2),))))
     >>> sorted(set(released.column("age").to_list()))
     ['25-26', '25-27', '27-28']
@@ -68,17 +73,28 @@ class KMember(Step):
     start: Annotated[Start, Field(description="where the next cluster starts, seen from the last one")] = "nearest"
     pool: Annotated[int, Field(ge=0, description="how many times k records a cluster may choose from; 0 for all")] = 8
     block: Annotated[int, Field(ge=2, description="how many different records are clustered at once")] = 50_000
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_member"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
+
+    def __post_init__(self) -> None:
+        require_steps("KMember", self.grid)
 
     def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
         """Cluster the classes of a table."""
-        return plan_k_member(dataset, goal, weights=self.weights, start=self.start, pool=self.pool, block=self.block)
+        return plan_k_member(
+            dataset, goal, weights=self.weights, start=self.start, pool=self.pool, block=self.block, grid=self.grid
+        )
 
     @property
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That another grid was used."""
+        return contradict_grid(self.name, told, self.grid)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Release the clusters."""
@@ -93,11 +109,13 @@ def plan_k_member(
     start: Start = "nearest",
     pool: int = 8,
     block: int = 50_000,
+    grid: Mapping[str, int | float | str] | None = None,
 ) -> ClassRecoding:
     """The clusters that :class:`KMember` finds, as a plan for :func:`release_regions`."""
     promises = Promises.of(dataset, goal, "k_member")
     classes = promises.classes
-    axes = axes_of(classes, dataset.schema)
+    axes = axes_of(classes, dataset.schema, steps=grid)
+    promises = promises.on(axes)
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")

@@ -12,6 +12,7 @@ from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.local.k_member import plan_k_member
 from sfumato.steps.local.mondrian import plan_mondrian
 from sfumato.steps.local.regions import ClassRecoding, recode_classes, release_regions, written_alike
@@ -87,7 +88,7 @@ class LocalRecoding(Step):
     nowhere, then outliers without which the others of their region gain more than is lost; ``attribute`` first drops the
     columns that the best table of whole and dropped columns would drop; ``cell`` lets columns without a hierarchy suppress
     cells (where all have one, whose top says nothing, it equals ``none``). A dropped record counts 1 in all its cells.
-    ``weights`` and ``levels`` are those of global recoding.
+    ``weights`` and ``levels`` are those of global recoding, ``grid`` that of :class:`Mondrian`.
 
     Reference for the losses to beat: ARX's local transformation, Prasser, Eicher, Spengler, Bild & Kuhn 2020,
     doi:10.1002/spe.2812.
@@ -106,10 +107,11 @@ class LocalRecoding(Step):
     levels: Annotated[
         dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
     ] = Field(default_factory=dict)
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
     tells: ClassVar[tuple[str, ...]] = ("method",)
-    retold: ClassVar[tuple[str, ...]] = ("method",)
+    retold: ClassVar[tuple[str, ...]] = ("method", "grid")
 
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":
@@ -118,15 +120,18 @@ class LocalRecoding(Step):
             raise ParameterError("LocalRecoding: k_member drops no records; use respecialise or mondrian")
         if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
             raise ParameterError(f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise")
+        if self.method == "respecialise" and self.grid:
+            raise ParameterError("LocalRecoding: respecialise follows the hierarchies and has no grid; leave it out")
+        require_steps("LocalRecoding", self.grid)
 
     def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
         """Find the regions."""
         if not goal.models:
             raise ParameterError("local recoding needs a promise to reach; add one under 'meet'")
         if self.method == "mondrian":
-            return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget)
+            return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget, grid=self.grid)
         if self.method == "k_member":
-            return plan_k_member(dataset, goal, weights=self.weights)
+            return plan_k_member(dataset, goal, weights=self.weights, grid=self.grid)
         goal.progress(0.0, "counting the classes")
         return respecialise(dataset, goal, self.lattice(dataset, goal), self.weights)
 
@@ -143,10 +148,10 @@ class LocalRecoding(Step):
         return Span.CLASSES
 
     def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That regions were found by another method, or that more records are suppressed than its budget allows."""
+        """That regions were found by another method or on another grid, or that more is suppressed than its budget allows."""
         if not str(told["method"]).replace("-", "_").startswith(self.method):
             return f"the plan of {self.name} tells of another method than {self.method}"
-        return over_budget(told, self.budget, schema, records)
+        return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Recode the cells and drop the suppressed records."""

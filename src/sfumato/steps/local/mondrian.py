@@ -16,6 +16,7 @@ from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
 from sfumato.steps.local.cutting import cut_by_crowd, cut_by_promises
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.local.promises import Promises, without_outliers
 from sfumato.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.steps.recoding.lattice import normalised_weights
@@ -37,11 +38,16 @@ Range = tuple[int, int, int]
 
 
 def plan_medians(
-    dataset: Dataset, goal: Goal, *, weights: Mapping[str, float], order: Sequence[str] | None
+    dataset: Dataset,
+    goal: Goal,
+    *,
+    weights: Mapping[str, float],
+    order: Sequence[str] | None,
+    grid: Mapping[str, int | float | str],
 ) -> CutRecoding:
     """Cut ranges of columns in two, the one that loses most first, as long as every class keeps every promise."""
-    ground = Ground(dataset, goal, "mondrian", trees=False)
-    places = [axis.column for axis in axes_of(ground.classes, dataset.schema, order)]
+    ground = Ground(dataset, goal, "mondrian", trees=False, grid=grid)
+    places = [axis.column for axis in axes_of(ground.classes, dataset.schema, order, grid)]
     turn = [places.index(axis.column) for axis in ground.axes]
     cutting = Medians(ground, [float(weights.get(axis.column, 1.0)) for axis in ground.axes], turn)
     if not ground.holds(cutting.cuts):
@@ -98,7 +104,7 @@ class Medians:
         return -round(self.weights[a] * float(losses[cut.index(low)]), 12), self.turn[a], low
 
     def _proposed(self, one: Range) -> Iterator[tuple[int, ...]]:
-        """On a line both cuts at the median; in a tree the children of the node."""
+        """On a line both cuts at the cell of the median; in a tree the children of the node."""
         a, low, high = one
         axis = self.ground.axes[a]
         if axis.form != "line":
@@ -107,7 +113,7 @@ class Medians:
                 yield starts
             return
         middle = self._median(a, low, high)
-        for start in dict.fromkeys((middle + 1, middle)):
+        for start in dict.fromkeys((int(axis.last[middle]) + 1, int(axis.first[middle]))):
             if low < start < high:
                 yield (start,)
 
@@ -136,15 +142,20 @@ class Mondrian(Step):
 
     A region is cut along the column with the greatest :math:`w_a \ell_a`, where :math:`\ell_a` is the loss of its cell
     there (width over the width of the table; leaves − 1 over all leaves − 1) and :math:`w_a` its weight; equal ones in
-    the given ``order``, then in that of the table. On a line the cut is at the median *s*, the smallest value with half of the
-    records at or below it: first :math:`\{\le s\} \mid \{> s\}`, then :math:`\{< s\} \mid \{\ge s\}`. In a tree one child of the
+    the given ``order``, then in that of the table. On a line the cut is at the median *s*, the first cell of the grid with half of the
+    records in or below it: first :math:`\{\le s\} \mid \{> s\}`, then :math:`\{< s\} \mid \{\ge s\}`. In a tree one child of the
     node above all values is cut off first, the one nearest to half of the records (with models beside k-anonymity
     the three nearest are tried), then the median in depth-first order as on a line. Where neither side-by-side cut is allowed the
     next column is tried; where none is, the region is released: see :mod:`sfumato.steps.local.regions` for how it is written.
 
-    ``strict`` keeps equal values together; with k-anonymity alone no region has more than
-    :math:`2d(k-1) + m` records (*d* columns, *m* the most records that are equal). ``relaxed`` lets records that
-    equal the median go to either side, so that the halves are as equal as can be: regions of records that are
+    **The grid.** Numbers and dates are cut and labelled on a grid, so that no range ends at the value of a person: ``grid: {age: 5,
+    birth: month}`` declares its steps; otherwise its cells are those of level 1 of the column's hierarchy; without either, a
+    round step that the spread of the values suggests (:mod:`sfumato.steps.local.grid`). A range is a union of neighbouring
+    cells. Records of a region that share one value are released with it. The plan states the grid.
+
+    ``strict`` keeps values of one cell together; with k-anonymity alone no region has more than
+    :math:`2d(k-1) + m` records (*d* columns, *m* the most records whose cells are equal). ``relaxed`` lets records that
+    equal the median, or share its cell, go to either side, so that the halves are as equal as can be: regions of records that are
     not all equal have at most :math:`2k - 1`. With other models than k-anonymity, or where persons are
     counted, records with equal quasi-identifiers stay together even so.
 
@@ -155,8 +166,8 @@ class Mondrian(Step):
 
     Models that judge all classes together (an average risk, k-anonymity on subsets) are reached by taking back the
     last cuts of the regions that fail, or by cutting into larger crowds, whichever loses less. ``budget`` is the share of records that may be suppressed: outliers whose
-    region becomes so much tighter without them that less is lost in all. Numbers and dates are cut as numbers whether
-    they have a hierarchy or not; make the column nominal to have it recoded along its hierarchy.
+    region becomes so much tighter without them that less is lost in all. Numbers and dates are cut as such; where labels of level 1 of
+    their hierarchy are no intervals, or the column is made nominal, they are recoded along the hierarchy.
 
     Unlike the paper both median cuts are tried: without the second the bound above does not hold (values 1, 1, 1,
     2, 2, 2, 2, 2, 2 and k = 2).
@@ -165,7 +176,7 @@ class Mondrian(Step):
 
     >>> from sfumato import examples
     >>> from sfumato.models.k_anonymity import KAnonymity
-    >>> people, step = examples.patients(), Mondrian(order=("zip", "age", "sex"))
+    >>> people, step = examples.patients(), Mondrian(order=("zip", "age", "sex"), grid={"age": 1})
     >>> released = step.apply(people, step.plan(people, Goal((KAnonymity(2),))))
     >>> released.column("age").to_list()
     ['25-26', '25-27', '25-26', '27-28', '25-27', '27-28']
@@ -181,10 +192,13 @@ class Mondrian(Step):
     order: Annotated[
         tuple[str, ...] | None, COLUMNS, Field(description="columns in the order in which ties are cut")
     ] = None
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "mondrian"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __post_init__(self) -> None:
+        require_steps("Mondrian", self.grid)
         if self.mode == "single" and self.budget:
             raise ParameterError("Mondrian: mode single suppresses nothing; leave budget out")
 
@@ -192,8 +206,16 @@ class Mondrian(Step):
         """Cut the classes of a table into regions, or its columns into ranges."""
         if self.mode == "single":
             normalised_weights(dataset.schema.quasi, self.weights)
-            return plan_medians(dataset, goal, weights=self.weights, order=self.order)
-        return plan_mondrian(dataset, goal, mode=self.mode, weights=self.weights, budget=self.budget, order=self.order)
+            return plan_medians(dataset, goal, weights=self.weights, order=self.order, grid=self.grid)
+        return plan_mondrian(
+            dataset,
+            goal,
+            mode=self.mode,
+            weights=self.weights,
+            budget=self.budget,
+            order=self.order,
+            grid=self.grid,
+        )
 
     @property
     def span(self) -> Span:
@@ -201,8 +223,8 @@ class Mondrian(Step):
         return Span.CLASSES
 
     def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
-        """That more records are suppressed than its budget allows."""
-        return over_budget(told, self.budget, schema, records)
+        """That more records are suppressed than its budget allows, or that another grid was used."""
+        return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding | CutRecoding) -> Dataset:
         """Release the regions."""
@@ -219,11 +241,13 @@ def plan_mondrian(
     weights: Mapping[str, float] | None = None,
     budget: float = 0.0,
     order: Sequence[str] | None = None,
+    grid: Mapping[str, int | float | str] | None = None,
 ) -> ClassRecoding:
     """The regions that :class:`Mondrian` finds, as a plan for :func:`release_regions`."""
     promises = Promises.of(dataset, goal, "mondrian")
     classes = promises.classes
-    axes = axes_of(classes, dataset.schema, order)
+    axes = axes_of(classes, dataset.schema, order, grid)
+    promises = promises.on(axes)
     normalised_weights(classes.columns, weights or {})
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     relaxed = mode == "relaxed"

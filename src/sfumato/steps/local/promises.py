@@ -48,6 +48,8 @@ class Promises:
     tests: tuple[Model, ...]
     wholes: tuple[Model, ...]
     reference: Mapping[Column, NDArray[np.int64]]
+    cells: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] = ()
+    """Per dimension the first and last rank of the cell of every rank: a range covers all people of its cells."""
 
     @classmethod
     def of(cls, dataset: Dataset, goal: Goal, step: str) -> Promises:
@@ -70,6 +72,10 @@ class Promises:
             wholes=tuple(m for m in seen if m.scope == "table"),
             reference={name: classes.counts[name].total() for name in needs.counts},
         )
+
+    def on(self, axes: Sequence[Axis]) -> Promises:
+        """The same, about regions along some axes."""
+        return dataclasses.replace(self, cells=tuple((axis.first, axis.last) for axis in axes))
 
     @property
     def only_crowds(self) -> bool:
@@ -151,6 +157,9 @@ class Promises:
     ) -> NDArray[np.int64]:
         """The population of each group: who lies in the box around its records. A hierarchy may cover even more."""
         lows, highs = kernels.space.boxes(points, members, groups, count)
+        for a, (first, last) in enumerate(self.cells):
+            wide = np.flatnonzero(lows[:, a] < highs[:, a])
+            lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
         people: NDArray[np.int64] = kernels.space.people_inside(points, members, groups, self._people(), lows, highs)
         return people
 

@@ -16,6 +16,7 @@ from sfumato.core.randomness import Marks
 from sfumato.core.schema import Kind, Missing
 from sfumato.core.step import Learner, Plan, learnt_by
 from sfumato.errors import InternalError
+from sfumato.steps.local.grid import describe_grids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +49,8 @@ class ClassRecoding(Plan):
     ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
     missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
     ``weights`` are the importance of columns in the score; those not named weigh 1. ``borders`` say who goes where in classes
-    that are split; None: that is found out when the whole table is released at once.
+    that are split; None: that is found out when the whole table is released at once. ``grid`` says on what grid numbers and
+    dates were cut.
     """
 
     columns: tuple[str, ...]
@@ -65,6 +67,7 @@ class ClassRecoding(Plan):
     hidden: Mapping[str, NDArray[np.bool_]] = dataclasses.field(default_factory=dict)
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     borders: Borders | None = None
+    grid: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
 
     objective = "loss"
 
@@ -126,6 +129,7 @@ class ClassRecoding(Plan):
             "method": self.method,
             "columns": [name for name in self.columns if name in changed],
             "regions": len(next(iter(changed.values()), ())),
+            **({"grid": {name: dict(said) for name, said in self.grid.items()}} if self.grid else {}),
             "suppressed_records": self.suppressed,
             **({"suppressed_cells": self.suppressed_cells} if self.hidden else {}),
         }
@@ -288,15 +292,15 @@ def _parted(dataset: Dataset, plan: ClassRecoding) -> tuple[Dataset, NDArray[np.
 
 # What a region releases for the values it holds, column by column.
 #
-# - a line: the value, or the range from the least to the greatest: ``25-26`` (whole numbers from zero on), ``[-1.5, 2]``
-#   (other numbers), ``low..mid`` (ordered values), ``2024-01-05..2024-02-01`` (dates);
+# - a line: the one value, or the range of grid cells around the values: ``25-29`` (whole numbers from zero on), ``[-10, -6]``
+#   (whole numbers of both signs), ``[-1.5, 2)`` (other numbers), ``low..mid`` (ordered values), ``2024-01-01..2024-02-29`` (dates);
 # - a tree: the lowest node above all values;
 # - a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
 #
 # A region with missing and other values releases the top of the tree, or ``*``, and loses everything; one with missing
 # values only releases a missing value and loses nothing.
 #
-# The loss of a cell is Iyengar's: the width of a range over the width of the column's values (of its listed order),
+# The loss of a cell is Iyengar's: the width of a range as it is written over the width of the column's values (of its listed order), at most 1;
 # ``(leaves−1)/(all leaves−1)`` of a node as the hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
 # Reference: Iyengar 2002, doi:10.1145/775047.775089.
 
@@ -346,7 +350,10 @@ def _line_cell(axis: Axis, low: int, high: int) -> Cell:
         return first, 0.0
     if first is None or last is None:
         return TOP, 1.0
-    return axis.join(first, last), float(axis.places[high] - axis.places[low]) / axis.span if axis.span > 0 else 0.0
+    if axis.grid is None:
+        raise InternalError("a line has no grid")
+    width = float(axis.grid.ends[high] - axis.grid.starts[low])
+    return axis.grid.write(low, high), min(1.0, width / axis.span) if axis.span > 0 else 0.0
 
 
 def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
@@ -468,6 +475,7 @@ def recoding(
         method=method,
         notes={"regions": len(regions), **notes},
         weights=weights or {},
+        grid=describe_grids(axes, shown),
     )
 
 

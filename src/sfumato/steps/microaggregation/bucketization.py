@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -17,6 +18,7 @@ from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.formulas.bridge import implied_epsilon, plan_buckets
 from sfumato.formulas.closeness import distance_of
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.masking.block import Names, require_table
 from sfumato.steps.microaggregation.buckets import (
     BucketColumn,
@@ -26,9 +28,11 @@ from sfumato.steps.microaggregation.buckets import (
     as_ranges,
     buckets_of,
     greedy,
+    grids_of,
     halved,
     improved,
     points_of,
+    require_ranges,
     require_values,
 )
 from sfumato.steps.microaggregation.ground import error_of, total_of
@@ -71,7 +75,7 @@ class Bucketize(Step):
     close, which is fast, and the only way for separate columns.
 
     Quasi-identifiers are released as ``ranges`` (what a class has in common) or ``centres`` (means, medians, modes); confidential
-    values as ``range`` from the least to the greatest of the bucket, ``mean`` of the bucket, or its ``number``. Missing confidential
+    values as ``range`` of the bucket (ranges of numbers and dates end on a ``grid``, as with :class:`Mondrian`), ``mean`` of the bucket, or its ``number``. Missing confidential
     values come last in the order and stand in the last bucket; with missing values there are no centres.
 
     The guarantee is about the table that is released: leaving out records afterwards changes it. Judge it with
@@ -106,8 +110,10 @@ class Bucketize(Step):
         Literal["range", "mean", "number"], Field(description="what is released instead of confidential values")
     ] = "range"
     release_quasi: Annotated[Literal["ranges", "centres"], Field(description="what classes release")] = "ranges"
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "bucketize"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __post_init__(self) -> None:
         if self.buckets is not None and self.buckets > self.k:
@@ -118,6 +124,7 @@ class Bucketize(Step):
             raise ParameterError("Bucketize: rounds and near are for the assignment flow")
         if set(self.sensitive) & set(self.quasi or ()):
             raise ParameterError("Bucketize: a column cannot both make classes and be put into buckets")
+        require_steps("Bucketize", self.grid)
 
     @property
     def separate(self) -> bool:
@@ -142,13 +149,17 @@ class Bucketize(Step):
             columns={name: column.values.gather(back) for name, column in released.items()},
             attributes={name: column.attribute for name, column in released.items()},
             warnings=tuple(self._warnings(dataset.schema, quasi)),
-            public=self._facts(count, groups, distance),
+            public=self._facts(count, groups, distance) | grids_of(released),
             owner={**notes, **_worst(groups, buckets), "sse_over_sst": _lost(points, groups)},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the buckets and the classes."""
         return plan.applied(dataset)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That another grid was used."""
+        return contradict_grid(self.name, told, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is: hierarchies do not know ranges."""
@@ -171,6 +182,8 @@ class Bucketize(Step):
             raise SchemaError(
                 f"bucketize: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"
             )
+        shown = quasi if self.release_quasi == "ranges" else ()
+        require_ranges(self.name, self.grid, (*shown, *(self.sensitive if self.release == "range" else ())))
         if self.release == "mean":
             require_values(self.name, dataset, self.sensitive)
         if self.release_quasi == "centres":
@@ -209,8 +222,9 @@ class Bucketize(Step):
     def _released(
         self, dataset: Dataset, quasi: Sequence[str], groups: Labels, buckets: Mapping[str, Labels]
     ) -> dict[str, BucketColumn]:
-        write = as_ranges if self.release_quasi == "ranges" else as_centres
-        show = {"range": as_ranges, "mean": as_centres, "number": as_numbers}[self.release]
+        ranges = functools.partial(as_ranges, steps=self.grid)
+        write = ranges if self.release_quasi == "ranges" else as_centres
+        show = {"range": ranges, "mean": as_centres, "number": as_numbers}[self.release]
         columns = {name: write(dataset, name, groups) for name in quasi}
         return columns | {name: show(dataset, name, of) for name, of in buckets.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import InternalError, MissingExtra, SchemaError, require
 from sfumato.formulas.closeness import bucket_sizes, count_bounds, whole_counts
 from sfumato.steps.local.axes import axes_of
+from sfumato.steps.local.grid import describe_grids
 from sfumato.steps.local.regions import cells_of
 from sfumato.steps.masking.block import computable
 from sfumato.steps.microaggregation.centres import centres
@@ -96,11 +97,28 @@ class BucketColumn:
 
     values: pl.Series
     attribute: Attribute
+    grid: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
 
 
-def as_ranges(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
-    """What :mod:`sfumato.steps.local.regions` writes for the values of each group."""
-    axis = axes_of(count_classes(dataset, [name]), dataset.schema)[0]
+def require_ranges(step: str, grid: Collection[str], ranges: Collection[str]) -> None:
+    """Refuse a grid for columns that are not released as ranges."""
+    others = [name for name in grid if name not in ranges]
+    if others:
+        raise SchemaError(f"{step}: grid names {', '.join(others[:8])}, not released as ranges; leave them out there")
+
+
+def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
+    """The grids on which numbers and dates of these columns are labelled, as a plan tells them."""
+    grids = {name: said for column in columns.values() for name, said in column.grid.items()}
+    return {"grid": grids} if grids else {}
+
+
+def as_ranges(
+    dataset: Dataset, name: str, groups: Labels, steps: Mapping[str, int | float | str] | None = None
+) -> BucketColumn:
+    """What :mod:`sfumato.steps.local.regions` writes for the values of each group; ``steps`` are declared grids."""
+    own = {name: steps[name]} if steps and name in steps else None
+    axis = axes_of(count_classes(dataset, [name]), dataset.schema, steps=own)[0]
     encoded = dataset.encoded(name)
     ranks = axis.ranks[remap_to(axis.ladder, encoded)][encoded.codes]
     ends = np.cumsum(np.bincount(groups))
@@ -114,7 +132,7 @@ def as_ranges(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
         hierarchy=before.hierarchy if still_listed else None,
         order=before.order if still_listed else None,
     )
-    return BucketColumn(texts, after)
+    return BucketColumn(texts, after, describe_grids([axis], [name]) if cells.changed else {})
 
 
 def as_centres(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:

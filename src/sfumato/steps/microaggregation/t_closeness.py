@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,8 +18,18 @@ from sfumato.core.schema import Schema
 from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.formulas.closeness import distance_bounds, needed_size
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.masking.block import Names, computable, require_table
-from sfumato.steps.microaggregation.buckets import Limits, as_centres, as_ranges, greedy, points_of, require_values
+from sfumato.steps.microaggregation.buckets import (
+    Limits,
+    as_centres,
+    as_ranges,
+    greedy,
+    grids_of,
+    points_of,
+    require_ranges,
+    require_values,
+)
 from sfumato.steps.microaggregation.ground import ON_A_LINE, error_of, form_of, line_of, mdav_of, total_of
 
 if TYPE_CHECKING:
@@ -178,7 +189,7 @@ class TClosenessMicroaggregate(Step):
 
     Records that are left over when k* does not divide n stand in the middle parts. The reference implementation pairs records by
     sort order and puts the rest into a part of its own; here it is as the paper says. Quasi-identifiers are released
-    as ``centres`` (means, medians; common nodes or modes) or as ``ranges``. Missing values of the confidential column are refused,
+    as ``centres`` (means, medians; common nodes or modes) or as ``ranges`` (on a ``grid``, as with :class:`Mondrian`). Missing values of the confidential column are refused,
     and those of quasi-identifiers with centres.
 
     Reference: Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2015, doi:10.1109/TKDE.2015.2435777.
@@ -197,12 +208,15 @@ class TClosenessMicroaggregate(Step):
     quasi: Annotated[Names | None, Field(description="columns that make groups; None: the quasi-identifiers")] = None
     distance: Annotated[Literal["rank", "ordered", "numeric"], Field(description="what lies how far apart")] = "rank"
     release_quasi: Annotated[Literal["centres", "ranges"], Field(description="what groups release")] = "centres"
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "t_closeness_microaggregation"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __post_init__(self) -> None:
         if self.sensitive in (self.quasi or ()):
             raise ParameterError("TClosenessMicroaggregate: the confidential column cannot make groups itself")
+        require_steps("TClosenessMicroaggregate", self.grid)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the groups and verify them."""
@@ -211,7 +225,8 @@ class TClosenessMicroaggregate(Step):
         ordered = dataset.take(order)
         points, line = points_of(ordered, quasi), RecordLine.of(self._places(ordered))
         groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
-        write = as_centres if self.release_quasi == "centres" else as_ranges
+        ranges = functools.partial(as_ranges, steps=self.grid)
+        write = as_centres if self.release_quasi == "centres" else ranges
         released = {name: write(ordered, name, groups) for name in quasi}
         back = np.argsort(order)
         words = f"released as {self.release_quasi} of {self.t:g}-close groups of at least {self.k}"
@@ -220,13 +235,17 @@ class TClosenessMicroaggregate(Step):
             columns={name: column.values.gather(back) for name, column in released.items()},
             attributes={name: column.attribute for name, column in released.items()},
             warnings=tuple(self._warnings(dataset.schema, quasi, int(groups.max()) + 1)),
-            public=self._facts(groups, float(line.distances(groups).max())),
+            public=self._facts(groups, float(line.distances(groups).max())) | grids_of(released),
             owner={**notes, "sse_over_sst": _lost(points, groups), **self._bounds(len(dataset))},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the groups."""
         return plan.applied(dataset)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That another grid was used."""
+        return contradict_grid(self.name, told, self.grid)
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is: hierarchies do not know centres."""
@@ -244,6 +263,7 @@ class TClosenessMicroaggregate(Step):
             raise SchemaError(
                 f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"
             )
+        require_ranges(self.name, self.grid, quasi if self.release_quasi == "ranges" else ())
         require_values(self.name, dataset, [self.sensitive])
         if self.release_quasi == "centres":
             require_values(self.name, dataset, quasi)

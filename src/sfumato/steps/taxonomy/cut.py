@@ -26,6 +26,7 @@ from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.axes import Axis, axes_of
+from sfumato.steps.local.grid import describe_grids
 from sfumato.steps.local.regions import RegionCells, cells_of, written_alike
 from sfumato.steps.recoding.lattice import Lattice, seen_by_classes
 
@@ -61,6 +62,7 @@ class CutRecoding(Plan):
     score: float
     method: str
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    grid: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
 
     objective = "loss"
 
@@ -70,6 +72,7 @@ class CutRecoding(Plan):
             "kind": "cut recoding",
             "method": self.method,
             "columns": {c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns},
+            **({"grid": {name: dict(said) for name, said in self.grid.items()}} if self.grid else {}),
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
         }
@@ -172,6 +175,7 @@ def cut_recoding(
         score=_mean_loss(classes, losses, gone),
         method=method,
         notes=notes,
+        grid=describe_grids(axes, changed),
     )
 
 
@@ -257,16 +261,21 @@ def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
     return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
 
 
-def best_split(sums: NDArray[np.int64], low: int, high: int) -> int:
+def best_split(sums: NDArray[np.int64], low: int, high: int, first: NDArray[np.int64] | None = None) -> int | None:
     """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the first of equal ones.
 
-    Ranks without records do not part anything: a split is made before the first rank of what is on the right.
+    Ranks without records do not part anything: a split is made before the first rank of what is on the right. ``first`` has the
+    first rank of every rank's cell: no cell is split. None where that leaves no split.
     """
     left = sums[low + 1 : high] - sums[low]
     right = sums[high] - sums[low + 1 : high]
     sizes = np.stack([left.sum(axis=1), right.sum(axis=1)])
     within = (sizes * np.stack([entropy(left), entropy(right)])).sum(axis=0)
     within = np.where((sizes > 0).all(axis=0), within, np.inf)
+    if first is not None:
+        within = np.where(first[low + 1 : high] == np.arange(low + 1, high), within, np.inf)
+        if not np.isfinite(within).any():
+            return None
     return low + 1 + int(np.argmin(np.round(within, 9)))
 
 
@@ -283,7 +292,14 @@ class Ground:
     """
 
     def __init__(
-        self, dataset: Dataset, goal: Goal, step: str, *, label: str | None = None, trees: bool = True
+        self,
+        dataset: Dataset,
+        goal: Goal,
+        step: str,
+        *,
+        label: str | None = None,
+        trees: bool = True,
+        grid: Mapping[str, int | float | str] | None = None,
     ) -> None:
         if not goal.models:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
@@ -295,7 +311,9 @@ class Ground:
         counts = (*needs.counts, *([label] if label is not None and label not in needs.counts else []))
         self.step, self.label = step, label
         self.classes: ClassTable = count_needed(dataset, dataclasses.replace(needs, counts=counts), goal.population)
-        self.axes: tuple[Axis, ...] = axes_of(self.classes, _as_trees(dataset.schema) if trees else dataset.schema)
+        self.axes: tuple[Axis, ...] = axes_of(
+            self.classes, _as_trees(dataset.schema, grid or {}) if trees else dataset.schema, steps=grid
+        )
         self.ranks: list[NDArray[np.int64]] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
         self._cells: dict[tuple[int, Cut], RegionCells] = {}
@@ -367,10 +385,10 @@ class Ground:
         )
 
 
-def _as_trees(schema: Schema) -> Schema:
-    """Columns with a hierarchy are cut along it, even numbers."""
+def _as_trees(schema: Schema, grid: Mapping[str, Any]) -> Schema:
+    """Columns with a hierarchy are cut along it, even numbers, unless the recipe declares a grid for them."""
     for name, attribute in schema.attributes.items():
-        if attribute.hierarchy is not None:
+        if attribute.hierarchy is not None and name not in grid:
             schema = schema.replace(name, kind=Kind.NOMINAL)
     return schema
 

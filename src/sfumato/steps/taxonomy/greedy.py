@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -74,7 +75,7 @@ class TopDownSpecialization(_GreedyCut):
     is made among those after which every promise holds and whose records differ in their label.
     :math:`\mathrm{InfoGain}(v) = I(R_v) - \sum_c \frac{|R_c|}{|R_v|} I(R_c)` is what the children *c* tell about the label
     (*I*: entropy, *R*: records), and AnonyLoss by how much the smallest class shrinks. Numbers, dates and ordered values without
-    a hierarchy are split in two where that gains most; other columns without a hierarchy stay as they are. Nothing is
+    a hierarchy are split in two where that gains most, between cells of a ``grid`` as with :class:`Mondrian`; other columns without a hierarchy stay as they are. Nothing is
     suppressed. A node of a hierarchy with a single child is passed over: it is released as its lowest form.
     Equal scores: the first column, then the first value in its order.
 
@@ -83,12 +84,21 @@ class TopDownSpecialization(_GreedyCut):
     """
 
     label: Label
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "top_down_specialization"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
+
+    def __post_init__(self) -> None:
+        require_steps("TopDownSpecialization", self.grid)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That another grid was used."""
+        return contradict_grid(self.name, told, self.grid)
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Specialise as far as the promises allow."""
-        ground = Ground(dataset, goal, self.name, label=self.label)
+        ground = Ground(dataset, goal, self.name, label=self.label, grid=self.grid)
         cuts = [topmost(axis) for axis in ground.axes]
         if not ground.holds(cuts):
             raise ground.refuse()
@@ -151,7 +161,11 @@ class _Specialising:
         sums, axis = self.sums[a], self.ground.axes[a]
         if high - low < 2 or ((sums[high] - sums[low]) > 0).sum() < 2:
             return
-        starts = (best_split(sums, low, high),) if axis.form == "line" else children_of(axis, low, high)
+        if axis.form == "line":
+            split = best_split(sums, low, high, axis.first)
+            starts = () if split is None else (split,)
+        else:
+            starts = children_of(axis, low, high)
         if starts:
             self.candidates.append(_Specialization(a, low, high, starts, gain(sums, [low, *starts, high])))
 

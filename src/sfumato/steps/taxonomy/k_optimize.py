@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import math
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,6 +16,7 @@ from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
+from sfumato.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_recoding, group_of_ranks, recode_columns
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def cuts_with(axes: Sequence[Axis], points: Collection[Point]) -> list[Cut]:
 
 def points_of_all(ground: Ground, most: int) -> tuple[list[Point], int]:
     """At most so many cut points of all columns together, and how many there could be."""
-    possible = [max(0, len(axis.labels) - 1) for axis in ground.axes]
-    points = [(a, rank) for a, share in enumerate(shares(possible, most)) for rank in _quantiles(ground, a, share)]
-    return points, sum(possible)
+    possible = [[rank for rank in range(1, len(axis.labels)) if axis.may_cut_before(rank)] for axis in ground.axes]
+    given = shares([len(ranks) for ranks in possible], most)
+    points = [(a, rank) for a, ranks in enumerate(possible) for rank in _quantiles(ground, a, ranks, given[a])]
+    return points, sum(map(len, possible))
 
 
 def shares(wanted: Sequence[int], most: int) -> list[int]:
@@ -59,19 +61,19 @@ def shares(wanted: Sequence[int], most: int) -> list[int]:
     return given
 
 
-def _quantiles(ground: Ground, a: int, share: int) -> list[int]:
-    """So many ranks of an axis that between them lie as equal numbers of records as can be; all where there are no more."""
+def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[int]:
+    """So many of the possible ranks that between them lie as equal numbers of records as can be; all where there are no more."""
     size = len(ground.axes[a].labels)
-    if share >= size - 1:
-        return list(range(1, size))
+    if share >= len(possible):
+        return possible
     records = np.bincount(ground.ranks[a], weights=ground.classes.records, minlength=size)
-    before = np.cumsum(records)[:-1] / max(1.0, float(records.sum()))  # share of records before rank 1, 2, …
+    before = np.cumsum(records)[np.array(possible) - 1] / max(1.0, float(records.sum()))  # share of records before each
     chosen: list[int] = []
     for i in range(1, share + 1):
         distance = np.abs(before - i / (share + 1))
         distance[chosen] = np.inf
         chosen.append(int(np.argmin(distance)))
-    return [rank + 1 for rank in sorted(chosen)]
+    return [possible[at] for at in sorted(chosen)]
 
 
 # What sets of cut points cost, and what every set between two of them costs at least.
@@ -193,7 +195,7 @@ class KOptimize(Step):
     - ``discernibility``: :math:`\sum_{E\ \mathrm{kept}} |E|^2 + N \cdot |\mathrm{suppressed}|`;
     - ``classification``: records that are suppressed or do not have the most frequent ``label`` of their class.
 
-    Numbers, dates and listed orders are cut between any two values, values under a hierarchy in its depth-first order,
+    Numbers and dates are cut between cells of a ``grid`` as with :class:`Mondrian`, listed orders between any two values, values under a hierarchy in its depth-first order,
     others in that of their names. A range is written from its first to its last value, as the node of the hierarchy
     that it is, or as a set. Where there are more than ``cuts`` points they are thinned out, evenly over the columns and
     within a column so that equally many records lie between them; the optimum is that of the points left.
@@ -222,17 +224,20 @@ class KOptimize(Step):
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 1.0
     effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = 20_000
+    grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
+    retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
 
     def __post_init__(self) -> None:
         if (self.objective == "classification") != (self.label is not None):
             raise ParameterError("label must be given for the objective classification, and only there")
+        require_steps("KOptimize", self.grid)
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Search the sets of cut points."""
-        ground = Ground(dataset, goal, self.name, label=self.label, trees=False)
+        ground = Ground(dataset, goal, self.name, label=self.label, trees=False, grid=self.grid)
         points, possible = points_of_all(ground, self.cuts)
         costs = CutCosts(ground, points, self.objective, math.floor(self.budget * ground.classes.total + 1e-9))
         search = Enumeration(costs, self.effort, goal.progress)
@@ -254,6 +259,10 @@ class KOptimize(Step):
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That another grid was used."""
+        return contradict_grid(self.name, told, self.grid)
 
     def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
         """Recode the columns and drop the suppressed records."""

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
-from sfumato.hierarchies.dates import Dates, Level
+from sfumato.core.periods import Level
+from sfumato.hierarchies.dates import Dates
 from sfumato.hierarchies.intervals import Intervals
 from sfumato.web.forms import spoken
 from sfumato.web.pages.forms import VALUE, DrawnForm
