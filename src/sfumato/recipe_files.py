@@ -27,7 +27,7 @@ from sfumato import registry
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import known_as, spelled
-from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
+from sfumato.core.recipe import BOUNDS, PROPOSERS, VERSION, Agreement, Recipe
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
@@ -37,7 +37,19 @@ from sfumato.core.step import Step
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
-SECTIONS = ("sfumato", "shape", *READING, "columns", "people", "tables", "meet", "steps", "limits", "contract")
+SECTIONS = (
+    "sfumato",
+    "shape",
+    "proposed_from",
+    *READING,
+    "columns",
+    "people",
+    "tables",
+    "meet",
+    "steps",
+    "limits",
+    "contract",
+)
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -126,11 +138,15 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
         problems += registry.limit_problems(limits, shape)
     parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
+    proposer = document.get("proposed_from")
+    if proposer is not None and proposer not in PROPOSERS:
+        problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
     problems.raise_if_any()
     (first, said), *others = tables.items()
+    rest: dict[str, Any] = {"intake": intake, "base": Path(base), "proposed_from": proposer}
     if shape is Shape.TABLE:
-        return Recipe(said.schema, *parts, intake=intake, base=Path(base))
-    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, intake=intake, base=Path(base))
+        return Recipe(said.schema, *parts, **rest)
+    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, **rest)
 
 
 def _shape(word: Any) -> Shape:
@@ -374,6 +390,7 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
     return {
         "sfumato": VERSION,
         **_shape_dict(recipe),
+        **({} if recipe.proposed_from is None else {"proposed_from": recipe.proposed_from}),
         **recipe.intake.to_recipe(),
         **_tables_dict(recipe, start),
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],

@@ -98,7 +98,9 @@ def _same(one: Dataset, other: Dataset, columns: Sequence[str]) -> bool:
     at = place[wanted]
     if (at < 0).any():
         return False
-    return all(_text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True) for name in columns)
+    return all(
+        _text(one.column(name)).gather(at).equals(_text(other.column(name)), null_equal=True) for name in columns
+    )
 
 
 def _origin(dataset: Dataset) -> NDArray[np.int64]:

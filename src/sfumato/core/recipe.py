@@ -99,6 +99,8 @@ class Agreement(MetricBound):
 
 
 VERSION = 1
+PROPOSERS = ("profile", "recommend", "protect")
+"""Commands that look at a table and propose a recipe."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Recipe:
     ``contract`` says what must survive for the people who will use the release.
 
     ``intake`` says how the table is read: codes for missing values, header, spelling of text.
-    ``base`` is the folder that relative paths in the recipe start from.
+    ``base`` is the folder that relative paths in the recipe start from. ``proposed_from`` names the command that looked at a table to propose it:
+    then it was not written without looking at the data, and no ε is certified.
     """
 
     schema: Schema
@@ -119,6 +122,7 @@ class Recipe:
     contract: tuple[Agreement, ...] = ()
     intake: Intake = dataclasses.field(default_factory=Intake)
     base: Path = dataclasses.field(default=Path(), compare=False)
+    proposed_from: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})

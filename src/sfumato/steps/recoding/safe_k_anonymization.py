@@ -119,6 +119,7 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
 if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class FixedColumn:
     """One column at its level: a code for every row, what is released, and what the column is then."""
@@ -157,9 +158,7 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
     return FixedColumn(encode(values).codes, values, after)
 
 
-def fixed_labels(
-    hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str
-) -> list[str | None]:
+def fixed_labels(hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str) -> list[str | None]:
     """The labels of values on a level, each by itself; a level that the hierarchy has not is refused by the hierarchy alone."""
     rules = ValueByValue(hierarchy)
     if rules.top is not None and level > rules.top:
