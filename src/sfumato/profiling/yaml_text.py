@@ -17,7 +17,7 @@ _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "nul
 _LONGEST_KEY = 900
 """YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
 
-PROPOSED = "proposed_from: profile  # it looked at the table: with this line no ε is certified. Take it out once you have written all of it from public knowledge"
+PROPOSED = "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
 """The line by which a recipe says that it was not written without looking at the data."""
 
 _LISTED = 10
