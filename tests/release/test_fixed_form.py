@@ -15,12 +15,14 @@ from sfumato import registry
 from sfumato.core.hierarchy import ValueByValue
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Effect, account_of
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import RecipeError, SchemaError
 from sfumato.formulas.exact_draws import Draws
 from sfumato.profiling.yaml_text import recipe_text
 from sfumato.release.certified import certified, certified_release
 from sfumato.release.documents import digest_of
 from sfumato.release.fixed_form import in_fixed_form
+from tests.neighbouring_tables import CHANGES
 
 SAFE = sf.SafeAnonymize(1.0, k=2)
 ONE = sf.KAnonymity(1)
@@ -223,3 +225,43 @@ def test_verify_recomputes_the_epsilon_beside_promises(change, tmp_path):
     file.write_text(json.dumps(certificate))
     claims = {claim.name: claim.status for claim in sf.verify(tmp_path / "share").claims if claim.name.startswith("ε")}
     assert list(claims.values()) == ["fails"]
+
+
+# Graphs: ε is about one row of the edge list, and a row that is no tie tells nothing either.
+
+GRAPH = """
+shape: graph
+columns: {a: {role: from}, b: {role: to}}
+people: {columns: {id: {role: unit}}}
+meet: [{k_degree: {k: 1}}]
+steps: [{private_degrees: {epsilon: 1.0}}]
+"""
+
+
+def shared_of(ties, folder, source, target):
+    """What is shared of a graph, but for digests and moments."""
+    folder.mkdir()
+    frames = {
+        "ties": pl.DataFrame(ties, schema=["a", "b"], orient="row", strict=False),
+        "people": pl.DataFrame({"id": [1, 2, 3, 4]}),
+    }
+    if source != "frame":
+        for name, frame in frames.items():
+            getattr(frame, f"write_{source}")(folder / f"{name}.{source}")
+        frames = {name: folder / f"{name}.{source}" for name in frames}
+    recipe = recipes.any_from_dict(read_yaml(GRAPH, "graph"))
+    release = sf.run(frames["ties"], recipe, people=frames["people"], seconds=0, format=target, shuffle=False)
+    release.write(folder / "out")
+    files = sorted(file for file in (folder / "out" / "share").iterdir())
+    return {f.name: f.read_bytes() if f.suffix == ".parquet" else CHANGES.sub("", f.read_text()) for f in files}
+
+
+@pytest.mark.parametrize("source", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("target", ["csv", "parquet"])
+def test_a_row_that_is_no_tie_changes_nothing(source, target, tmp_path, monkeypatch):
+    monkeypatch.setattr(Draws, "laplace", lambda self, scale, count: np.zeros(count, dtype=np.int64))
+    ties = [(1, 2), (2, 3), (3, 4)]
+    expected = shared_of(ties, tmp_path / "usual", source, target)
+    odd = [(1, 1), (2, 1), (1, None), (None, 2), (1, 99), ("x", "y"), (1, 2.5), (None, None), (1, " 2"), ("", 1)]
+    for place, row in enumerate(odd):
+        assert shared_of([*ties, row], tmp_path / str(place), source, target) == expected, row
