@@ -29,7 +29,7 @@ from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import spelled
-from sfumato.core.recipe import VERSION, Agreement, Recipe
+from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
@@ -42,6 +42,7 @@ from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_me
 SECTIONS = (
     "sfumato",
     "shape",
+    "proposed_from",
     *READING,
     "columns",
     "people",
@@ -141,11 +142,15 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         problems += registry.limit_problems(limits, shape)
     parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
     accept = _accept(problems, document, shape, tables, steps)
+    proposer = document.get("proposed_from")
+    if proposer is not None and proposer not in PROPOSERS:
+        problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
     problems.raise_if_any()
     (first, said), *others = tables.items()
+    rest: dict[str, Any] = {"intake": intake, "base": Path(base), "proposed_from": proposer}
     if shape is Shape.TABLE:
-        return Recipe(said.schema, *parts, intake=intake, accept=accept, base=Path(base))
-    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, intake=intake, base=Path(base))
+        return Recipe(said.schema, *parts, accept=accept, **rest)
+    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, **rest)
 
 
 def _shape(word: Any) -> Shape:
@@ -410,6 +415,7 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
     return {
         "sfumato": VERSION,
         **_shape_dict(recipe),
+        **({} if recipe.proposed_from is None else {"proposed_from": recipe.proposed_from}),
         **recipe.intake.to_recipe(),
         **_tables_dict(recipe, start),
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],

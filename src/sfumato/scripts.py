@@ -122,6 +122,8 @@ def _recipe_parts(recipe: Recipe, names: dict[str, str]) -> dict[str, str]:
     if any(model.population is not None for model in recipe.meet):
         names["Path"] = "pathlib"
         parts["base"] = f"Path({_literal(str(recipe.base.absolute()))})"
+    if recipe.proposed_from is not None:
+        parts["proposed_from"] = _literal(recipe.proposed_from)
     return parts
 
 

@@ -38,6 +38,7 @@ def test_the_whole_text_of_a_small_table():
     start = lines.index("sfumato: 1")
     assert lines[start:] == [
         "sfumato: 1",
+        "proposed_from: profile  # it looked at the table: no ε is certified while this line stands",
         "columns:",
         "  name: {role: direct}  # guess: the name says person name",
         (

@@ -17,6 +17,8 @@ def test_neighbouring_tables_look_alike(number, tmp_path):
     case = case_of(number)
     first, second = compared(case, tmp_path)
     assert first.ended == second.ended, case.told()
+    if not first.form.get("certified", True):
+        return  # nothing is claimed
     assert first.form == second.form, case.told()
     assert first.shared.keys() == second.shared.keys(), case.told()
     for name, content in first.shared.items():

@@ -144,7 +144,7 @@ def test_wrong_tables():
         (table(10).drop(["age"]), "has no column 'age'"),
         (table(10).with_hierarchies(age=sf.frequency(5)), "made from the values that occur"),
         (table(10).with_schema(table(10).schema.replace("age", hierarchy=None)), "levels 0 to 0"),
-        (table(10).with_roles(unit="sex"), "one row a person"),
+        (table(10).with_roles(unit="sex"), "tells every record apart"),
     ):
         with pytest.raises(SchemaError, match=words):
             step.plan(dataset, Goal())

@@ -81,8 +81,9 @@ class Recommendation:
         return next(one for one in self.comparison.outcomes if one.name == name)
 
     def recipe_of(self, name: str) -> Recipe:
-        """The recipe of a candidate."""
-        return next(one for one in self.tried if one.name == name).candidate.recipe
+        """The recipe of a candidate, which says that it was found by looking at the table."""
+        recipe = next(one for one in self.tried if one.name == name).candidate.recipe
+        return dataclasses.replace(recipe, proposed_from="recommend")
 
     @property
     def fallback(self) -> bool:

@@ -111,6 +111,8 @@ class Agreement(MetricBound):
 
 
 VERSION = 1
+PROPOSERS = ("profile", "recommend", "protect")
+"""Commands that look at a table and propose a recipe."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +128,8 @@ class Recipe:
     may be given as a recipe file writes it.
 
     ``intake`` says how the table is read: codes for missing values, header, spelling of text.
-    ``base`` is the folder that relative paths in the recipe start from.
+    ``base`` is the folder that relative paths in the recipe start from. ``proposed_from`` names the command that looked at a table to propose it:
+    then it was not written without looking at the data, and no ε is certified.
     """
 
     schema: Schema
@@ -137,6 +140,7 @@ class Recipe:
     intake: Intake = dataclasses.field(default_factory=Intake)
     accept: tuple[Acceptance, ...] = ()
     base: Path = dataclasses.field(default=Path(), compare=False)
+    proposed_from: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", plain_limits(self.limits))

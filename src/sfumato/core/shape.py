@@ -346,6 +346,7 @@ class ShapedRecipe:
     file: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
     base: Path = dataclasses.field(default=Path(), compare=False)
+    proposed_from: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", plain_limits(self.limits))

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from sfumato.core.schema import Role
 from sfumato.profiling.related import RelationsProposal, TableGuess, told_share
 from sfumato.profiling.related_persons import PersonsDesign
-from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
+from sfumato.profiling.yaml_text import PROPOSED, column_lines, flow, reading_lines, scalar
 
 
 def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
     """The recipe that a proposal for several tables amounts to; ``files`` are the names of their files."""
     first = proposal.tables[0]
     codes = {name: several for table in proposal.tables for name, several in table.proposal.missing_codes.items()}
-    lines = [*_header(proposal), "sfumato: 1", *reading_lines(first.proposal.source, codes), "tables:"]
+    lines = [*_header(proposal), "sfumato: 1", PROPOSED, *reading_lines(first.proposal.source, codes), "tables:"]
     for table in proposal.tables:
         lines += _table(table, files.get(table.name))
     lines += _designed(proposal.design)

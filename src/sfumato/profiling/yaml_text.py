@@ -17,6 +17,9 @@ _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "nul
 _LONGEST_KEY = 900
 """YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
 
+PROPOSED = "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
+"""The line by which a recipe says that it was not written without looking at the data."""
+
 _LISTED = 10
 """Columns named in the header."""
 
@@ -35,7 +38,7 @@ def recipe_text(proposal: Proposal) -> str:
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
     """
-    lines = [*_header(proposal), "sfumato: 1", *reading_lines(proposal.source, proposal.missing_codes)]
+    lines = [*_header(proposal), "sfumato: 1", PROPOSED, *reading_lines(proposal.source, proposal.missing_codes)]
     lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in column_lines(column)]
     lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]

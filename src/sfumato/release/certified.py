@@ -7,11 +7,13 @@ the original stands beside its output. So ε is a property of the whole recipe:
 - every column that is released went through an accounted step;
 - nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
   promise judged against the original or a population;
-- what the columns are was not found by looking at all cells of a text;
+- what the columns are was not found by looking at all cells of a text, and the recipe was not proposed by looking at the table;
+- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.release.fixed_form`);
+- no step reads a second table, a vault, or identifiers that no step accounts for;
 - coins come from the operating system, and the release is no rehearsal.
 
-Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was computed from the original. Whether a run ends
-with a release at all is not covered: a refusal tells one bit, see the documentation.
+Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was computed from the original. A run ends without
+a release only by what the recipe, or the output of the accounted steps, says; and where the table is empty.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ NEIGHBOURS = {
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
     "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does not depend on one record",
-    "a run that ends without a release tells so much, and is not counted",
+    "a run that ends without a release (a promise about the output fails, or the table is empty) tells so much, and is not counted",
     "releases of the same people add up: every run spends ε and δ again",
 )
 
@@ -134,6 +136,12 @@ POST_PROCESSING = "post-processing of accounted output"
 TYPES_FOUND = "what the columns are was found by looking at all cells; read the CSV with text=True, or keep the data in a format with types"
 
 
+PROPOSED = (
+    "the recipe was proposed by sfumato {}, which looked at the table; write bounds, domains, levels and hierarchies from public knowledge, "
+    "and take out proposed_from"
+)
+
+
 def certified(
     recipe: Recipe | ShapedRecipe,
     columns: Sequence[str],
@@ -152,6 +160,8 @@ def certified(
     reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
     if types_found:
         reasons.append(TYPES_FOUND)
+    if recipe.proposed_from is not None:
+        reasons.append(PROPOSED.format(recipe.proposed_from))
     if rehearsal:
         reasons.append("this is a rehearsal: draws are seeded")
     kept = (

@@ -177,3 +177,24 @@ def without_hierarchies(dataset: Dataset, columns: Sequence[str]) -> Dataset:
     for name in columns:
         schema = schema.replace(name, hierarchy=None)
     return dataset.with_schema(schema)
+
+
+def _id(text: str | None) -> str | None:
+    return None if text is None else _spelled(text)
+
+
+def ties_between_known_people(
+    ties: pl.DataFrame, people: pl.DataFrame, ends: Sequence[str], unit: str
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Ties and people by the text of their ids, without rows that name nobody or a stranger: an error would tell of one row.
+
+    >>> ties = pl.DataFrame({"a": [1.0, 1.0, None], "b": [2.0, 2.5, 1.0]})
+    >>> ties_between_known_people(ties, pl.DataFrame({"id": [1, 2]}), ["a", "b"], "id")[0].rows()
+    [('1', '2')]
+    """
+    named = people.with_columns(_mapped(people[unit], _id))
+    texts = ties.with_columns(_mapped(ties[end], _id) for end in ends)
+    tail, head = ends
+    known = set(named[unit].drop_nulls())
+    tails, heads = (texts[end].is_in(known).fill_null(value=False) for end in (tail, head))
+    return texts.filter(tails & (heads | texts[head].is_null())), named

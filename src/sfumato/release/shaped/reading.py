@@ -23,6 +23,7 @@ from sfumato.io.form import Form
 from sfumato.io.frames import take_frame
 from sfumato.io.indistinct import made_one, refuse_unwritable
 from sfumato.io.read import read_table
+from sfumato.release.fixed_form import ties_between_known_people
 from sfumato.release.manifest import own_file, require_plain_file, sha256_of
 from sfumato.release.shaped.places import MOST_BYTES, InDatabase, places_of
 from sfumato.release.written import has_words, read_described
@@ -61,7 +62,26 @@ def people_of(
     """
     if is_shaped(data):
         return data
-    return described(tables_for(data, recipe, people=people, said=said), recipe.shape, recipe.schemas, format=format)
+    tables = tables_for(data, recipe, people=people, said=said)
+    if recipe.shape is Shape.GRAPH and accounts(recipe.steps, recipe.schema):
+        tables = _with_known_ties(tables, recipe)
+    return described(tables, recipe.shape, recipe.schemas, format=format)
+
+
+def _with_known_ties(tables: dict[str, TableRead], recipe: ShapedRecipe) -> dict[str, TableRead]:
+    """The tables of a graph in which no row can be an error, where a step accounts for an ε of one tie; wrong columns are told later."""
+    beside = recipe.schemas.get(PEOPLE)
+    ends = [name for role in (Role.FROM, Role.TO) for name in recipe.schema.columns(role)]
+    units = () if beside is None else beside.columns(Role.UNIT)
+    if PEOPLE not in tables or len(ends) != 2 or len(units) != 1:
+        return tables
+    ties, people = tables[DATA], tables[PEOPLE]
+    if not {*ends} <= {*ties.frame.columns} or units[0] not in people.frame.columns:
+        return tables
+    frames = ties_between_known_people(ties.frame, people.frame, ends, units[0])
+    digests = (digest_of({"given": table}) for table in (ties, people))  # of what was given, not of what is made of it
+    sources = [dataclasses.replace(t.source, digest=d) for t, d in zip((ties, people), digests, strict=True)]
+    return {**tables, DATA: TableRead(frames[0], sources[0]), PEOPLE: TableRead(frames[1], sources[1])}
 
 
 def tables_for(

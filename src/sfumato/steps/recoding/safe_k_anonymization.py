@@ -146,7 +146,9 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
     if level == 0:
         return FixedColumn(encoded.codes, None, None)
     before = dataset.schema[name]
-    if before.hierarchy is None or not is_fixed(before.hierarchy):
+    if before.hierarchy is None:
+        raise SchemaError(f"{step}: column {name!r} has levels 0 to 0; level {level} is asked for")
+    if not is_fixed(before.hierarchy):
         raise SchemaError(
             f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells about them; "
             "write it down once with write_hierarchy and use the file, or say its limits"
