@@ -158,7 +158,7 @@ def test_columns_without_a_known_name_go_by_what_they_tell():
             "q5": some([1, 1, 1, 1, 2]),
         }
     )
-    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("plain",)}
+    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("ask",)}
     assert all(column.confidence < 0.6 for column in propose(frame, Source()).columns)
 
 

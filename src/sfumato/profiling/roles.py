@@ -471,7 +471,7 @@ def _is_place(text: str) -> bool:
 
 
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
-    """No known name: what the column tells apart decides, and where that could mean two things somebody is asked."""
+    """No known name: a column that tells many records apart is quasi, of any other somebody is asked; none is released unasked."""
     card = column.card
     apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
     telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
@@ -481,14 +481,12 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
         what = "a measurement, or a number of the records" if card.kind is Kind.NUMERIC else "codes or names"
         return RoleGuess((Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3)
     if card.kind is Kind.NUMERIC and (column.values.dtype.is_float() or card.distinct > MEASURED):
-        if telling:
-            return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
-        return RoleGuess((Role.PLAIN,), f"a measurement ({apart}): quasi if others can know it", 0.4)
+        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
     if telling and _may_be_names(column):
         return RoleGuess((Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3)
     if telling:
         return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
-    return RoleGuess((Role.PLAIN,), f"unknown name ({apart}): quasi if others can know it", 0.5)
+    return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
 
 
 _OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"
