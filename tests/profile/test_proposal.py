@@ -184,7 +184,7 @@ def test_only_one_person_and_one_weight_are_proposed():
             "patient_id": [i // 2 for i in range(100)],
             "customer_id": [i // 2 + 500 for i in range(100)],
             "pweight": [10.0] * 99 + [11.0],
-            "wgt": [12.0] * 99 + [11.0],
+            "dweight": [12.0] * 99 + [11.0],
         }
     )
     assert sorted(roles(frame).values()) == [("direct",), ("plain",), ("unit",), ("weight",)]

@@ -39,7 +39,9 @@ def test_no_column_that_finds_people_is_released_as_it_is():
 
 
 def test_most_columns_get_the_role_they_should_have():
-    right = sum(expected == proposed or (expected, proposed) == ("plain", "ask") for _, _, expected, proposed in outcomes())
+    right = sum(
+        expected == proposed or (expected, proposed) == ("plain", "ask") for _, _, expected, proposed in outcomes()
+    )
     assert right >= LEAST_RIGHT * len(outcomes())
     asked = sum(proposed == "ask" for _, _, _, proposed in outcomes())
     assert asked <= MOST_ASKED * len(outcomes())

@@ -300,3 +300,46 @@ def test_no_unknown_column_is_proposed_as_plain(seed):
     for name, values in table.items():
         if len(set(values)) > 1:
             assert role_of(proposal, name) != "plain", name
+
+
+class TestDoubtfulWeights:
+    """A survey weight needs a name and a sum that a population may have; the weight of a body is none."""
+
+    def test_the_weight_of_bodies_in_1971_is_asked_about(self):
+        draw = drawn()
+        bodies = [round(draw.gauss(71, 15), 2) for _ in range(N)]
+        proposal = proposal_of(
+            age=[draw.randrange(25, 75) for _ in range(N)], wt71=bodies, wt82=[b + 2 for b in bodies]
+        )
+        assert (role_of(proposal, "wt71"), role_of(proposal, "wt82")) == ("ask", "ask")
+        assert "weight if records stand for so many people" in proposal["wt71"].reasons[0]
+
+    @pytest.mark.parametrize(
+        ("name", "mean", "role"),
+        [
+            ("wgt", 1.0, "weight"), ("wt", 2500.0, "weight"), ("wt", 80.0, "ask"), ("weights", 60.0, "ask"),
+            ("sampling_weight", 80.0, "weight"), ("sampling_weight", 1.0, "weight"), ("sampling_weight", 0.01, "ask"),
+            ("perwt", 1e9, "ask"), ("design_weight", -5.0, "ask"),
+        ],
+    )  # fmt: skip
+    def test_name_and_sum_decide(self, name, mean, role):
+        draw = drawn()
+        values = [mean * draw.choice([0.8, 0.9, 1.0, 1.1, 1.2]) for _ in range(N)]
+        assert role_of(proposal_of(**{name: values}), name) == role
+
+    def test_short_names_beside_bodies_are_asked_about(self):
+        draw = drawn()
+        proposal = proposal_of(
+            height=[draw.gauss(170, 10) for _ in range(N)], wt=[draw.gauss(1.0, 0.1) for _ in range(N)]
+        )
+        assert role_of(proposal, "wt") == "ask"
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_no_body_is_ever_a_survey_weight(self, seed):
+        """Bodies in kilograms or pounds under any short name: never role weight, with whatever other columns."""
+        draw = drawn(seed)
+        mean, spread = draw.choice([(70, 15), (155, 33), (3.4, 0.5), (25, 4)])
+        name = draw.choice(["wt", "wt71", "wgt", "wgt_2", "weights", "WT", "Wt_baseline", "weight", "gewicht", "peso"])
+        values = [round(max(1.5, draw.gauss(mean, spread)), draw.choice([0, 1, 2])) for _ in range(N)]
+        beside = {"age": [draw.randrange(18, 90) for _ in range(N)]} if draw.random() < 0.5 else {}
+        assert role_of(proposal_of(**beside, **{name: values}), name) != "weight"

@@ -20,6 +20,7 @@ from sfumato.profiling.design import (
     find_strata,
     find_weight,
     is_bare_weight,
+    may_weigh_records,
     warning_of_weight,
     weighs_records,
 )
@@ -411,12 +412,20 @@ def _by_words(column: ProfiledColumn) -> RoleGuess | None:
 def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.values.dtype.is_numeric():
-        return _second_weight(column)
+        return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
             (Role.DIRECT,), "the name says household id, and every household has one row", 0.6, "record id"
         )
     return _by_counts(column)
+
+
+def _doubtful_weight() -> RoleGuess:
+    reason = (
+        "the name may say survey weight, but its values are not those of one, or it is a body's: weight if records stand for so many "
+        f"people, direct to drop it, {_OR_ELSE}"
+    )
+    return RoleGuess((Role.ASK,), reason, 0.3)
 
 
 def _second_weight(column: ProfiledColumn) -> RoleGuess:
