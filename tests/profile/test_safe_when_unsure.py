@@ -294,6 +294,7 @@ def test_no_unknown_column_is_proposed_as_plain(seed):
         lambda: [draw.choice([None, None, 3, 4]) for _ in range(N)],
         lambda: [draw.randrange(draw.choice([2, 5, 400])) for _ in range(N)],
         lambda: [draw.choice([True, False]) for _ in range(N)],
+        lambda: [draw.choice([None, None, "x"]) for _ in range(N)],
     )
     table = {f"xq{i}": draw.choice(kinds)() for i in range(6)}
     proposal = proposal_of(age=[draw.randrange(18, 90) for _ in range(N)], **table)
@@ -343,3 +344,10 @@ class TestDoubtfulWeights:
         values = [round(max(1.5, draw.gauss(mean, spread)), draw.choice([0, 1, 2])) for _ in range(N)]
         beside = {"age": [draw.randrange(18, 90) for _ in range(N)]} if draw.random() < 0.5 else {}
         assert role_of(proposal_of(**beside, **{name: values}), name) != "weight"
+
+
+def test_a_mark_that_some_records_have_is_no_constant():
+    draw = drawn()
+    marked = {name: [draw.choice([None, None, "yes"]) for _ in range(N)] for name in ("hiv", "xq")}
+    proposal = proposal_of(**marked)
+    assert (role_of(proposal, "hiv"), role_of(proposal, "xq")) == ("sensitive", "ask")

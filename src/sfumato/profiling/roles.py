@@ -378,10 +378,12 @@ def _direct_role(recognition: Recognition) -> RoleGuess:
 
 
 def _other_role(column: ProfiledColumn) -> RoleGuess:
-    if column.card.constant:
-        empty = "has no values" if not column.card.distinct else "has the same value in all records"
-        return _by_name(column) if column.card.rows == 0 else RoleGuess((Role.PLAIN,), empty, 0.9)
-    return _by_name(column)
+    card = column.card
+    marks = card.distinct == 1 and card.missing_share > 0  # who has a value and who has none are told apart
+    if not card.constant or card.rows == 0 or marks:
+        return _by_name(column)
+    empty = "has no values" if not card.distinct else "has the same value in all records"
+    return RoleGuess((Role.PLAIN,), empty, 0.9)
 
 
 def _by_name(column: ProfiledColumn) -> RoleGuess:
