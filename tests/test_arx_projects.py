@@ -280,7 +280,8 @@ def test_an_imported_delta_means_what_it_meant(tmp_path: Path, seed: int) -> Non
     draw = random.Random(seed)
     agreed = []
     for _ in range(10):
-        rows = [(draw.choice("ab"), draw.choice("xxyz")) for _ in range(draw.randint(4, 30))]
+        rows = [("a", "x"), ("b", "y")]  # a column with one value for all is refused here
+        rows += [(draw.choice("ab"), draw.choice("xxyz")) for _ in range(draw.randint(4, 30))]
         delta = draw.choice([0.25, 0.5, 0.7, 1.0, 1.4, 2.0])
         criterion = f"{delta}-disclosure privacy for attribute 'illness'"
         (spec,) = read_arx(project(tmp_path, criteria=(criterion,))).document["meet"]
