@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
-INDIVIDUAL = "individual ranking protects nobody: columns averaged one by one are re-identified by plain record linkage"
+INDIVIDUAL = "individual ranking protects little: columns averaged one by one are re-identified by plain record linkage"
 
 
 @parameters
