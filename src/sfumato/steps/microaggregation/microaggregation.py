@@ -44,7 +44,7 @@ class Microaggregate(ColumnStep):
     single_axis           k consecutive records by the column ``axis``; the last takes the rest      n log n
     z_score_sum           the same by the sum of z-scores                                            n log n
     principal_component   the same by the first principal component                                  n log n
-    individual_ranking    each column by itself: **no protection**, the plan warns                   n log n
+    individual_ranking    each column by itself: **little protection**, the plan warns               n log n
     optimal               least SSE, one column: shortest path over runs of k to 2k − 1              k n
     projected_optimal     best runs in the order of the first principal component                    k n
     mdav                  textbook MDAV: k records around the farthest ones                          n²/k
