@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import random
 import struct
 import zipfile
+from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.arx import CRITERIA, read_arx
 from sfumato.cli.app import build_app
 from sfumato.errors import ParameterError, UnreadableInput
@@ -110,7 +115,10 @@ def test_what_was_imported_runs_and_verifies(tmp_path: Path) -> None:
         ("recursive-(4.0,3)-diversity for attribute 'illness'", "recursive (4, 3)-diversity of illness"),
         ("0.2-closeness with equal ground-distance for attribute 'illness'", "0.2-closeness of illness"),
         ("0.2-closeness with ordered distance for attribute 'illness'", "0.2-closeness of illness"),
-        ("1.0-disclosure privacy for attribute 'illness'", "1-disclosure privacy of illness"),
+        (
+            "1.0-disclosure privacy for attribute 'illness'",
+            "0.693147-disclosure privacy of illness (absent values skipped)",
+        ),
         ("basic-1.0-likeness for attribute 'illness'", "1-likeness of illness"),
         ("enhanced-1.0-likeness for attribute 'illness'", "1-likeness of illness"),
     ],
@@ -215,3 +223,70 @@ def test_projects_that_arx_itself_saved(
     assert len(recipe.schema.attributes) == columns == len(read.hierarchies)
     assert recipe.meet == (sf.KAnonymity(5),)
     assert len(sf.read(folder / "data.csv", recipe=recipe)) == records
+
+
+def settings_of(folder: Path, more: str, of_age: str = "", about: str = "") -> str:
+    """What is said when a project has some more settings."""
+    age = column("age", "QUASI_IDENTIFYING_ATTRIBUTE", "hierarchies/age.csv").replace(
+        "</assigment>", f"{of_age}</assigment>"
+    )
+    config = CONFIG.format(weights="", criteria="<criterion>2-anonymity</criterion>").replace(
+        "</config>", f"{more}</config>"
+    )
+    parts = {"input/config.xml": config, "input/definition.xml": f"<definition>{age}</definition>"}
+    parts["project.xml"] = PROJECT.replace("</project>", f"{about}</project>")
+    return str(read_arx(project(folder, **parts)))
+
+
+@pytest.mark.parametrize(
+    ("more", "of_age", "about", "named"),
+    [
+        ("", "", "", "the quality model 'Loss (0.5/1.0/1.0)'"),
+        ("<suppressionAlwaysEnabled>true</suppressionAlwaysEnabled>", "", "", "'suppressionAlwaysEnabled' (true)"),
+        ("<suppressionString>NA</suppressionString>", "", "", "'suppressionString' (NA)"),
+        ("<suppressedAttributeTypes><type>x</type></suppressedAttributeTypes>", "", "", "are starred"),
+        ("<practicalMonotonicity>true</practicalMonotonicity>", "", "", "'practicalMonotonicity' (true)"),
+        ("<somethingNew>3</somethingNew>", "", "", "'somethingNew' (3)"),
+        ("", "<format>dd.MM.yyyy</format>", "", "the format of column 'age'"),
+        ("", "<microAggregationFunction>Mean</microAggregationFunction>", "", "microaggregation of column 'age'"),
+        ("", "<somethingNew>x</somethingNew>", "", "the somethingNew of column 'age'"),
+        ("", "", "<quote>'</quote>", "the quote character"),
+    ],
+)
+def test_every_setting_is_taken_over_or_named(tmp_path: Path, more: str, of_age: str, about: str, named: str) -> None:
+    lines = settings_of(tmp_path, more, of_age, about).splitlines()
+    assert any("not taken over: " in line and named in line for line in lines), lines
+
+
+def test_settings_without_effect_are_not_named(tmp_path: Path) -> None:
+    more = "<suppressionString>*</suppressionString><practicalMonotonicity>false</practicalMonotonicity>"
+    assert "the setting" not in settings_of(tmp_path, more)
+
+
+def holds_in_arx(rows: list[tuple[str, str]], delta: float) -> bool:
+    """δ-disclosure as ARX judges it: the logarithm to base 2, of the values that a class has."""
+    everywhere = Counter(value for _, value in rows)
+    for group in {key for key, _ in rows}:
+        here = Counter(value for key, value in rows if key == group)
+        for value, count in here.items():
+            change = (count / here.total()) / (everywhere[value] / len(rows))
+            if not abs(math.log2(change)) < delta:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_imported_delta_means_what_it_meant(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    agreed = []
+    for _ in range(10):
+        rows = [("a", "x"), ("b", "y")]  # a column with one value for all is refused here
+        rows += [(draw.choice("ab"), draw.choice("xxyz")) for _ in range(draw.randint(4, 30))]
+        delta = draw.choice([0.25, 0.5, 0.7, 1.0, 1.4, 2.0])
+        criterion = f"{delta}-disclosure privacy for attribute 'illness'"
+        (spec,) = read_arx(project(tmp_path, criteria=(criterion,))).document["meet"]
+        people = sf.read(pl.DataFrame(rows, schema=["age", "illness"], orient="row"))
+        people = people.with_roles(quasi=["age"], sensitive=["illness"])
+        (verdict,) = sf.judge(people, [registry.build("models", spec)])
+        agreed.append(verdict.holds == holds_in_arx(rows, delta))
+    assert all(agreed)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.cli.explain import simple_table
 from sfumato.core.attack import Attack
 from sfumato.core.choices import required_fields
 from sfumato.intruders import BATTERY
@@ -57,11 +58,21 @@ def referred(doc: str) -> list[Any]:
 def text_of(doc: str) -> str:
     """A docstring as Markdown, without its examples."""
     before = re.split(r"^>>> ", doc, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    before = "\n\n".join(markdown_table(block) for block in before.split("\n\n"))
     text = MATH.sub(lambda m: f"$$\n{block(m[1])}\n$$", before)
     text = re.sub(r":math:`([^`]*)`", lambda m: f"${inline(m[1])}$", text)
     text = re.sub(r":[a-z]+:`~?([^`]*)`", lambda m: f"`{m[1].split('.')[-1]}`", text)
     text = re.sub(r"``([^`]*)``", r"`\1`", text)
     return re.sub(r"(?<![(<\w/])(https://\S+?|doi:(10\.\S+?))(?=[,.;)]*(?:\s|$))", link, text)
+
+
+def markdown_table(block: str) -> str:
+    """A table of a docstring as a Markdown table; any other text as it is."""
+    rows = simple_table(block)
+    if rows is None:
+        return block
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
 def block(latex: str) -> str:

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import dataclasses
 import io
+import math
 import re
 import shutil
 import zipfile
@@ -39,8 +40,12 @@ ROLES = {
     "INSENSITIVE_ATTRIBUTE": "plain",
 }
 KINDS = {"Integer": "numeric", "Decimal": "numeric", "Date": "date", "Ordinal": "ordinal"}
-OBJECTIVES = {"Loss": "loss"}
-"""Quality models of ARX whose name and value are those of ours."""
+SETTINGS = ("relativeMaxOutliers", "attributeWeights", "criteria", "metric")
+"""Settings of a configuration that are taken over, or named one by one; of any other it is said that it is not."""
+OF_COLUMNS = ("name", "type", "datatype", "ref", "min", "max")
+"""What is taken over of a column; anything else is named."""
+WITHOUT_EFFECT = {"suppressionString": "*", "practicalMonotonicity": "false"}
+"""Settings that change nothing when they have this value: it is ours too, or says that something is off."""
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.*)'"
@@ -57,7 +62,9 @@ CRITERIA: dict[str, _Model] = {
     rf"{_NUMBER}-closeness with equal (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "equal"),
     rf"{_NUMBER}-closeness with ordered (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "ordered"),
     rf"{_NUMBER}-closeness with hierarchical (?:ground-)?distance{_OF}": lambda t, of: _close(of, t, "hierarchical"),
-    rf"{_NUMBER}-disclosure privacy{_OF}": lambda d, of: {"delta_disclosure": {"sensitive": of, "delta": float(d)}},
+    rf"{_NUMBER}-disclosure privacy{_OF}": lambda d, of: {  # its logarithm is that to base 2, of the values a class has
+        "delta_disclosure": {"sensitive": of, "delta": float(d) * math.log(2), "absent": "skip"}
+    },
     rf"basic-{_NUMBER}-likeness{_OF}": lambda b, of: {
         "beta_likeness": {"sensitive": of, "beta": float(b), "kind": "basic"}
     },
@@ -165,6 +172,7 @@ class _Reader:
             "meet": self.promises(config, columns),
             "steps": [{"global_recoding": self.recoding(config, columns, levels)}],
         }
+        self.settings(config, about)
         self.rest(parts)
         version = _text(self.xml("metadata.xml"), "version")
         title = _text(about, "name") if about is not None else ""
@@ -204,13 +212,21 @@ class _Reader:
                 self.not_taken.append(f"the hierarchy of column {name!r}, which the archive does not hold")
             bounds = tuple(_text(entry, end) for end in ("min", "max"))
             levels |= self._levels(name, bounds) if role == "quasi" else {}
-            if _text(entry, "microaggregationFunction"):
-                self.not_taken.append(
-                    f"microaggregation of column {name!r}; add a step microaggregate if it was in use"
-                )
+            self._not_of_column(name, entry)
         if not columns:
             raise UnreadableInput(f"{self.name}: input/definition.xml describes no columns")
         return columns, hierarchies, levels
+
+    def _not_of_column(self, name: str, entry: Any) -> None:
+        """Name everything else that is said of a column."""
+        for tag in dict.fromkeys(child.tag for child in entry if (child.text or "").strip()):
+            plain = tag.lower()
+            if plain == "microaggregationfunction":
+                self.not_taken.append(
+                    f"microaggregation of column {name!r}; add a step microaggregate if it was in use"
+                )
+            elif tag not in OF_COLUMNS and not plain.startswith("microaggregation"):
+                self.not_taken.append(f"the {_without_value(tag)} of column {name!r}")
 
     def _without_order(self, name: str, kind: str | None) -> None:
         if kind == "ordinal":
@@ -266,10 +282,26 @@ class _Reader:
             step["weights"] = known
         if levels:
             step["levels"] = dict(levels)
-        metric = _text(config, "metric").split(" ")[0]
-        if metric not in OBJECTIVES:
-            self.not_taken.append(f"the quality model '{metric or 'none'}'; the least loss is searched for")
+        metric = _without_value(_text(config, "metric") or "none")
+        self.not_taken.append(f"the quality model '{metric}'; the least loss, a mean over the columns, is searched for")
         return step
+
+    def settings(self, config: Any, about: Any) -> None:
+        """Name every other setting that changes a release."""
+        for setting in config:
+            value = (setting.text or "").strip()
+            if setting.tag in SETTINGS or WITHOUT_EFFECT.get(setting.tag) == value:
+                continue
+            if setting.tag == "suppressedAttributeTypes":
+                self.not_taken.append(
+                    "which columns of a suppressed record are starred; such records are left out here"
+                )
+            else:
+                said = f" ({_without_value(value)})" if value else ""
+                self.not_taken.append(f"the setting '{_without_value(setting.tag)}'{said}")
+        for tag in ("quote", "escape"):
+            if about is not None and _text(about, tag) not in ("", '"'):
+                self.not_taken.append(f"the {tag} character of the table; say it when you read the table")
 
     def rest(self, parts: set[str]) -> None:
         """Name what the other parts of the archive hold."""

@@ -158,7 +158,7 @@ def test_columns_without_a_known_name_go_by_what_they_tell():
             "q5": some([1, 1, 1, 1, 2]),
         }
     )
-    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("plain",)}
+    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("ask",)}
     assert all(column.confidence < 0.6 for column in propose(frame, Source()).columns)
 
 
@@ -184,7 +184,7 @@ def test_only_one_person_and_one_weight_are_proposed():
             "patient_id": [i // 2 for i in range(100)],
             "customer_id": [i // 2 + 500 for i in range(100)],
             "pweight": [10.0] * 99 + [11.0],
-            "wgt": [12.0] * 99 + [11.0],
+            "dweight": [12.0] * 99 + [11.0],
         }
     )
     assert sorted(roles(frame).values()) == [("direct",), ("plain",), ("unit",), ("weight",)]

@@ -100,16 +100,16 @@ def test_what_separates_people_is_known_without_a_name():
         column_6=[draw.choice([0, 0, 0, 0, 1]) for _ in range(N)],
     )
     told = [role_of(proposal, f"column_{i}") for i in range(1, 7)]
-    assert told == ["quasi", "quasi", "quasi", "quasi+sensitive", "quasi", "plain"]
+    assert told == ["quasi", "quasi", "quasi", "quasi+sensitive", "quasi", "ask"]
 
 
-def test_plain_columns_that_find_people_together_are_warned_of():
+def test_undecided_columns_that_find_people_together_are_warned_of():
     draw = drawn()
     table = {f"v{i}": [draw.choice([0, 0, 1]) for _ in range(N)] for i in range(14)}
     proposal = proposal_of(**table)
-    assert {role_of(proposal, name) for name in table} == {"plain"}
+    assert {role_of(proposal, name) for name in table} == {"ask"}
     assert proposal.left_alone > 0.2
-    assert "columns with role plain single out" in recipe_text(proposal)
+    assert "columns with role plain or ask single out" in recipe_text(proposal)
     few = propose(pl.DataFrame({"v0": table["v0"]}), Source())
     assert few.left_alone == 0
     assert "columns with role plain" not in recipe_text(few)
@@ -141,7 +141,7 @@ def test_a_group_beside_what_it_groups_is_quasi_too():
     proposal = proposal_of(age=ages, flag_b=groups, flag_c=[drawn(i + N).choice([0, 0, 1]) for i in range(N)])
     assert role_of(proposal, "flag_b") == "quasi"
     assert "follows from age" in proposal["flag_b"].reasons[0]
-    assert role_of(proposal, "flag_c") == "plain"
+    assert role_of(proposal, "flag_c") == "ask"
 
 
 def test_chance_is_no_dependence():
@@ -281,3 +281,73 @@ class TestFreeText:
         )
         people = sf.read(table).with_roles(quasi="sex", plain=["notes", "more"]).with_hierarchies(sex=sf.suppress())
         assert sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding()]).holds
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_unknown_column_is_proposed_as_plain(seed):
+    """Names nobody knows and values of any kind: each is quasi, asked about or dropped; only a constant is released as it is."""
+    draw = drawn(seed)
+    kinds = (
+        lambda: [draw.choice([0, 1]) for _ in range(N)],
+        lambda: [draw.choice(["yes", "no", "n.a."]) for _ in range(N)],
+        lambda: [round(draw.gauss(0, 1) * (draw.random() < 0.02), 3) for _ in range(N)],
+        lambda: [draw.choice([None, None, 3, 4]) for _ in range(N)],
+        lambda: [draw.randrange(draw.choice([2, 5, 400])) for _ in range(N)],
+        lambda: [draw.choice([True, False]) for _ in range(N)],
+        lambda: [draw.choice([None, None, "x"]) for _ in range(N)],
+    )
+    table = {f"xq{i}": draw.choice(kinds)() for i in range(6)}
+    proposal = proposal_of(age=[draw.randrange(18, 90) for _ in range(N)], **table)
+    for name, values in table.items():
+        if len(set(values)) > 1:
+            assert role_of(proposal, name) != "plain", name
+
+
+class TestDoubtfulWeights:
+    """A survey weight needs a name and a sum that a population may have; the weight of a body is none."""
+
+    def test_the_weight_of_bodies_in_1971_is_asked_about(self):
+        draw = drawn()
+        bodies = [round(draw.gauss(71, 15), 2) for _ in range(N)]
+        proposal = proposal_of(
+            age=[draw.randrange(25, 75) for _ in range(N)], wt71=bodies, wt82=[b + 2 for b in bodies]
+        )
+        assert (role_of(proposal, "wt71"), role_of(proposal, "wt82")) == ("ask", "ask")
+        assert "weight if records stand for so many people" in proposal["wt71"].reasons[0]
+
+    @pytest.mark.parametrize(
+        ("name", "mean", "role"),
+        [
+            ("wgt", 1.0, "weight"), ("wt", 2500.0, "weight"), ("wt", 80.0, "ask"), ("weights", 60.0, "ask"),
+            ("sampling_weight", 80.0, "weight"), ("sampling_weight", 1.0, "weight"), ("sampling_weight", 0.01, "ask"),
+            ("perwt", 1e9, "ask"), ("design_weight", -5.0, "ask"),
+        ],
+    )  # fmt: skip
+    def test_name_and_sum_decide(self, name, mean, role):
+        draw = drawn()
+        values = [mean * draw.choice([0.8, 0.9, 1.0, 1.1, 1.2]) for _ in range(N)]
+        assert role_of(proposal_of(**{name: values}), name) == role
+
+    def test_short_names_beside_bodies_are_asked_about(self):
+        draw = drawn()
+        proposal = proposal_of(
+            height=[draw.gauss(170, 10) for _ in range(N)], wt=[draw.gauss(1.0, 0.1) for _ in range(N)]
+        )
+        assert role_of(proposal, "wt") == "ask"
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_no_body_is_ever_a_survey_weight(self, seed):
+        """Bodies in kilograms or pounds under any short name: never role weight, with whatever other columns."""
+        draw = drawn(seed)
+        mean, spread = draw.choice([(70, 15), (155, 33), (3.4, 0.5), (25, 4)])
+        name = draw.choice(["wt", "wt71", "wgt", "wgt_2", "weights", "WT", "Wt_baseline", "weight", "gewicht", "peso"])
+        values = [round(max(1.5, draw.gauss(mean, spread)), draw.choice([0, 1, 2])) for _ in range(N)]
+        beside = {"age": [draw.randrange(18, 90) for _ in range(N)]} if draw.random() < 0.5 else {}
+        assert role_of(proposal_of(**beside, **{name: values}), name) != "weight"
+
+
+def test_a_mark_that_some_records_have_is_no_constant():
+    draw = drawn()
+    marked = {name: [draw.choice([None, None, "yes"]) for _ in range(N)] for name in ("hiv", "xq")}
+    proposal = proposal_of(**marked)
+    assert (role_of(proposal, "hiv"), role_of(proposal, "xq")) == ("sensitive", "ask")

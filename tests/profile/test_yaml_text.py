@@ -78,7 +78,7 @@ def test_the_recipe_can_be_read_and_covers_the_table():
             "born on": [f"0{i % 9 + 1}.02.19{50 + i % 40}" for i in range(60)],
             "race": ["a", "b", "c"] * 10 + ["d", "c", "a"] * 10,
             "edu": ["low", "medium", "high"] * 20,
-            "wgt": [float(i) for i in range(60)],
+            "sampling_weight": [float(i) for i in range(60)],
             "note": [f"a long remark about the life of somebody number {i}" for i in range(60)],
         }
     )

@@ -32,11 +32,11 @@ CLASS_SIZES: dict[str, dict[str, int]] = {
 IPC = "the table of the Ontario IPC's guidelines (2025): 0.09, 0.075 and 0.05 taken as 11, 15 and 20"
 SOURCES: dict[int, tuple[str, str]] = {
     3: (
-        "SDC Practice Guide (World Bank and IHSN, 2025): 3 and 5 are typical of official microdata",
+        "SDC Practice Guide (World Bank and IHSN, 2019): 3 and 5 are typical of official microdata",
         "seen at the source",
     ),
     5: (
-        "SDC Practice Guide (World Bank and IHSN, 2025): 3 and 5 are typical of official microdata; ARX (2025) takes a highest risk of 0.2",
+        "SDC Practice Guide (World Bank and IHSN, 2019): 3 and 5 are typical of official microdata; ARX (2025) takes a highest risk of 0.2",
         "seen at the source",
     ),
     11: (f"EMA Policy 0070 (2016) and Health Canada PRCI (2019): 0.09 taken as 11; {IPC}", "secondary source"),
@@ -61,7 +61,7 @@ AS_OF = {
     "Ontario IPC 2025, medium": "2025",
     "Ontario IPC 2025, high": "2025",
     "ARX, highest risk by default": "September 2025",
-    "Official-statistics microdata": "November 2025",
+    "Official-statistics microdata": "July 2019",
     "Singapore PDPC 2022, internal sharing": "2022",
     "Singapore PDPC 2022, external sharing": "2022",
 }

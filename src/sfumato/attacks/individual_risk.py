@@ -43,8 +43,8 @@ def individual_risks(
 
     .. math:: r = E[1/F \mid f] = \frac{\hat p^f}{f}\,{}_2F_1(f, f; f+1; 1-\hat p), \qquad \hat p = f/\hat F
 
-    with :math:`\hat F` the sum of the weights of the class. In exact form for all *f*: the usual approximation for f ≥ 3 is off by
-    about 3 %. A household is re-identified when one of its members is: :math:`1-\prod(1-r_i)`.
+    with :math:`\hat F` the sum of the weights of the class. In exact form for all *f*: the usual approximation for f ≥ 3 is up to 4 %
+    too high at f = 3, and less above. A household is re-identified when one of its members is: :math:`1-\prod(1-r_i)`.
     Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, doi:10.1007/978-3-540-25955-8_20.
     """
     weights = weights_of(dataset)

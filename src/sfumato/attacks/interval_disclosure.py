@@ -39,7 +39,7 @@ class IntervalDisclosure(Attack):
     The columns are those that the release changed and that hold numbers (or categories with a hierarchy, for ``levels``); the worst
     counts. A generalised cell discloses when its own range is within the interval around its middle; a suppressed one
     discloses nothing. ``baseline``: the same with released values dealt out to other people.
-    Reference: Domingo-Ferrer & Torra 2001, "Disclosure risk assessment in statistical microdata protection".
+    Reference: Domingo-Ferrer & Torra 2001, "A quantitative comparison of disclosure control methods for microdata".
     """
 
     kind: Annotated[Literal["rank", "deviation"], Field(description="how the width of an interval is measured")] = (

@@ -70,7 +70,7 @@ class Disassociation(ShapedStep):
     rule of ``disassociated_km`` is joined to the next. Released are cluster, chunk, record within the chunk and item: a release of
     its own form, without own columns of people. It promises less than it seems (see that promise), so no recipe of ours proposes it.
 
-    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668; Barakat et al. 2016, doi:10.1007/978-3-319-45381-1_7, for what breaks it.
+    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668; Barakat et al. 2016, doi:10.5220/0005969403180326, for what breaks it.
     """
 
     size: Annotated[int, Field(ge=2, description="people from which a cluster is split further")] = 50

@@ -27,8 +27,13 @@ SIGNS = {
     r"\beta": "β", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε", r"\lambda": "λ", r"\sup": "sup", r"\int": "∫",
     r"\setminus": "∖", r"\quad": "  ", r"\,": " ", r"\left": "", r"\right": "", r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊",
     r"\rfloor": "⌋", r"\dots": "…", r"\ldots": "…", r"\pi": "π", r"\theta": "θ", r"\mid": "|", r"\approx": "≈",
-    r"\qquad": "; ", r"\tau": "τ", r"\sqsubseteq": "⊑", r"\ ": " ",
+    r"\qquad": "; ", r"\tau": "τ", r"\sqsubseteq": "⊑", r"\ ": " ", r"\;": " ", r"\#": "#", r"\Delta": "Δ", r"\Lambda": "Λ",
+    r"\Phi": "Φ", r"\Pr": "Pr", r"\Sigma": "Σ", r"\arg": "arg", r"\cap": "∩", r"\cup": "∪", r"\chi": "χ", r"\deg": "deg",
+    r"\ell": "ℓ", r"\emptyset": "∅", r"\forall": "∀", r"\gamma": "γ", r"\kappa": "κ", r"\lVert": "‖", r"\rVert": "‖",
+    r"\mu": "μ", r"\notin": "∉", r"\pm": "±", r"\propto": "∝", r"\rho": "ρ", r"\sigma": "σ", r"\sim": "~", r"\sin": "sin",
+    r"\subseteq": "⊆", r"\to": "→", r"\top": "⊤", r"\triangle": "△", r"\sqrt": "√", r"\phi": "φ", r"\omega": "ω",
 }  # fmt: skip
+CALLIGRAPHIC = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "𝒜ℬ𝒞𝒟ℰℱ𝒢ℋℐ𝒥𝒦ℒℳ𝒩𝒪𝒫𝒬ℛ𝒮𝒯𝒰𝒱𝒲𝒳𝒴𝒵", strict=True))
 OPEN, CLOSE = "\ue000", "\ue001"
 """Stand for braces that are meant, while those that group are taken away."""
 
@@ -103,14 +108,23 @@ def formula(latex: str) -> str:
     '1/N Σ_i 1/f_i ≥ F̂'
     >>> formula(r"\Bigl|\ln \frac{x_{i+1} - x_i}{2H}\Bigr| < \delta \quad\text{for all } i")
     '|ln (x_(i+1) - x_i)/(2H)| < δ for all i'
+    >>> formula(r"s(X \cup Y) < \sigma"), formula(r"\min_{A \in \mathcal A} f_A"), formula(r"\bar x \sim N(0, \chi^2)")
+    ('s(X ∪ Y) < σ', 'min_(A ∈ 𝒜) f_A', 'x̄ ~ N(0, χ^2)')
     """
     text = latex.replace(r"\{", OPEN).replace(r"\}", CLOSE)
     text = re.sub(r"\\(?:left|right|[Bb]igg?[lr]?)(?![a-zA-Z])", "", text)
     text = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text)
-    text = re.sub(r"\\(?:mathrm|operatorname|mathcal)\{([^{}]*)\}", r"\1", text)
-    text = re.sub(r"\\hat\s*\{?(\w)\}?", "\\1\u0302", text)
+    text = re.sub(r"\\(?:mathrm|operatorname|mathsf)\{([^{}]*)\}", r"\1", text)
+    one = r"\s*(?:\{(\w)\}|(\w))"  # the letter that a sign stands over, in braces or not
+    text = re.sub(rf"\\mathsf{one}", lambda m: m[1] or m[2], text)
+    text = re.sub(rf"\\mathcal{one}", lambda m: CALLIGRAPHIC.get(m[1] or m[2], m[1] or m[2]), text)
+    text = re.sub(rf"\\hat{one}", lambda m: (m[1] or m[2]) + "\u0302", text)
+    text = re.sub(rf"\\bar{one}", lambda m: (m[1] or m[2]) + "\u0304", text)
+    text = re.sub(r"\\binom\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"C(\1, \2)", text)
     text = re.sub(r"([_^])\{([^{}]*)\}", lambda m: m[1] + (m[2] if len(m[2]) == 1 else f"({m[2]})"), text)
-    text = re.sub(r"\\t?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)", lambda m: f"{_group(m[1])}/{_group(m[2])}", text)
+    fraction = re.compile(r"\\t?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)")
+    while fraction.search(text):  # from the inner ones outwards
+        text = fraction.sub(lambda m: f"{_group(m[1])}/{_group(m[2])}", text)
     text = re.sub(r"\\[a-zA-Z]+|\\[, ]", lambda m: SIGNS.get(m[0], m[0].lstrip("\\")), text)
     text = text.replace("{", "(").replace("}", ")").replace(OPEN, "{").replace(CLOSE, "}")
     return re.sub(r" (?=;)|,(?=;)", "", re.sub(r"\s+", " ", text)).replace(",;", ";").strip()
@@ -129,11 +143,36 @@ def paragraphs(doc: str) -> list[str]:
         within_formula = block.startswith(".. math::") or (within_formula and block.startswith(" "))
         if within_formula:
             blocks.append("    " + formula(block.removeprefix(".. math::")))
+        elif (table := simple_table(block)) is not None:
+            blocks.append("\n".join("  " + "; ".join(plain(cell) for cell in row if cell) for row in table))
         elif block.lstrip().startswith(">>>") or block.startswith((" ", "::", "|", "..")):
             blocks.append(block)
         else:
             blocks.append(plain(re.sub(r"\s*\n\s*", " ", block)))
     return blocks
+
+
+def simple_table(block: str) -> list[list[str]] | None:
+    r"""The rows of a reStructuredText table whose columns stand under rules of ``=``; None for any other text.
+
+    >>> simple_table("====  ===\nk     why\n====  ===\n3     a\n      b\n====  ===")
+    [['k', 'why'], ['3', 'a b']]
+    """
+    lines = block.splitlines()
+    if len(lines) < 4 or not re.fullmatch(r"=+( +=+)+", lines[0].strip()) or lines[-1].strip() != lines[0].strip():
+        return None
+    starts = [match.start() for match in re.finditer(r"=+", lines[0])]
+    rows: list[list[str]] = []
+    for line in lines:
+        if line.strip() == lines[0].strip():
+            continue
+        ends = [*starts[1:], None]
+        cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        if cells[0] or not rows:
+            rows.append(cells)
+        else:  # a line without a first cell goes on with the row above it
+            rows[-1] = [f"{before} {more}".strip() for before, more in zip(rows[-1], cells, strict=True)]
+    return rows
 
 
 # ``sfumato list``: every model, step, hierarchy, risk, utility metric, objective and example by name.

@@ -34,7 +34,7 @@ def individual_risk(sample: ArrayLike, population: ArrayLike) -> NDArray[np.floa
     *F*, the records of the population with these keys, is *f* plus a negative binomial number with *f* successes of probability
     :math:`\hat p = f/\hat F`; :math:`\hat F` is estimated, mostly by a sum of survey weights. It equals the usual form
     :math:`\hat p^f/f \cdot {}_2F_1(f, f; f+1; 1 - \hat p)` and is 1/f where :math:`\hat F \le f` (everybody was
-    sampled). The short cut :math:`\hat p/(f - (1 - \hat p))` that some tools use for large f is about 3 % too high at f = 3.
+    sampled). The short cut :math:`\hat p/(f - (1 - \hat p))` that some tools use for large f is up to 4 % too high at f = 3.
 
     Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, *Individual risk estimation in µ-Argus: a review*.
 

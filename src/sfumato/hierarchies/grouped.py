@@ -211,7 +211,7 @@ class GroupedNumbers(Hierarchy):
     are labels of groups already are nodes when ``cuts`` are given; a table that holds such labels and no cuts, as one that was
     released, is all or nothing.
 
-    Reference: Fayyad and Irani 1993, doi:10.1007/BF00993349 (cuts by entropy, greedily); Fisher 1958,
+    Reference: Fayyad and Irani 1993, IJCAI-93, 1022–1027 (cuts by entropy, greedily); Fisher 1958,
     doi:10.1080/01621459.1958.10501479 (exactly, by squares). Loss of a label as for :class:`Intervals`.
 
     >>> GroupedNumbers("illness", cuts=[[20, 40], [40]]).paths(["7", "23", "60"], [1, 1, 1]).rows

@@ -277,7 +277,7 @@ class RecordsAtRisk(_SumOfRecords):
 
     .. math:: \frac{1}{N} \sum_E f_E \,[1/f_E > \tau] \le s
 
-    With ``share=0`` that is the maximum risk. Persons are counted as in :class:`AverageRisk`. ARX and sdcMicro have the same number ("records at risk").
+    With ``share=0`` that is the maximum risk. Persons are counted as in :class:`AverageRisk`. ARX has the same number ("records at risk").
 
     Reference: El Emam & Arbuckle 2013, *Anonymizing Health Data*.
     """
@@ -355,7 +355,7 @@ class ExpectedReidentifications(Model):
     number of classes. With ``weights=True`` the intruder only has a register of the population, and :math:`r_E` is the mean of
     one over the people with these keys, estimated from the survey weights
     (:func:`~sfumato.formulas.uniqueness.individual_risk`). Merging classes never raises the sum. sdcMicro shows
-    the second number as global risk.
+    the second number as expected re-identifications (``risk_ER``).
 
     Reference: Franconi & Polettini 2004, *Individual risk estimation in µ-Argus: a review*.
 
@@ -422,11 +422,11 @@ class ExpectedReidentifications(Model):
 
 @parameters
 class PopulationUniqueness(Model):
-    r"""At most a share of the records is, by estimate, unique in the population the table was drawn from.
+    r"""At most a share of the population is, by estimate, unique in it by what the table tells.
 
-    .. math:: \hat U / N \le s
+    .. math:: \hat U / M \le s
 
-    *N* = n/``fraction`` is the size of the population and :math:`\hat U` an estimate of the people in it who share their keys with
+    *M* = n/``fraction`` is the size of the population and :math:`\hat U` an estimate of the people in it who share their keys with
     nobody (:func:`~sfumato.formulas.uniqueness.population_uniques`). Who is unique in the population is unique in the table too,
     so the promise holds as soon as all sample uniques are suppressed, and these are what goes. The estimates are not
     monotone: merging classes may raise them. Where missing values are wildcards, the number of

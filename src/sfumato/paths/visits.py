@@ -30,7 +30,7 @@ class KmVisits(PathModel):
     they match both; no visit is used twice. Repeated visits to a place count as often as they are made. Coarser places and times can break
     the promise, since points that become equal are one visit then: of two people who went to a place twice only one may still have two.
 
-    Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1145/2499788.2499796.
+    Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1109/MDM.2013.66.
 
     >>> from sfumato import examples
     >>> KmVisits(2, m=2).judge(examples.small_paths())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
-from sfumato.errors import ParameterError, SfumatoError, did_you_mean
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.policy.columns import ROLES
-from sfumato.policy.compile import Permission, Use, authorise
+from sfumato.policy.compile import Use, authorise
 from sfumato.policy.dialects.known import PRESET, permitted, read_concept_text, tells_of_uses, usage_of_release
 from sfumato.policy.dialects.usages import local, policy_of_usages
 from sfumato.policy.documents import Findings, read_text
@@ -39,128 +38,12 @@ from sfumato.policy.policy import (
     models_of,
     strength_of,
 )
+from sfumato.policy.safe_harbor import check_numbers
 from sfumato.release import verify as verifying
 from sfumato.release.certificates import pseudonymized, read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
-
-# The numeric part of HIPAA's Safe Harbor, checked on the values that are released.
-#
-# 45 CFR 164.514(b)(2)(i)(B) and (C). The three-digit areas with 20,000 people or fewer are those of the guidance of the Office for
-# Civil Rights of 26 November 2012, after the census of 2000; later censuses have others.
-
-SMALL_AREAS = frozenset(
-    [
-        "036",
-        "059",
-        "063",
-        "102",
-        "203",
-        "556",
-        "692",
-        "790",
-        "821",
-        "823",
-        "830",
-        "831",
-        "878",
-        "879",
-        "884",
-        "890",
-        "893",
-    ]
-)
-OLDEST = 89
-YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
-HARMLESS = re.compile(r"\b(to|and|or|until|before|after|earlier|later|since|bis|vor|nach|ab)\b", re.IGNORECASE)
-ZIP = re.compile(r"(\d*)([*xX.]*)")
-ZIP_DIGITS, AREA_DIGITS = 5, 3
-Labels = Mapping[str, int]
-
-
-def check_numbers(
-    dataset: Dataset, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None
-) -> list[str]:
-    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``.
-
-    ``dropped`` are columns of the original that are not released; with it, a name that neither has is a reason too.
-    """
-    unknown = [kind for kind in columns if kind not in CHECKS]
-    if unknown:
-        raise ParameterError(f"{unknown[0]!r} is no kind of number that has a rule.{did_you_mean(unknown[0], CHECKS)}")
-    named = [(kind, column) for kind, names in columns.items() for column in names]
-    if not named:
-        return ["say which columns are ages, ZIP codes and dates; without that nothing can be checked"]
-    broken = []
-    for kind, column in named:
-        if column not in dataset.columns:  # what is not released is not too fine, but a wrong name hides what is
-            if dropped is not None and column not in dropped:
-                broken.append(
-                    f"there is no column {column!r}, neither released nor dropped; nothing was checked for it"
-                )
-            continue
-        encoded = dataset.encoded(column)
-        labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
-        if kind == "zip" and dataset.dtype(column).is_numeric():
-            labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
-        count, what = CHECKS[kind](labels)
-        if count:
-            broken.append(f"column {column!r}: {count:,} values {what}")
-    return broken
-
-
-def _ages(labels: Labels) -> tuple[int, str]:
-    """Ages over 89 must be one category, and not a single age.
-
-    >>> _ages({"89": 3, "90+": 2})[0], _ages({"95": 1})[0], _ages({"90-94": 1, "95+": 2})[0]
-    (0, 1, 3)
-    """
-    old = {label: n for label, n in labels.items() if any(int(d) > OLDEST for d in re.findall(r"\d+", label))}
-    one_category = len(old) == 1 and re.fullmatch(r"\s*\d+(\.\d+)?\s*", next(iter(old))) is None
-    return 0 if one_category else sum(old.values()), "tell an age over 89 apart from others over 89"
-
-
-def _zips(labels: Labels) -> tuple[int, str]:
-    """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers get them back first.
-
-    >>> _zips({"537**": 5, "*": 1, "000**": 2})[0], _zips({"53711": 1})[0], _zips({"036**": 4})[0]
-    (0, 1, 4)
-    >>> _zips({"36": 1, "537": 1})[0], _zips({"36**": 1})[0], _zips({"53": 1, "36": 1})[0]
-    (1, 1, 0)
-    """
-    matches = {label: ZIP.fullmatch(label.strip()) for label in labels}
-    masked = max((len(m[0]) for m in matches.values() if m and m[1] and m[2]), default=0)
-    plain = max((len(m[1]) for m in matches.values() if m and not m[2]), default=0)
-    fine = 0
-    for label, match in matches.items():
-        if match is None:
-            fine += labels[label]
-        elif match[1]:
-            width = ZIP_DIGITS if masked > AREA_DIGITS else masked
-            lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
-            digits = "0" * lost + match[1]
-            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in SMALL_AREAS)
-    return fine, "keep more than three digits, or three of an area with 20,000 people or fewer"
-
-
-def _dates(labels: Labels) -> tuple[int, str]:
-    """Years, ranges of years, or nothing; a word that is not known may be a month.
-
-    >>> _dates({"2020": 5, "[2010, 2015[": 1, "*": 2})[0], _dates({"2020-03": 1, "March 2020": 2})[0]
-    (0, 3)
-    """
-    return sum(n for label, n in labels.items() if not _only_years(label)), "say more of a date than its year"
-
-
-def _only_years(label: str) -> bool:
-    if not re.search(r"\d", label):
-        return True
-    return YEARS.fullmatch(label) is not None and not re.search(r"[^\W\d_]", HARMLESS.sub("", label))
-
-
-CHECKS: dict[str, Callable[[Labels], tuple[int, str]]] = {"age": _ages, "zip": _zips, "date": _dates}
-
 
 # What a shared folder shows of a release, for holding it against a policy.
 
@@ -366,11 +249,11 @@ def comply(
     reasons, notes = list(released.problems), [] if record is None else drift(record, policies)
     statements = []
     for policy in policies.everybody:
-        problems, said = _against(policy, authorise(policy, use), released, numbers or {})
+        problems, said = _against(policy, use, released, numbers or {})
         reasons += problems
         notes += said
         if not problems and not released.problems:
-            statements.append(_statement(policy, use))
+            statements.append(_statement(policy, use, numbers or {}))
     against = _against_people(policies, use, record, notes)
     if policies.groups and not against and not released.problems:
         statements.append(f"the owner's record vouches for the policies of {len(policies.label_of):,} people")
@@ -378,17 +261,22 @@ def comply(
     return Compliance(tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(notes)), tuple(statements))
 
 
-def _statement(policy: Policy, use: Use) -> str:
+def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -> str:
     if policy.rule is not None:
-        return f"meets the numeric part of {policy.rule.title} as of {policy.rule.as_of}; {policy.rule.limit}"
+        met = f"meets the numeric part of {policy.rule.title} as of {policy.rule.as_of}"
+        if SAFE_HARBOR in policy.rule.checks:
+            looked_at = ", ".join(f"{kind} {column}" for kind, columns in numbers.items() for column in columns)
+            met += f" in the columns that were named ({looked_at}); no other column was looked at"
+        return f"{met}; {policy.rule.limit}"
     to = "" if use.recipient is None else f" to {use.recipient}"
     return f"nothing in policy {policy.name!r} speaks against purpose {use.purpose!r}{to}"
 
 
 def _against(
-    policy: Policy, permission: Permission, released: Released, numbers: Mapping[str, Sequence[str]]
+    policy: Policy, use: Use, released: Released, numbers: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[str]]:
     """Reasons against a release under one policy, and notes."""
+    permission = authorise(policy, use)
     if permission.purpose is None:
         return [f"{policy.name}: {permission.reason}"], []
     purpose = permission.purpose
@@ -396,7 +284,7 @@ def _against(
     levels, notes = _levels(purpose, released)
     reasons += [*levels, *released.models_broken(purpose)]
     if policy.rule is not None and SAFE_HARBOR in policy.rule.checks:
-        reasons += check_numbers(released.dataset, numbers, released.described)
+        reasons += check_numbers(released.dataset, numbers, released.described, year=use.today.year)
     return [f"{policy.name}: {reason}" for reason in reasons], [f"{policy.name}: {note}" for note in notes]
 
 

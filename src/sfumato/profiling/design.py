@@ -13,7 +13,7 @@ from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind
 from sfumato.profiling.columns import Card, ProfiledColumn
 from sfumato.profiling.finding import Recognition, percent
-from sfumato.profiling.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS
+from sfumato.profiling.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS, SHORT_WEIGHTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,17 +26,22 @@ _LARGEST_HOUSEHOLD = 20
 
 _MOST_ROWS_A_PERSON = 1000
 _HEAVIEST_BODY = 350
+_LEAST_MEAN = 0.9
+"""Mean of survey weights: each record stands for one person at least, up to rounding where they are scaled to one."""
+_MOST_PEOPLE = 1e10
+"""More people than a sample can have been drawn from."""
 _LEAST_REPEATED = 1.02
 """Rows per value from which values count as repeated."""
 
 
 def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
-    """The column that holds survey weights: by name, with positive numbers that are not all kilograms."""
-    named = [c for c in columns if _is("sampling weight", c) and _is_positive(c)]
+    """The column that holds survey weights: named so, with a sum that a population may have."""
+    body = _has_body_columns(columns)
+    named = [c for c in columns if _is("sampling weight", c) and may_weigh_records(c, body=body)]
     if named:
         return named[0].card.name, Recognition("sampling weight", "the name says survey weight", 0.85)
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
-    if len(bare) != 1 or _has_body_columns(columns) or not weighs_records(bare[0]):
+    if len(bare) != 1 or body or not weighs_records(bare[0]):
         return None
     return bare[0].card.name, Recognition("sampling weight", "called weight, and too large or too even for bodies", 0.6)
 
@@ -112,10 +117,27 @@ def _has_body_columns(columns: Sequence[ProfiledColumn]) -> bool:
     return any(c.match is not None and c.match.concept in ("body height", "health", "appearance") for c in columns)
 
 
+def may_weigh_records(column: ProfiledColumn, *, body: bool = False) -> bool:
+    """Whether a column named like a survey weight can be one: its sum is at least the records and at most all people.
+
+    ``wt71`` may be the weight of bodies in 1971. So a short name needs values that no body has, or a mean of one, and no other column
+    that tells of bodies (``body``).
+    """
+    match = column.match
+    if match is None or not _is_positive(column):
+        return False
+    values = column.values.drop_nulls().cast(pl.Float64)
+    total = float(values.sum())
+    if not _LEAST_MEAN * values.len() <= total <= _MOST_PEOPLE:
+        return False
+    short = match.length == 1 and match.words[match.start] in SHORT_WEIGHTS
+    return not short or (not body and weighs_records(column))
+
+
 def weighs_records(column: ProfiledColumn) -> bool:
     """Survey weights are people (large) or scaled to a mean of one."""
     mean = column.values.mean()
-    return isinstance(mean, float) and (mean > _HEAVIEST_BODY or 0.9 <= mean <= 1.1)
+    return isinstance(mean, float) and (mean > _HEAVIEST_BODY or _LEAST_MEAN <= mean <= 2 - _LEAST_MEAN)
 
 
 # Columns that are the difference or the sum of two others: released as they are, they undo the recoding of both.

@@ -268,6 +268,9 @@ BODY_WORDS = words_in(
 BODY_OR_SURVEY_WEIGHT = frozenset({"weight", "peso", "poids", "gewicht", "waga", "vikt", "vekt", "vaegt", "paino"})
 """Words that name a body weight in one table and a survey weight in another."""
 
+SHORT_WEIGHTS = frozenset({"wt", "wgt", "weights"})
+"""Words for a survey weight that also stand for the weight of a body."""
+
 PERSON_WORDS = words_in(
     """
     person patient customer client employee student user contact doctor physician nurse teacher mother father spouse

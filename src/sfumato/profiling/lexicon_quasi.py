@@ -64,7 +64,7 @@ QUASI = {
     "region": """
         state, region, county, province, district, area code, department code, census tract, tract, block group, fips,
         fips code, county fips, msa, cbsa, puma, addr state, nuts, nuts 2, nuts 3, lsoa, msoa, lga, ward, prefecture,
-        canton, urban rural, urbrur, urban, rural, residence area, psu, cluster id, statefip, metro area, bundesland,
+        canton, urban rural, urbrur, urban, rural, settlement, residence area, psu, cluster id, statefip, metro area, bundesland,
         landkreis, kreis, kreisschlüssel, regierungsbezirk, bezirk, kanton, stadt land, région, département,
         arrondissement, code région, code département, iris, comunidad autónoma, provincia, región, comarca,
         departamento, distrito, partido judicial, entidad federativa, regione, circoscrizione, ripartizione, sigla

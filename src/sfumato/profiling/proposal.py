@@ -131,9 +131,9 @@ class Proposal:
 
     ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
     single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
-    codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain
-    single out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns that copy a quasi-identifier and are released
-    through its labels.
+    codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain or asked
+    about single out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns that copy a
+    quasi-identifier and are released through its labels.
     """
 
     source: Source
@@ -189,8 +189,9 @@ def propose_recipe(frame: pl.DataFrame, source: Source) -> Proposal:
 
 
 def _left_alone(columns: list[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> float:
-    """Share of records that the plain columns single out together; at most :data:`MOST_COLUMNS` of them are counted."""
-    plain = [c for c in columns if guesses[c.card.name].roles == (Role.PLAIN,) and not c.card.constant][:MOST_COLUMNS]
+    """Share of records that plain columns, and those waiting for a decision, single out; :data:`MOST_COLUMNS` are counted."""
+    free = ((Role.PLAIN,), (Role.ASK,))
+    plain = [c for c in columns if guesses[c.card.name].roles in free and not c.card.constant][:MOST_COLUMNS]
     coded = as_frame([codes_of(c.values) for c in plain], [c.card.name for c in plain])
     return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
 

@@ -20,6 +20,7 @@ from sfumato.profiling.design import (
     find_strata,
     find_weight,
     is_bare_weight,
+    may_weigh_records,
     warning_of_weight,
     weighs_records,
 )
@@ -380,10 +381,12 @@ def _direct_role(recognition: Recognition) -> RoleGuess:
 
 
 def _other_role(column: ProfiledColumn) -> RoleGuess:
-    if column.card.constant:
-        empty = "has no values" if not column.card.distinct else "has the same value in all records"
-        return _by_name(column) if column.card.rows == 0 else RoleGuess((Role.PLAIN,), empty, 0.9)
-    return _by_name(column)
+    card = column.card
+    marks = card.distinct == 1 and card.missing_share > 0  # who has a value and who has none are told apart
+    if not card.constant or card.rows == 0 or marks:
+        return _by_name(column)
+    empty = "has no values" if not card.distinct else "has the same value in all records"
+    return RoleGuess((Role.PLAIN,), empty, 0.9)
 
 
 def _by_name(column: ProfiledColumn) -> RoleGuess:
@@ -414,12 +417,20 @@ def _by_words(column: ProfiledColumn) -> RoleGuess | None:
 def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.values.dtype.is_numeric():
-        return _second_weight(column)
+        return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
             (Role.DIRECT,), "the name says household id, and every household has one row", 0.6, "record id"
         )
     return _by_counts(column)
+
+
+def _doubtful_weight() -> RoleGuess:
+    reason = (
+        "the name may say survey weight, but its values are not those of one, or it is a body's: weight if records stand for so many "
+        f"people, direct to drop it, {_OR_ELSE}"
+    )
+    return RoleGuess((Role.ASK,), reason, 0.3)
 
 
 def _second_weight(column: ProfiledColumn) -> RoleGuess:
@@ -474,7 +485,7 @@ def _is_place(text: str) -> bool:
 
 
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
-    """No known name: what the column tells apart decides, and where that could mean two things somebody is asked."""
+    """No known name: a column that tells many records apart is quasi, of any other somebody is asked; none is released unasked."""
     card = column.card
     apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
     telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
@@ -484,14 +495,12 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
         what = "a measurement, or a number of the records" if card.kind is Kind.NUMERIC else "codes or names"
         return RoleGuess((Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3)
     if card.kind is Kind.NUMERIC and (column.values.dtype.is_float() or card.distinct > MEASURED):
-        if telling:
-            return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
-        return RoleGuess((Role.PLAIN,), f"a measurement ({apart}): quasi if others can know it", 0.4)
+        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
     if telling and _may_be_names(column):
         return RoleGuess((Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3)
     if telling:
         return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
-    return RoleGuess((Role.PLAIN,), f"unknown name ({apart}): quasi if others can know it", 0.5)
+    return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
 
 
 _OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"

@@ -112,8 +112,8 @@ def _unsure(proposal: Proposal) -> Iterator[str]:
 def _warnings(proposal: Proposal) -> Iterator[str]:
     if proposal.left_alone >= _MUCH and proposal.rows > 1:
         yield (
-            f"# The columns with role plain single out {percent(proposal.left_alone)} of the records together: who knows several"
-            " of them finds people by them."
+            f"# The columns with role plain or ask single out {percent(proposal.left_alone)} of the records together: who knows"
+            " several of them finds people by them."
         )
     if not any(Role.QUASI in column.roles for column in proposal.columns):
         yield "# No column has role quasi: k-anonymity promises nothing until one has."

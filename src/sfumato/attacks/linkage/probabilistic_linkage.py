@@ -273,7 +273,7 @@ class ProbabilisticLinkage(Attack):
     Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
     records (500 or more) against all released ones. Few of the pairs are looked at one by one, but none is lost: records that agree in no telling
     column are counted, and passed over in the search, by what they have in common, so that recall is that of all pairs (the bound is 1).
-    recordlinkage and splink compare only pairs that agree in a chosen column.
+    recordlinkage and splink compare pairs within blocks that the user chooses, and miss people outside them.
     Reference: Fellegi & Sunter 1969, doi:10.1080/01621459.1969.10501049.
 
     >>> ProbabilisticLinkage(tolerance=0.2).name

@@ -220,7 +220,8 @@ class AddNoise(ColumnStep):
     keeps the sum as well unless weights differ or values are drawn by unit. Each costs something of the moments.
 
     It is no secret that there is noise, nor how much: alpha may be published. But the best attack uses it: link by the likelihood of
-    the differences, a Mahalanobis distance by the covariance of the noise. sdcMicro's ``noise`` is :math:`100\sqrt\alpha`.
+    the differences, a Mahalanobis distance by the covariance of the noise. sdcMicro's ``noise`` is :math:`100\sqrt\alpha` for its
+    ``additive``, :math:`100\,\alpha` for ``correlated`` and ``restr``; its ``correlated2`` and ``outdect`` have no α that gives the same noise.
 
     References: Kim 1986, *A method for limiting disclosure in microdata based on random noise and transformation*; Sullivan
     1989, *The use of added error to avoid disclosure in microdata releases*; Brand 2002, doi:10.1007/3-540-47804-3_8.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
-INDIVIDUAL = "individual ranking protects nobody: columns averaged one by one are re-identified by plain record linkage"
+INDIVIDUAL = "individual ranking protects little: columns averaged one by one are re-identified by plain record linkage"
 
 
 @parameters
@@ -44,7 +44,7 @@ class Microaggregate(ColumnStep):
     single_axis           k consecutive records by the column ``axis``; the last takes the rest      n log n
     z_score_sum           the same by the sum of z-scores                                            n log n
     principal_component   the same by the first principal component                                  n log n
-    individual_ranking    each column by itself: **no protection**, the plan warns                   n log n
+    individual_ranking    each column by itself: **little protection**, the plan warns               n log n
     optimal               least SSE, one column: shortest path over runs of k to 2k − 1              k n
     projected_optimal     best runs in the order of the first principal component                    k n
     mdav                  textbook MDAV: k records around the farthest ones                          n²/k

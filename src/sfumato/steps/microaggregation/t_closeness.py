@@ -174,13 +174,13 @@ class TClosenessMicroaggregate(Step):
     ties in canonical order), ``ordered`` counts steps between distinct values and ``numeric`` their differences, both as
     :class:`~sfumato.models.t_closeness.TCloseness` has them, each divided by the length of the line.
 
-    ================================  ==========================================================================================================================================================  =========================
+    ====================  ==================================================================================  ==========================
     method                groups                                                                              work
-    ================================  ==========================================================================================================================================================  =========================
+    ====================  ==================================================================================  ==========================
     merge                 MDAV; then the group with the largest distance joins the nearest, until all hold    n²/k
     k_anonymity_first     MDAV whose groups swap a record for a near one as long as that lowers the distance  n² (log n)/k, n² k at most
     t_closeness_first     one record of each of k* equal parts of the ranks, those nearest to a seed          n²/k*
-    ================================  ==========================================================================================================================================================  =========================
+    ====================  ==================================================================================  ==========================
 
     with :math:`k^*` of :func:`~sfumato.formulas.closeness.needed_size`. Whatever method: groups that are still too far
     are merged as ``merge`` does, and the result is verified. ``t_closeness_first`` is the fastest and keeps most for small t;

@@ -348,7 +348,7 @@ class Pram(ColumnStep):
     expectation, :math:`pR = p`: ``two_stage`` applies the matrix and goes back by Bayes' rule, damped by ``alpha``;
     ``direct`` needs only ``theta`` and changes rare values most; ``none`` leaves the matrix as it is, and analysts estimate
     frequencies back with :func:`sfumato.formulas.transition.estimate_frequencies`. See :mod:`sfumato.formulas.transition` for
-    the formulas. AnswerCounts are those of each stratum (``within``, or the columns with that role), with survey weights
+    the formulas. Counts are those of each stratum (``within``, or the columns with that role), with survey weights
     where there are any; a matrix that is made leads only to values that occur in the stratum.
 
     ``jointly`` takes the columns together, so that only combinations that occur are released; otherwise each column is drawn
@@ -429,7 +429,7 @@ class Pram(ColumnStep):
         return Span.RECORDS
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
-        """AnswerCounts of the answers in every stratum."""
+        """Counts of the answers in every stratum."""
         return Asking(self._groups, self._within) if facts is None else None
 
     @property
