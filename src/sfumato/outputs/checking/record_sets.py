@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import UnreadableInput
-from sfumato.outputs.checking.behind import Behind, CellRows
+from sfumato.outputs.checking.behind import Behind, CellRows, how_many
 from sfumato.outputs.checking.telling import CellStatistic
 
 if TYPE_CHECKING:
@@ -138,16 +138,15 @@ def _wholes(
 
 
 def sets_of_bars(
-    values: NDArray[np.float64], edges: NDArray[np.float64], counts: NDArray[np.float64]
+    values: NDArray[np.float64], who: Rows, edges: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> list[RecordSet]:
-    """The records of every bar of a histogram; the last bar holds its right edge too. Bars that do not count their records count persons."""
+    """The records of every bar of a histogram, which counts them or their persons; the last bar holds its right edge too."""
     bar = np.searchsorted(edges, values, side="right") - 1
     bar[values == edges[-1]] = len(edges) - 2
     rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
-    tells: tuple[str, ...] = (CELL, ROWS, PERSONS)
-    if any(len(one) != count for one, count in zip(rows, counts.tolist(), strict=True)):
-        tells = (CELL, PERSONS)
-    return [RecordSet(tells, one) for one in rows]
+    ways = {ROWS: [len(one) for one in rows], PERSONS: [how_many(who[one]) for one in rows]}
+    fitting = [word for word, found in ways.items() if found == counts.tolist()]
+    return [RecordSet((CELL, *(fitting or ways)), one) for one in rows]
 
 
 def sets_of_steps(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
+from sfumato.outputs.checking.comparing import in_ranges
+from sfumato.outputs.checking.joint_check import unseen_differences
 from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, extends, now
 from sfumato.outputs.checking.seals import checked_seal, head_of_log, unsealed_decisions
 from sfumato.outputs.checking.verdict import OutputRules
@@ -39,14 +41,22 @@ def review(log: OutputLog) -> dict[str, Any]:
         "log": head_of_log(log),
         "outputs": [one.to_dict() for one in outputs],
         "counts": {state: states.count(state) for state in sorted(set(states))},
+        "together": [list(one) for one in told_together_unseen(log)],
         "strangers": log.strangers(),
-        "settled": settled(outputs),
+        "settled": settled(log),
     }
 
 
-def settled(outputs: list[ReviewedOutput]) -> bool:
-    """Whether all is decided and nothing refused."""
-    return bool(outputs) and all(one.state == "approved" for one in outputs)
+def settled(log: OutputLog) -> bool:
+    """Whether all is decided, nothing refused, and nothing approved that tells of few persons together with others without anybody having seen that."""
+    outputs = log.all_reviewed()
+    return bool(outputs) and all(one.state == "approved" for one in outputs) and not told_together_unseen(log)
+
+
+def told_together_unseen(log: OutputLog) -> tuple[tuple[int, ...], ...]:
+    """Outputs that are not refused and together tell of few persons, which none of them was said to when it was checked."""
+    leaving = {one.logged.number for one in log.all_reviewed() if one.state != "refused"}
+    return unseen_differences(log, leaving).outputs
 
 
 def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
@@ -102,6 +112,8 @@ def release_outputs(
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
+    if unseen := unseen_differences(log, numbers).outputs:
+        raise ReleaseRefused(f"{_together_in_words(log, unseen)}; refuse one of them, or add it again")
     with in_place(folder, force=None) as made:
         entries = [_copied(log, one, word, made) for one, word in leaving]
         said = _manifest(log, entries)
@@ -169,7 +181,7 @@ def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | Non
     listed = {MANIFEST, *(one["file"] for one in manifest["outputs"])}
     more = [path.name for path in folder.iterdir() if path.name not in listed]
     claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
-    return [*claims, _signature(manifest, key), _log(manifest, session)]
+    return [*claims, _signature(manifest, key), _log(manifest, session), _together(manifest, session)]
 
 
 def _signature(manifest: Mapping[str, Any], key: Path | None) -> Claim:
@@ -203,6 +215,29 @@ def _log(manifest: Mapping[str, Any], session: Path | None) -> Claim:
         )
     later = len(log.hashes) - int(kept["entries"])
     return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
+
+
+def _together_in_words(log: OutputLog, unseen: Sequence[Sequence[int]]) -> str:
+    threshold = OutputRules(**log.terms["rules"]).threshold
+    named = "; ".join(in_ranges(one) for one in unseen[:20])
+    return f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told when they were checked: {named}"
+
+
+def _together(manifest: Mapping[str, Any], session: Path | None) -> Claim:
+    """Whether what the released outputs tell together was known to who approved them, from what the session keeps."""
+    try:
+        log = None if session is None else OutputLog.at(session)
+        unseen = None if log is None else unseen_differences(log, {one["number"] for one in manifest["outputs"]})
+    except UnreadableInput as error:
+        return Claim("together", "fails", str(error))
+    if log is None or unseen is None:
+        return Claim("together", "needs original", "not looked at: give the folder of the session (--session)")
+    if unseen.outputs:
+        return Claim("together", "fails", _together_in_words(log, unseen.outputs))
+    if unseen.unknown:
+        words = f"of {len(unseen.unknown):,} outputs the session does not know which records are in which cell"
+        return Claim("together", "needs original", words)
+    return Claim("together", "holds", "every output was compared with all others here; its reasons say what was found")
 
 
 def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
