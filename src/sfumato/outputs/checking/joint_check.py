@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato.outputs.checking.comparing import SAME_RECORDS, in_ranges, unpacked
-from sfumato.outputs.checking.differences import (
-    MOST_ATOMS,
-    MOST_CELLS,
-    Finding,
-    OutputSets,
-    People,
-    few_told_together,
-)
+from sfumato.outputs.checking.differences import JointFinding, OutputSets, RecordOwners, few_told_together
 from sfumato.outputs.checking.record_sets import CELL, RecordSet, unpacked_sets
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, broken, open_question, passed
 
@@ -37,12 +30,12 @@ def packed_people(who: NDArray[np.int64]) -> bytes:
     return zlib.compress(who.astype("<u4").tobytes(), 6)
 
 
-def unpacked_people(kept: bytes) -> People:
+def unpacked_people(kept: bytes) -> RecordOwners:
     """The inverse of :func:`packed_people`."""
-    return People(np.frombuffer(zlib.decompress(kept), dtype="<u4").astype(np.int64))
+    return RecordOwners(np.frombuffer(zlib.decompress(kept), dtype="<u4").astype(np.int64))
 
 
-def people_of(log: OutputLog) -> People | None:
+def people_of(log: OutputLog) -> RecordOwners | None:
     """Whose the records of a session are; None where it has none, or was begun before that was kept."""
     kept = log.people()
     return None if kept is None else unpacked_people(kept)
@@ -60,14 +53,14 @@ def sets_of(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets | 
 
 
 def told_together(
-    before: Sequence[OutputSets], new: OutputSets, people: People, rules: OutputRules
+    before: Sequence[OutputSets], new: OutputSets, people: RecordOwners, rules: OutputRules
 ) -> list[OutputReason]:
     """What a new output tells of few persons beside those before it, in words."""
     found = few_told_together(before, [new], people, rules.threshold)
     return [_in_words(one, [number for number in one.outputs if number != new.number], rules) for one in found]
 
 
-def _in_words(finding: Finding, others: Sequence[int], rules: OutputRules) -> OutputReason:
+def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) -> OutputReason:
     few = f"fewer than {rules.threshold} persons"
     named = f"output{'s' if len(others) > 1 else ''} {in_ranges(others)}"
     beside = f"its cells and those of {named}" if others else "its own cells"
@@ -81,8 +74,12 @@ def _in_words(finding: Finding, others: Sequence[int], rules: OutputRules) -> Ou
     if finding.kind == "open":
         words = f"whether {beside} together tell of {few} was not settled"
         return open_question("difference", words, TOGETHER)
-    of = "up to four" if finding.kind == "fours" else "two"
-    words = f"beside other outputs sums and differences of {of} cells were looked at, not all: there are more than {MOST_ATOMS:,} groups of records, or {MOST_CELLS:,} cells"
+    looked = {
+        "sums": "all sums and differences of cells were looked at, and not how small counts can be",
+        "fours": "sums and differences of up to four cells were looked at, not all",
+        "pairs": "differences of two cells were looked at, not all",
+    }[finding.kind]
+    words = f"beside other outputs {looked}: there are too many groups of records that are in the same cells"
     return passed("difference", words)
 
 

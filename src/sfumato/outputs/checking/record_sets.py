@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.outputs.checking.layout import OutputTable
+    from sfumato.outputs.table import MagnitudeTable
 
     Rows = NDArray[np.int64]
 
@@ -158,6 +159,45 @@ def sets_of_steps(
         for rows in (np.flatnonzero(time >= one), np.flatnonzero((time == one) & happened)):
             sets.append(RecordSet((CELL, PERSONS, ROWS), rows))
     return sets
+
+
+def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[RecordSet]:
+    """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told (``told``, per variable)."""
+    column = table.measure.column
+    word = PERSONS if table.counted else ROWS if column is None else f"sum {column}"
+    if table.weight is not None:
+        word = f"sum {table.weight}" if column is None else f"{word} by {table.weight}"
+    codes, sets = table.contributions.codes, []
+    below = []  # per column and node the values under it
+    for dimension in table.dimensions:
+        nodes = np.arange(dimension.size)[:, None]
+        below.append(np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors]))
+    seen: set[int] = set()
+    for group, variables in zip(table.places, table.variables, strict=True):
+        places = np.unravel_index(np.arange(len(variables)), [table.dimensions[at].size for at in group])
+        for cell, variable in enumerate(variables.tolist()):
+            if variable in seen or not told[variable] or len(seen) > MOST_SETS:
+                continue
+            seen.add(variable)
+            inside = ~np.isnan(table.contributions.amount)
+            for at, nodes in zip(group, places, strict=True):
+                inside = inside & below[at][nodes[cell]][codes[at]]
+            sets.append(RecordSet((CELL, word), np.flatnonzero(inside)))
+    return sets
+
+
+def in_order(table: MagnitudeTable, behind: Behind) -> bool:
+    """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in each of its columns the same values are told apart."""
+    if table.where is not None or table.contributions.codes.shape[1] != len(behind):
+        return False
+    for dimension, codes in zip(table.dimensions, table.contributions.codes, strict=True):
+        if dimension.column not in behind.dataset.columns:
+            return False
+        own = behind.dataset.encoded(dimension.column).codes
+        pairs = len(np.unique(np.column_stack([own, codes]), axis=0))
+        if not pairs == len(np.unique(own)) == len(np.unique(codes)):
+            return False
+    return True
 
 
 def in_session(
