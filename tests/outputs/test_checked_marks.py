@@ -73,9 +73,11 @@ def test_fitters_like_those_of_others():
 def test_fitters_of_lifelines():
     lifelines = pytest.importorskip("lifelines", reason="lifelines is not installed")
     draw = np.random.default_rng(1)
-    fitter = lifelines.KaplanMeierFitter().fit(draw.integers(1, 5, 400), draw.random(400) < 0.9)
-    assert sf.check_output(fitter).kind == "survival curve"
-    assert "records" not in rules_of(sf.check_output(fitter), "review")  # it keeps what it was fitted to
+    lives = pl.DataFrame({"days": draw.integers(1, 5, 400), "died": draw.random(400) < 0.9})
+    fitter = lifelines.KaplanMeierFitter().fit(lives["days"].to_numpy(), lives["died"].to_numpy())
+    assert sf.check_output(fitter, lives).kind == "survival curve"
+    assert "records" not in rules_of(sf.check_output(fitter, lives), "review")  # it keeps what it was fitted to
+    assert "records" in rules_of(sf.check_output(fitter), "review")
 
 
 def test_survival_tables_that_cannot_be():

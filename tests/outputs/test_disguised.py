@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from tests.outputs.own_records import check
 
 COUNT = 600
 
@@ -141,9 +142,16 @@ def test_steps_are_counted_again():
     kept = SimpleNamespace(
         event_table=curve, durations=lives["days"].to_numpy(), event_observed=lives["died"].to_numpy()
     )
-    assert sf.check_output(kept).passes
+    assert sf.check_output(kept, lives).passes
+    assert rules_of(sf.check_output(kept)) == {"records"}  # whether they are those of anybody is not known
+    moved = SimpleNamespace(
+        event_table=curve.with_columns(pl.col("time") + 57.31),
+        durations=kept.durations + 57.31,
+        event_observed=kept.event_observed,
+    )
+    assert rules_of(sf.check_output(moved, lives)) == {"records"}
     kept.event_observed = 1 - kept.event_observed
-    assert "recomputed" in rules_of(sf.check_output(kept))
+    assert "recomputed" in rules_of(sf.check_output(kept, lives))
     with pytest.raises(sf.errors.ParameterError, match="how long"):
         sf.check_output(curve, lives, features=["days"])
 
@@ -214,7 +222,7 @@ def test_a_term_for_few_persons_however_it_is_coded(people, persons, status, way
         "added": [age + 100 * dummy],
     }[way]
     design = np.column_stack([np.ones(COUNT), age, *columns])
-    assert sf.check_output(model(design, answer)).status == status
+    assert check(model(design, answer)).status == status  # with the records that have it as a column
     found = sf.check_output(model(design, answer), people).status  # such a column is none of the records
     assert found == ("fail" if status == "fail" else "review")
 

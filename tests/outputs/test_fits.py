@@ -14,6 +14,7 @@ from scipy import optimize, stats
 import sfumato as sf
 from sfumato.outputs.checking.lifetimes import compared_lives
 from sfumato.outputs.checking.solving import cumulative_hazard, fit_of
+from tests.outputs.own_records import check
 
 
 def rules_of(verdict, status="fail"):
@@ -44,18 +45,18 @@ def test_probit_by_its_likelihood():
     x, draw = drawn()
     y = (x @ [0.1, 0.5, -0.3] + draw.normal(size=len(x)) > 0).astype(float)
     beta = maximised(lambda b: -stats.norm.logcdf((2 * y - 1) * (x @ b)).sum(), 3)
-    assert sf.check_output(held(x, y, beta)).passes
-    assert sf.check_output(held(x, y, beta + 0.05)).status == "review"
+    assert check(held(x, y, beta)).passes
+    assert check(held(x, y, beta + 0.05)).status == "review"
 
 
 def test_amounts_with_a_logarithm_by_their_likelihood():
     x, draw = drawn()
     y = draw.gamma(2.0, np.exp(x @ [1.0, 0.3, 0.2]) / 2)
     beta = maximised(lambda b: (y * np.exp(-x @ b) + x @ b).sum(), 3)  # the gamma's, but for its shape
-    assert sf.check_output(held(x, y, beta)).passes
+    assert check(held(x, y, beta)).passes
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "y": y})
-    assert sf.check_output(held(x, y, beta), people).passes
-    assert sf.check_output(held(x, y, beta * 1.2)).status == "review"
+    assert check(held(x, y, beta), people).passes
+    assert check(held(x, y, beta * 1.2)).status == "review"
 
 
 def test_an_offset_must_be_made_of_the_records():
@@ -65,8 +66,8 @@ def test_an_offset_must_be_made_of_the_records():
     beta = maximised(lambda b: (years * np.exp(x @ b) - y * (x @ b)).sum(), 3)
     model = held(x, y, beta, model_offset=np.log(years))
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "y": y, "years": years})
-    assert sf.check_output(model, people).passes
-    assert rules_of(sf.check_output(model, people.drop("years")), "review") == {"records"}
+    assert check(model, people).passes
+    assert rules_of(check(model, people.drop("years")), "review") == {"records"}
 
 
 def test_a_lasso_holds_its_own_conditions():
@@ -75,8 +76,8 @@ def test_a_lasso_holds_its_own_conditions():
     y = 1.5 * x + np.tile([1.0, 1.0, -1.0, -1.0], 50)
     people = pl.DataFrame({"x": x, "y": y})
     line = {"intercept_": 0.0, "fit_intercept": True, "feature_names_in_": ["x"], "alpha": 1.0, "l1_ratio": 1.0}
-    assert sf.check_output(SimpleNamespace(coef_=np.array([1.0]), **line), people, column="y").passes
-    assert sf.check_output(SimpleNamespace(coef_=np.array([1.1]), **line), people, column="y").status == "review"
+    assert check(SimpleNamespace(coef_=np.array([1.0]), **line), people, column="y").passes
+    assert check(SimpleNamespace(coef_=np.array([1.1]), **line), people, column="y").status == "review"
 
 
 # Outcomes that tell of few
@@ -87,9 +88,9 @@ def test_an_outcome_of_few_persons(few):
     x, _ = drawn()
     y = (np.arange(len(x)) < few).astype(float)
     beta = np.linalg.lstsq(x, y, rcond=None)[0]
-    assert "outcome" in rules_of(sf.check_output(held(x, y, beta)))
+    assert "outcome" in rules_of(check(held(x, y, beta)))
     coded = 7 - 3 * y
-    assert "outcome" in rules_of(sf.check_output(held(x, coded, np.linalg.lstsq(x, coded, rcond=None)[0])))
+    assert "outcome" in rules_of(check(held(x, coded, np.linalg.lstsq(x, coded, rcond=None)[0])))
 
 
 def test_a_level_whose_outcome_is_always_the_same():
@@ -97,13 +98,13 @@ def test_a_level_whose_outcome_is_always_the_same():
     y = np.where(x[:, 2] == 1, 0.0, draw.integers(0, 2, len(x)))
     loss = lambda b: np.logaddexp(0, -(2 * y - 1) * (x @ b)).sum()  # noqa: E731
     beta = optimize.minimize(loss, np.zeros(3), method="BFGS", options={"maxiter": 60}).x
-    assert "separation" in rules_of(sf.check_output(held(x, y, beta)))
+    assert "separation" in rules_of(check(held(x, y, beta)))
     third = x.copy()
     third[:, 2] = np.where(x[:, 2] == 1, 2.0, draw.integers(0, 2, len(x)))  # not yes and no any more
     beta = optimize.minimize(
         lambda b: np.logaddexp(0, -(2 * y - 1) * (third @ b)).sum(), np.zeros(3), method="BFGS", options={"maxiter": 60}
     ).x
-    assert sf.check_output(held(third, y, beta)).passes  # not told by that column: 0 and 1 have both outcomes
+    assert check(held(third, y, beta)).passes  # not told by that column: 0 and 1 have both outcomes
 
 
 def test_coefficients_that_grow_without_end():
@@ -116,7 +117,7 @@ def test_coefficients_that_grow_without_end():
         mean = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
         weight = mean * (1 - mean) + 1e-14
         beta = beta + np.linalg.lstsq((x.T * weight) @ x, x.T @ (y - mean), rcond=None)[0]
-    verdict = sf.check_output(held(x, y, beta))
+    verdict = check(held(x, y, beta))
     assert "separation" in rules_of(verdict)
 
 
@@ -125,7 +126,7 @@ def test_few_of_a_level_who_have_the_outcome():
     x = np.column_stack([np.ones(n), np.arange(n) < 100, np.random.default_rng(2).normal(size=n)]).astype(float)
     y = np.r_[np.ones(4), np.zeros(96), np.tile([0.0, 1.0], 150)]
     beta = maximised(lambda b: np.logaddexp(0, -(2 * y - 1) * (x @ b)).sum(), 3)
-    assert rules_of(sf.check_output(held(x, y, beta)), "review") == {"outcome"}
+    assert rules_of(check(held(x, y, beta)), "review") == {"outcome"}
 
 
 # Several outcomes
@@ -143,13 +144,13 @@ def test_several_outcomes_by_their_likelihood():
     x, draw = drawn()
     y = draw.integers(0, 3, len(x)).astype(float)
     beta = multinomial(x, y, 3)
-    verdict = sf.check_output(held(x, y, beta))
+    verdict = check(held(x, y, beta))
     assert verdict.passes
     assert verdict.shown.columns == ["term", "coefficient", "outcome"]
     assert verdict.shown.height == 6
-    assert sf.check_output(held(x, y, beta + 0.1)).status == "review"
+    assert check(held(x, y, beta + 0.1)).status == "review"
     y[:3] = 3.0
-    assert "outcome" in rules_of(sf.check_output(held(x, y, multinomial(x, y, 4))))
+    assert "outcome" in rules_of(check(held(x, y, multinomial(x, y, 4))))
 
 
 def test_several_outcomes_of_text_like_scikit_learn():
@@ -158,7 +159,7 @@ def test_several_outcomes_of_text_like_scikit_learn():
     beta = np.column_stack([np.zeros(3), multinomial(x, y, 3)])
     line = SimpleNamespace(coef_=beta[1:].T, intercept_=beta[0], feature_names_in_=["a", "b"], C=np.inf)
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "kind": np.array(["p", "q", "r"])[y.astype(int)]})
-    assert sf.check_output(line, people, column="kind").passes
+    assert check(line, people, column="kind").passes
 
 
 # Cox
@@ -192,25 +193,25 @@ def test_cox_of_the_remission_times():
     for told, known in ((1.50919, True), (1.57213, True), (1.6, False)):
         model = held(design, time, [told], model_status=happened)
         assert (fit_of(model, design, time) is not None) is known
-        verdict = sf.check_output(model, REMISSION)
+        verdict = check(model, REMISSION)
         assert ("recomputed" in rules_of(verdict, "review")) is not known
-    assert rules_of(sf.check_output(held(design, time, [1.50919], model_status=happened)), "review") == {"outcome"}
+    assert rules_of(check(held(design, time, [1.50919], model_status=happened)), "review") == {"outcome"}
     more = pl.concat([REMISSION] * 2)
     fitter = SimpleNamespace(
         params_=np.array([1.50919]), durations=more["weeks"].to_numpy(), event_observed=more["relapse"].to_numpy(),
         baseline_hazard_=np.zeros(1), duration_col="weeks", event_col="relapse", penalizer=0.0,
     )  # fmt: skip
-    assert sf.check_output(fitter, more, features=["placebo"]).passes
-    assert sf.check_output(fitter).status == "review"
+    assert check(fitter, more, features=["placebo"]).passes
+    assert check(fitter).status == "review"
 
 
 def test_cox_learns_from_those_to_whom_it_happens():
     x, draw = drawn()
     time, happened = draw.exponential(size=len(x)), (np.arange(len(x)) < 11).astype(float)
     found = held(x[:, 1:], time, [0.0, 0.0], model_status=happened)
-    assert "residual_df" in rules_of(sf.check_output(found))
+    assert "residual_df" in rules_of(check(found))
     found = held(x[:, 1:], time, [0.0, 0.0], model_status=(np.arange(len(x)) < 8).astype(float))
-    assert {"residual_df", "outcome"} <= rules_of(sf.check_output(found))
+    assert {"residual_df", "outcome"} <= rules_of(check(found))
 
 
 # Random effects, robust lines, percentiles
@@ -244,16 +245,16 @@ def test_random_effects_by_their_likelihood():
         return held(x, y, np.r_[beta, between / left], **said, **where)
 
     people = pl.DataFrame({"who": group, "x": x[:, 1], "y": y})
-    verdict = sf.check_output(mixed(between, left, beta), people, unit="who")
+    verdict = check(mixed(between, left, beta), people, unit="who")
     assert verdict.passes
     assert verdict.shown["term"].to_list()[2:] == ["variance 1", "variance left"]
     assert verdict.shown["coefficient"].to_list()[2:] == [between, left]
-    assert sf.check_output(mixed(between * 1.5, left, beta), people, unit="who").status == "review"
-    assert sf.check_output(mixed(between, left, beta + 0.1), people, unit="who").status == "review"
+    assert check(mixed(between * 1.5, left, beta), people, unit="who").status == "review"
+    assert check(mixed(between, left, beta + 0.1), people, unit="who").status == "review"
     other = people.with_columns(who=pl.Series(np.random.default_rng(1).permutation(group)))
-    assert rules_of(sf.check_output(mixed(between, left, beta), other, unit="who"), "review") == {"records"}
+    assert rules_of(check(mixed(between, left, beta), other, unit="who"), "review") == {"records"}
     effects = {one: np.array([0.1 * one]) for one in range(20)}
-    assert rules_of(sf.check_output(effects, people, unit="who")) == {"threshold"}  # a value a person
+    assert rules_of(check(effects, people, unit="who")) == {"threshold"}  # a value a person
 
 
 def test_a_robust_line_by_its_definition():
@@ -266,8 +267,8 @@ def test_a_robust_line_by_its_definition():
         weight = np.minimum(1.0, 1.345 / np.maximum(1e-12, np.abs(rest / scale)))
         beta = np.linalg.solve((x.T * weight) @ x, (x.T * weight) @ y)
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "y": y})
-    assert sf.check_output(held(x, y, beta, scale=scale, model_weights=weight), people).passes
-    assert sf.check_output(held(x, y, beta + 0.1, scale=scale), people).status == "review"
+    assert check(held(x, y, beta, scale=scale, model_weights=weight), people).passes
+    assert check(held(x, y, beta + 0.1, scale=scale), people).status == "review"
 
 
 def test_percentiles_of_levels_are_told_exactly():
@@ -275,13 +276,13 @@ def test_percentiles_of_levels_are_told_exactly():
     y = np.random.default_rng(5).normal(size=200) + level
     half = [np.sort(y[level == one])[50] for one in (0, 1)]
     x = np.column_stack([np.ones(200), level])
-    verdict = sf.check_output(held(x, y, [half[0], half[1] - half[0]], q=0.5))
+    verdict = check(held(x, y, [half[0], half[1] - half[0]], q=0.5))
     assert rules_of(verdict) == {"exact"}
     slope = np.column_stack([np.ones(200), np.arange(200.0)])
-    assert sf.check_output(held(slope, y, [0.0, 0.005], q=0.5)).status == "review"
+    assert check(held(slope, y, [0.0, 0.005], q=0.5)).status == "review"
     heaped = np.round(y)
     told = [float(np.median(heaped[level == one])) for one in (0, 1)]
-    assert "exact" not in rules_of(sf.check_output(held(x, heaped, [told[0], told[1] - told[0]], q=0.5)))
+    assert "exact" not in rules_of(check(held(x, heaped, [told[0], told[1] - told[0]], q=0.5)))
 
 
 # How long groups live
@@ -317,15 +318,15 @@ def test_the_remission_times_by_every_weight():
 def test_a_log_rank_test_is_computed_again():
     said = {"by": ["placebo"], "features": ["weeks", "relapse"]}
     test = SimpleNamespace(test_statistic=16.792940989216532, p_value=4.168809109334543e-05)
-    assert rules_of(sf.check_output(test, REMISSION, **said), "review") == {"groups"}  # nine relapses in a group
+    assert rules_of(check(test, REMISSION, **said), "review") == {"groups"}  # nine relapses in a group
     more = pl.concat([REMISSION] * 2)
     values = more.to_numpy()
     told = next(compared_lives(values[:, 0], values[:, 1] == 1, values[:, 2].astype(np.int64)))
-    assert sf.check_output(told, more, kind="test", **said).passes
-    assert rules_of(sf.check_output((told[0], 0.5), more, kind="test", **said), "review") == {"recomputed"}
-    assert sf.check_output(told, kind="test").status == "review"
+    assert check(told, more, kind="test", **said).passes
+    assert rules_of(check((told[0], 0.5), more, kind="test", **said), "review") == {"recomputed"}
+    assert check(told, kind="test").status == "review"
     few = more.with_columns(placebo=pl.Series([1.0] * 5 + [0.0] * 79))
-    assert "groups" in rules_of(sf.check_output(told, few, kind="test", **said))
+    assert "groups" in rules_of(check(told, few, kind="test", **said))
 
 
 def test_curves_of_groups_are_each_of_their_records():
@@ -335,10 +336,10 @@ def test_curves_of_groups_are_each_of_their_records():
         pl.DataFrame({"placebo": [1.0, 1.0], "time": [4, 12], "survival": [0.667, 0.190]}),
     ])  # fmt: skip
     said = {"kind": "survival", "by": ["placebo"], "features": ["weeks", "relapse"]}
-    assert sf.check_output(curves, more, **said).passes
+    assert check(curves, more, **said).passes
     turned = curves.with_columns(placebo=1 - pl.col("placebo"))
-    assert "recomputed" in rules_of(sf.check_output(turned, more, **said), "review")
-    assert sf.check_output(curves, REMISSION, **said).status == "fail"
+    assert "recomputed" in rules_of(check(turned, more, **said), "review")
+    assert check(curves, REMISSION, **said).status == "fail"
 
 
 # The real ones, where they are installed
@@ -362,8 +363,8 @@ def test_results_of_statsmodels():
         api.GLM(draw.gamma(2, 1, len(x)), x, family=api.families.Gamma(api.families.links.Log())).fit(),
         api.NegativeBinomial(draw.negative_binomial(2, 0.3, len(x)), x).fit(disp=0),
     ):  # fmt: skip
-        assert sf.check_output(result).passes, type(result)
-    assert sf.check_output(api.QuantReg(x[:, 1] + draw.normal(size=len(x)), x).fit()).status == "review"
+        assert check(result).passes, type(result)
+    assert check(api.QuantReg(x[:, 1] + draw.normal(size=len(x)), x).fit()).status == "review"
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -373,7 +374,7 @@ def test_cox_of_lifelines():
     time, happened = draw.exponential(size=len(x)), draw.integers(0, 2, len(x))
     people = pl.DataFrame({"a": x[:, 1], "b": x[:, 2], "time": time, "died": happened}).to_pandas()
     fitter = lifelines.CoxPHFitter().fit(people, "time", "died")
-    assert sf.check_output(fitter, people).passes
-    assert sf.check_output(fitter, people.assign(a=people["a"] ** 2)).status == "review"
+    assert check(fitter, people).passes
+    assert check(fitter, people.assign(a=people["a"] ** 2)).status == "review"
     shrunk = lifelines.CoxPHFitter(penalizer=1.0).fit(people, "time", "died")
-    assert sf.check_output(shrunk, people).status == "review"
+    assert check(shrunk, people).status == "review"

@@ -58,7 +58,7 @@ def review(
 ) -> None:
     """See every output of a session with what was found, open one, approve or refuse; on a terminal, one after the other.
 
-    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing, 5 when the log is not what was sealed.
+    Exit code 0 when all are approved, 1 when some are undecided, refused, changed or missing, or tell of few persons together without anybody having seen it, 5 when the log is not what was sealed.
     """
     from sfumato.outputs.checking.log import OutputLog
     from sfumato.outputs.checking.seals import checked_seal
@@ -124,7 +124,7 @@ def _told(log: OutputLog, show: int | None) -> dict[str, Any]:
 def _settled(log: OutputLog) -> bool:
     from sfumato.outputs.checking.reviewing import settled
 
-    return settled(log.all_reviewed())
+    return settled(log)
 
 
 def _require_words(deciding: bool, because: str | None, by: str | None) -> None:
@@ -182,12 +182,16 @@ def _list(log: OutputLog) -> None:
 
 def _warnings(log: OutputLog) -> list[str]:
     """What the checker should know of the session itself."""
+    from sfumato.outputs.checking.comparing import in_ranges
     from sfumato.outputs.checking.reviewing import review
 
     told = review(log)
     lax = f"the session asks for less than usual: {', '.join(told['laxer'])}"
     alone = "the session was opened without records: nothing in it was compared with any of its own"
-    return [words for words, so in ((lax, told["laxer"]), (alone, not told["with_records"])) if so]
+    named = "; ".join(in_ranges(one) for one in told["together"])
+    unseen = f"outputs tell of few persons together, or may, which nobody was told when they were checked: {named}. Refuse one of them, or add it again"
+    found = ((lax, told["laxer"]), (alone, not told["with_records"]), (unseen, told["together"]))
+    return [words for words, so in found if so]
 
 
 def _row(one: ReviewedOutput) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, colu
     wider = None
     if any(one.status == "fail" for one in reasons) and not any(one.rule == "recomputed" for one in reasons):
         wider = _wider(counts, edges, values, who, rules)
-    cells = None if values is None else partial(sets_of_bars, values, edges, counts)
+    cells = None if values is None or who is None else partial(sets_of_bars, values, who, edges, counts)
     return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, wider, cells=cells)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from sfumato.outputs.checking.layout import (
     unlabelled,
 )
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
+from sfumato.outputs.checking.record_sets import sets_of_tabulated
 from sfumato.outputs.checking.tested import is_test, judge_test
 from sfumato.outputs.checking.trees import judge_clusters, judge_tree
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, passed
@@ -351,6 +353,13 @@ def _audited_again(output: ProtectedTable) -> bool:
         return False
 
 
+def tabulated(output: ProtectedTable | SensitiveTable | MagnitudeTable) -> MagnitudeTable:
+    """The table of :func:`sfumato.tabulate` behind an output that is one."""
+    if isinstance(output, ProtectedTable):
+        return output.judged.table
+    return output.table if isinstance(output, SensitiveTable) else output
+
+
 def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
     """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
     if isinstance(output, ProtectedTable):
@@ -370,8 +379,14 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         by = tuple(one.column for one in table.dimensions)
         persons = len(np.unique(table.contributions.respondent))
         told = (str(table.measure),)
-        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True)
-    table = output.table if isinstance(output, SensitiveTable) else output
+        exact = ~output.hidden & (
+            np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack
+        )
+        cells = partial(sets_of_tabulated, table, exact)
+        return OutputVerdict(
+            "protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True, cells=cells
+        )
+    table = tabulated(output)
     judged = table.sensitive(*rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ()))
     reasons = [
         broken(name, f"{count:,} cells break the rule {name.replace('_', ' ')}", "protect() it")
@@ -389,4 +404,5 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         by,
         (str(table.measure),),
         made_of_records=True,
+        cells=partial(sets_of_tabulated, table, np.ones(len(judged.unsafe), dtype=bool)),
     )

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
 ROW, COPY = "\x00row", "\x00copy"
 """Names that no column of a table has."""
-NOTHING = -1e300
-"""What stands for a missing value."""
 SAME_RECORDS = "use the same records for both, or records that differ by more persons"
 
 
@@ -179,13 +177,15 @@ def _same_rows(universe: Universe, theirs: pl.DataFrame) -> pl.Series | None:
 
 
 def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
-    """Whether a column is one of the session as it was, or follows from one of them."""
+    """Whether a column is one of the session as it was, or follows from one of them: numbers in a form without a free constant, labels in any."""
     if name in ours.columns and ours[name].equals(theirs[name], null_equal=True):
         return True
-    column, made = theirs[name], MadeOf(Behind(Dataset(ours), universe.behind.unit))
+    column = theirs[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return made.explains(np.where(np.isfinite(values), values, NOTHING))
+        known = np.isfinite(values)  # who lacks a value is not in the cells
+        return MadeOf(Behind(Dataset(ours.filter(known)), universe.behind.unit)).exactly(values[known])
+    made = MadeOf(Behind(Dataset(ours), universe.behind.unit))
     codes = Dataset(theirs.select(name)).encoded(name).codes.astype(np.float64)
     return made.explains(codes) or made.cuts(codes)
 

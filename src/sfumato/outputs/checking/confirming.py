@@ -1,4 +1,8 @@
-"""Whether the data that a model was fitted to are made of the records."""
+"""Whether the data that a model was fitted to are made of the records, in a way that leaves no room for a number of somebody's choice.
+
+A column that was moved or stretched by a value of a person carries that value into every coefficient and mean. So only forms without a free constant count as made of a column: itself, in units of powers of ten, its
+usual functions, centred and standardised by its own mean and deviation, bands of round width, dummies; products of two of these.
+"""
 
 from __future__ import annotations
 
@@ -78,24 +82,93 @@ class MadeOf:
             for base in self._numbers
         )
 
+    def exactly(self, column: NDArray[np.float64]) -> bool:
+        """Whether a column is one of the records in a form without a free constant, or the constant one."""
+        if not len(column) or np.ptp(column) == 0:
+            return bool((column == 1).all())
+        if any(_is_form(column, base) for base in self._numbers):
+            return True
+        return _is_coded(column) and self.explains(column)
+
+    def explains_groups(self, codes: NDArray[np.float64]) -> bool:
+        """Whether numbers that we gave to groups follow from a column of the records."""
+        return bool(np.array_equal(np.unique(codes), np.arange(codes.max(initial=-1) + 1))) and self.explains(codes)
+
+    def in_proportion(self, column: NDArray[np.float64]) -> bool:
+        """Whether a column of weights goes in proportion with one of the records: its scale changes nothing."""
+        if np.ptp(column) == 0:
+            return True
+        for base in self._numbers:
+            with np.errstate(all="ignore"):
+                ways = [column / base, column * base]
+            if any(np.isfinite(one).all() and np.ptp(one) <= 1e-9 * np.abs(one).max() for one in ways):
+                return True
+        return _is_coded(column) and self.explains(column)
+
     def unexplained(self, design: NDArray[np.float64]) -> int:
         """How many columns of a design are neither made of a column of the records nor the product of two others that are."""
-        fine = [self.explains(column) for column in design.T]
+        fine = [self.exactly(column) for column in design.T]
         known = [column for column, good in zip(design.T, fine, strict=True) if good and np.ptp(column) > 0]
         rest = [column for column, good in zip(design.T, fine, strict=True) if not good]
         known += self._numbers if rest else []
         return sum(not _product(column, known) for column in rest)
 
-    def is_answer(self, answer: NDArray[np.float64]) -> bool:
-        """Whether what is explained is a column of the records: itself, in other units, its logarithm or root, or yes and no."""
-        if np.isin(answer, (0.0, 1.0)).all():
-            return self.explains(answer)
-        for base in self._numbers:
-            with np.errstate(all="ignore"):
-                ways = (base, np.log(base), np.log1p(base), np.sqrt(base), np.log10(base))
-            if any(_straight(answer, one) for one in ways):
-                return True
+
+ROUND = (1.0, 2.0, 2.5, 5.0)
+"""Widths of bands, times powers of ten."""
+CODINGS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-0.5, 0.5))
+"""How yes and no are coded."""
+
+
+def _forms(base: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """A column in all forms that leave no constant to choose."""
+    yield from (base, base**2, base**3, np.abs(base))
+    with np.errstate(all="ignore"):
+        yield from (np.log(base), np.log10(base), np.log2(base), np.log1p(base), np.sqrt(base), 1 / base, np.exp(base))
+    centred = base - base.mean()
+    yield centred
+    yield centred**2
+    for freedom in (0, 1):
+        if len(base) > freedom and (deviation := float(base.std(ddof=freedom))) > 0:
+            yield centred / deviation
+    top = int(np.floor(np.log10(max(float(np.abs(base).max(initial=0.0)), 1e-9))))
+    for width in (one * 10.0**power for power in range(min(top - 3, 0), top + 1) for one in ROUND):
+        with np.errstate(all="ignore"):
+            yield np.floor(base / width)
+            yield np.round(base / width)
+
+
+def _is_form(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
+    """Whether a column is another one in some form, in units of a power of ten or a round width, and either sign."""
+    if not np.isfinite(base).all() or np.ptp(base) == 0 or len(base) != len(column):
         return False
+    at = _some(column)
+    for form in _forms(base):
+        if _in_units(column[at], form[at]) and _in_units(column, form):
+            return True
+    return False
+
+
+def _in_units(column: NDArray[np.float64], form: NDArray[np.float64]) -> bool:
+    place = int(np.argmax(np.abs(column)))
+    if not np.isfinite(form).all() or form[place] == 0 or column[place] == 0:
+        return False
+    by = abs(float(column[place] / form[place]))
+    power = 10.0 ** np.floor(np.log10(by) + 1e-9)
+    if not any(abs(by / power - one) <= 1e-9 for one in (*ROUND, 10.0)):
+        return False
+    slack = 1e-9 * float(np.abs(column).max())
+    sign = 1.0 if column[place] / form[place] > 0 else -1.0
+    return bool((np.abs(column - sign * by * form) <= slack).all())
+
+
+def _is_coded(column: NDArray[np.float64]) -> bool:
+    """Whether a column holds codes of labels: of two values as usual, of more whole numbers one after the other."""
+    values = np.unique(column)
+    if len(values) == 2:
+        return tuple(values.tolist()) in CODINGS
+    whole = values[0] in (-1.0, 0.0, 1.0) and bool((np.diff(values) == 1).all())
+    return whole and 2 * len(values) <= len(column)
 
 
 def _some(column: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -124,13 +197,6 @@ def _rises(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
     steps, apart = np.diff(column[order]), np.diff(base[order]) > 0
     same = bool((steps[~apart] == 0).all())
     return same and bool((steps >= 0).all() or (steps <= 0).all())
-
-
-def _straight(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    """Whether a column is another one in other units."""
-    if not np.isfinite(base).all() or np.ptp(base) == 0:
-        return False
-    return bool(abs(np.corrcoef(column, base)[0, 1]) >= 1 - 1e-9) if np.ptp(column) > 0 else False
 
 
 def _product(column: NDArray[np.float64], known: list[NDArray[np.float64]]) -> bool:

@@ -8,8 +8,8 @@ row space of the matrix *cells × atoms*. Two questions are asked of it, per thi
 - of counts: can an atom of a few persons be as large as the threshold in any table of nonnegative numbers with the published sums (:math:`\\max n_a`, :math:`Mn = c`, :math:`n \\ge 0`)? Where it cannot, the sums tell that it is small.
   A union of atoms that is bounded bounds each of its atoms, so that atoms are enough.
 
-Cost: for up to ``MOST_CELLS`` cells and ``MOST_ATOMS`` atoms one symmetric eigenproblem of the size of the cells, and at most ``MOST_PROGRAMS`` linear programs a question; beyond that, sums and
-differences of up to four cells by hashing (``sums_of_four.py``).
+Cost: for up to ``MOST_CELLS`` cells and ``MOST_ATOMS`` atoms (``MOST_SMALL`` of them of few persons) two symmetric eigenproblems of the size of the cells, and at most ``MOST_PROGRAMS`` linear programs a
+question; beyond that, sums and differences of up to four cells by hashing (``sums_of_four.py``), and the answer says so.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Codes = NDArray[np.int64]
 
-MOST_ATOMS, MOST_CELLS = 2_000, 1_000
-"""Up to so many atoms and different cells all sums and differences are looked at."""
+MOST_ATOMS, MOST_SMALL, MOST_CELLS = 20_000, 2_000, 1_000
+"""Up to so many atoms, atoms of few persons, and different cells all sums and differences are looked at."""
 MOST_PROGRAMS = 200
-"""Linear programs of one question; where more would be needed the answer is open."""
+"""Linear programs of one question, one for every atom of few persons that is in question."""
+MOST_ENTRIES = 10_000_000
+"""Entries of the matrix times programs about counts."""
 NEAR = 1e-7
 
 
@@ -44,15 +46,22 @@ class OutputSets(NamedTuple):
     sets: Sequence[RecordSet]
 
 
-class Finding(NamedTuple):
-    """What outputs tell together: a sum over few persons, a count that is known to be small, cells that nearly agree, or that it is not known; and the outputs it follows from."""
+class JointFinding(NamedTuple):
+    """What outputs tell together, and the outputs it follows from: a sum over few persons, a count that is known to be small, cells that nearly agree, or nothing that could be settled.
 
-    kind: Literal["sum", "bound", "near", "open", "pairs", "fours"]
+    The last three say that nothing was found, and how far was looked: at all sums without bounds of counts, at sums of up to four cells, of two.
+    """
+
+    kind: Literal["sum", "bound", "near", "open", "sums", "fours", "pairs"]
     outputs: tuple[int, ...] = ()
 
 
+LIMITED = ("sums", "fours", "pairs")
+"""Findings that say how far was looked, the least last."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class People:
+class RecordOwners:
     """Per record of a session the number of its person."""
 
     who: Codes
@@ -64,7 +73,7 @@ class People:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Pool:
+class CellPool:
     """Cells that add up the same thing, each once: what it is a sum over (records, or persons), the first output that tells it, and whether that is a new one."""
 
     cells: list[Codes]
@@ -76,7 +85,7 @@ class Pool:
     """Whether the sums are counts."""
 
     @classmethod
-    def of(cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, people: People) -> Pool:
+    def of(cls, old: Sequence[OutputSets], new: Sequence[OutputSets], word: str, people: RecordOwners) -> CellPool:
         """All cells of some outputs that tell a sum."""
         of_persons = word.partition(" ")[0] == PERSONS and not people.once_each
         found: dict[bytes, tuple[Codes, int, bool]] = {}
@@ -159,22 +168,22 @@ class Pool:
 
 
 def few_told_together(
-    old: Sequence[OutputSets], new: Sequence[OutputSets], people: People, threshold: int
-) -> list[Finding]:
+    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
+) -> list[JointFinding]:
     """What new outputs tell of fewer than ``threshold`` persons, by themselves or together with old ones, that the old ones did not tell."""
-    limited: list[Finding] = []
-    open_ones: list[Finding] = []
+    limited: list[JointFinding] = []
+    open_ones: list[JointFinding] = []
     for word in _words(old, new):
-        pool = Pool.of(old, new, word, people)
+        pool = CellPool.of(old, new, word, people)
         if not pool.fresh.any():
             continue
         for one in _of_pool(pool, threshold):
             if one.kind in ("sum", "bound"):
                 return [one]
-            (limited if one.kind in ("pairs", "fours") else open_ones).append(one)
+            (limited if one.kind in LIMITED else open_ones).append(one)
     near = near_cells(old, new, people, threshold)
-    weakest = [one for one in limited if one.kind == "pairs"] or limited
-    return [*([] if near is None else [near]), *open_ones[:1], *weakest[:1]]
+    weakest = sorted(limited, key=lambda one: LIMITED.index(one.kind))[-1:]
+    return [*([] if near is None else [near]), *open_ones[:1], *weakest]
 
 
 def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
@@ -186,30 +195,32 @@ def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
     return sorted(added)
 
 
-def _of_pool(pool: Pool, threshold: int) -> Iterator[Finding]:
-    if len(pool.cells) > MOST_CELLS or pool.count > MOST_ATOMS:
-        from sfumato.outputs.checking.sums_of_four import few_by_hashing
+def _of_pool(pool: CellPool, threshold: int) -> Iterator[JointFinding]:
+    if len(pool.cells) <= MOST_CELLS and pool.count <= MOST_ATOMS:
+        small = pool.persons < threshold
+        if not small.any():
+            return
+        found = _isolated(pool, small, threshold) if int(small.sum()) <= MOST_SMALL else None
+        if found is not None:
+            yield from found
+            if pool.counted and not any(one.kind == "sum" for one in found):
+                yield from _bounded(pool, small, threshold)
+            return
+    from sfumato.outputs.checking.sums_of_four import few_by_hashing
 
-        cells, kind = few_by_hashing(pool, threshold)
-        yield Finding(kind) if cells is None else Finding("sum", pool.outputs(cells))
-        return
-    small = pool.persons < threshold
-    if not small.any():
-        return
-    matrix = pool.matrix.toarray()
-    yield from _isolated(pool, matrix, small, threshold)
-    if pool.counted:
-        yield from _bounded(pool, matrix, small, threshold)
+    cells, kind = few_by_hashing(pool, threshold)
+    yield JointFinding(kind) if cells is None else JointFinding("sum", pool.outputs(cells))
 
 
 # Sums over few persons
 
 
-def _isolated(pool: Pool, matrix: Floats, small: Bools, threshold: int) -> Iterator[Finding]:
-    """Vectors of the row space, that were not in that of the old cells, which are zero for all but few persons."""
-    space, before = _on_small(matrix, small), _on_small(matrix[~pool.fresh], small)
+def _isolated(pool: CellPool, small: Bools, threshold: int) -> list[JointFinding] | None:
+    """Whether a vector of the row space that was not in that of the old cells is zero for all but few persons; None where too many atoms are in question."""
+    lines = pool.matrix
+    space, before = _on_small(lines, small), _on_small(lines[np.flatnonzero(~pool.fresh)], small)
     if len(space) <= len(before):
-        return
+        return []
     places = np.flatnonzero(small)
     used = np.abs(space).max(axis=0) > NEAR
     inside = np.zeros(pool.count, dtype=bool)
@@ -224,31 +235,28 @@ def _isolated(pool: Pool, matrix: Floats, small: Bools, threshold: int) -> Itera
 
     for vector in _echelon(space):
         if tells(vector):
-            yield Finding("sum", _outputs_behind(pool, matrix, places, vector))
-            return
-    if weight.sum() < threshold - NEAR or len(places) > MOST_PROGRAMS:
-        yield Finding("open", pool.outputs(np.ones(len(pool.cells), dtype=bool)))
-        return
+            return [JointFinding("sum", _outputs_behind(pool, places, vector))]
+    if len(places) > MOST_PROGRAMS:
+        return None
     unsure = False
     for at in range(len(places)):
         lightest = _lightest(space, weight, at)
         if lightest is None or weight @ np.abs(lightest) < threshold - 1e-6:
             if lightest is not None and tells(lightest):
-                yield Finding("sum", _outputs_behind(pool, matrix, places, lightest))
-                return
+                return [JointFinding("sum", _outputs_behind(pool, places, lightest))]
             unsure |= lightest is None or not _inside(lightest, before)
-    if unsure:
-        yield Finding("open", pool.outputs(np.ones(len(pool.cells), dtype=bool)))
+    everything = np.ones(len(pool.cells), dtype=bool)
+    return [JointFinding("open", pool.outputs(everything))] if unsure else []
 
 
-def _on_small(matrix: Floats, small: Bools) -> Floats:
-    """The vectors of the row space that are zero outside some columns, as an orthonormal basis on these columns."""
-    large = matrix[:, ~small]
-    if not len(matrix):
+def _on_small(lines: Any, small: Bools) -> Floats:
+    """The vectors of the row space of sparse lines that are zero outside some columns, as an orthonormal basis on these columns."""
+    if not lines.shape[0]:
         return np.zeros((0, int(small.sum())))
-    values, vectors = np.linalg.eigh(large @ large.T)
+    large = lines[:, np.flatnonzero(~small)]
+    values, vectors = np.linalg.eigh((large @ large.T).toarray())
     free = vectors[:, values <= 1e-9 * max(1.0, float(values.max(initial=0.0)))].T
-    return _orthonormal(free @ matrix[:, small])
+    return _orthonormal(np.asarray(free @ lines[:, np.flatnonzero(small)]))
 
 
 def _orthonormal(rows: Floats) -> Floats:
@@ -303,16 +311,16 @@ def _lightest(space: Floats, weight: Floats, at: int) -> Floats | None:
     return np.asarray(found.x[:dimension] @ space) if found.status == 0 else None
 
 
-def _outputs_behind(pool: Pool, matrix: Floats, places: Codes, vector: Floats) -> tuple[int, ...]:
+def _outputs_behind(pool: CellPool, places: Codes, vector: Floats) -> tuple[int, ...]:
     """The outputs whose cells a vector is a sum and difference of, as few cells as can be."""
-    from scipy import optimize
+    from scipy import optimize, sparse
 
     wanted = np.zeros(pool.count)
     wanted[places] = vector
-    cells = len(matrix)
+    cells = len(pool.cells)
     found = optimize.linprog(
         np.ones(2 * cells),
-        A_eq=np.hstack([matrix.T, -matrix.T]),
+        A_eq=sparse.hstack([pool.matrix.T, -pool.matrix.T], format="csr"),
         b_eq=wanted,
         bounds=(0, None),
         method="highs",
@@ -325,39 +333,40 @@ def _outputs_behind(pool: Pool, matrix: Floats, places: Codes, vector: Floats) -
 # Counts that are known to be small
 
 
-def _bounded(pool: Pool, matrix: Floats, small: Bools, threshold: int) -> Iterator[Finding]:
+def _bounded(pool: CellPool, small: Bools, threshold: int) -> Iterator[JointFinding]:
     """Atoms of few that cannot be as large as the threshold, by the published counts, and could be by the old ones."""
-    program = _Counts(matrix, pool.sizes, threshold)
-    before = _Counts(matrix[~pool.fresh], pool.sizes, threshold)
+    program = _Counts(pool.matrix, pool.sizes, threshold)
+    before = _Counts(pool.matrix[np.flatnonzero(~pool.fresh)], pool.sizes, threshold)
+    allowed = min(MOST_PROGRAMS, int(MOST_ENTRIES / max(1, pool.matrix.nnz)))
     rest = np.flatnonzero(small)
-    work = 0
-    while len(rest) > 1 and work < MOST_PROGRAMS:  # many at once: most can be large together
-        work += 1
+    while len(rest) > 1 and allowed > 0:  # many at once: most can be large together
+        allowed -= 1
         shared = program.large_together(rest)
         if shared is None or not shared.any():
             break
         rest = rest[~shared]
     for at in rest.tolist():
-        work += 1
+        allowed -= 1
+        if allowed < 0:
+            yield JointFinding("sums")
+            return
         most, used = program.most(at)
         if most is not None and most >= threshold - 1e-6:
             continue
         earlier = before.most(at)[0] if most is not None else None
-        if most is None or earlier is None or work > MOST_PROGRAMS:
-            yield Finding("open", pool.outputs(np.ones(len(pool.cells), dtype=bool)))
+        if most is None or earlier is None:
+            yield JointFinding("open", pool.outputs(np.ones(len(pool.cells), dtype=bool)))
             return
         if earlier > most + 1e-6:
-            yield Finding("bound", pool.outputs(used))
+            yield JointFinding("bound", pool.outputs(used))
             return
 
 
 class _Counts:
     """All tables of nonnegative numbers per atom with the published sums."""
 
-    def __init__(self, matrix: Floats, sizes: Floats, threshold: int) -> None:
-        from scipy import sparse
-
-        self.matrix, self.sums, self.threshold = sparse.csr_array(matrix), matrix @ sizes, threshold
+    def __init__(self, matrix: Any, sizes: Floats, threshold: int) -> None:
+        self.matrix, self.sums, self.threshold = matrix, np.asarray(matrix @ sizes), threshold
 
     def most(self, at: int) -> tuple[float | None, Bools]:
         """How large an atom can be, and which sums bound it; infinite where nothing does, None where the solver does not say."""
@@ -400,7 +409,9 @@ class _Counts:
 # Cells that nearly agree
 
 
-def near_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: People, threshold: int) -> Finding | None:
+def near_cells(
+    old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners, threshold: int
+) -> JointFinding | None:
     """A cell of a new output and one of an old output that are of the same records but for few persons, whatever they tell."""
     if not old or not new:
         return None
@@ -420,9 +431,9 @@ def near_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: Peo
         if 0 < pool.persons_in(one != other) < threshold:
             numbers = [np.array(pool.numbers)[pool.fresh], np.array(pool.numbers)[~pool.fresh]]
             pair = {int(numbers[0][both.row[at]]), int(numbers[1][both.col[at]])}
-            return Finding("near", tuple(sorted(pair)))
+            return JointFinding("near", tuple(sorted(pair)))
     return None
 
 
-def _all_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: People) -> Pool:
-    return Pool.of(old, new, CELL, people)
+def _all_cells(old: Sequence[OutputSets], new: Sequence[OutputSets], people: RecordOwners) -> CellPool:
+    return CellPool.of(old, new, CELL, people)

@@ -10,8 +10,9 @@ import polars as pl
 from sfumato.outputs.checking.behind import Behind, how_many
 from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
+from sfumato.outputs.checking.layout import strange_number
 from sfumato.outputs.checking.peeking import ReadOnce, array_of, names_of, number_of, peek, read_once, vector_of
-from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, weights_of
+from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, offset_of, weights_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -199,24 +200,83 @@ def _confirmed(
     elif not errors_fit(output, fit):
         words = "the standard errors, statistics or p values are not such as these coefficients have"
         reasons.append(open_question("recomputed", words, look))
-    if behind is not None and len(design) == len(behind) and peek(output, "model.exog") is not None:
-        reasons += _made(output, design, answer, fit, MadeOf(behind))
-    return reasons
+    if peek(output, "model.exog") is None:
+        return reasons + _chosen_numbers(output)
+    if behind is None:
+        words = "the model was computed again from the columns that it keeps: whether they are those of the records is not known"
+        reasons.append(open_question("records", words, "give the records that it was fitted to (data=...)"))
+    elif len(design) == len(behind):
+        reasons += _made(output, design, answer, fit, MadeOf(behind), rules)
+    return reasons + _chosen_numbers(output)
+
+
+USUAL = (1.0, 2.0, 5.0)
+SHARES = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99, 1.0)
+"""Penalties, times powers of ten, and shares of them that are in use; others may be values."""
+
+
+def _chosen_numbers(output: Any) -> list[OutputReason]:
+    """Penalties and other numbers that somebody chose for a fit, where they are not such as people choose: coefficients tell them."""
+    chosen = [
+        number_of(peek(output, one))
+        for one in ("C", "alpha", "penalizer", "model.family.alpha", "model.family.var_power")
+    ]
+    strange = sum(one is not None and one != 0 and not _is_usual(one) for one in chosen)
+    share = number_of(peek(output, "l1_ratio"))
+    strange += share is not None and not any(abs(share - one) <= 1e-12 for one in SHARES)
+    if not strange:
+        return []
+    words = (
+        f"{strange:,} numbers that were chosen for the fit (a penalty, say) are not round: the coefficients tell them"
+    )
+    return [open_question("chosen", words, "choose a power of ten, or let somebody look at where it comes from")]
+
+
+def _is_usual(number: float) -> bool:
+    """Whether a number is one, two or five times a power of ten, or one and a half.
+
+    >>> [_is_usual(one) for one in (0.05, 100.0, 1.5, 57.0)]
+    [True, True, True, False]
+    """
+    if number == 1.5:  # a power of the variance between those of Poisson and gamma
+        return True
+    if number <= 0:
+        return False
+    lead = number / 10.0 ** np.floor(np.log10(number) + 1e-9)
+    return any(abs(lead - one) <= 1e-9 for one in USUAL)
 
 
 def _made(
-    output: Any, design: NDArray[np.float64], answer: NDArray[np.float64], fit: ModelFit | None, made: MadeOf
+    output: Any,
+    design: NDArray[np.float64],
+    answer: NDArray[np.float64],
+    fit: ModelFit | None,
+    made: MadeOf,
+    rules: OutputRules,
 ) -> list[OutputReason]:
-    """Whether all that a model was fitted to is made of columns of the records."""
+    """Whether all that a model was fitted to is made of columns of the records, and its terms are called by them."""
     several = fit is not None and fit.rest.ndim == 2
-    besides = (weights_of(output, len(design)),) if fit is None else fit.used
+    offset, weight = offset_of(output, len(design)), weights_of(output, len(design))
+    besides = (weight,) if fit is None else fit.used
     happened = vector_of(peek(output, "model.status"))
-    strange = made.unexplained(design) + (not (made.explains(answer) if several else made.is_answer(answer)))
-    strange += sum(not made.explains(one) for one in (*besides, *(() if happened is None else (happened,))))
-    if not strange:
-        return []
-    words = f"{strange:,} columns that the model was fitted to, or weighted by, are not made of columns of the data"
-    return [open_question("records", words, "give the data with the columns as the model saw them")]
+    strange = made.unexplained(design) + (not (made.explains(answer) if several else made.exactly(answer)))
+    strange += bool(offset.any()) and not made.exactly(offset)
+    for one in (*besides, *(() if happened is None else (happened,))):
+        if np.array_equal(one, offset):
+            continue
+        weighs = fit is None or (fit.prior is not None and np.array_equal(one, fit.prior))
+        strange += not (made.in_proportion(one) if weighs else made.exactly(one) or made.explains_groups(one))
+    reasons = []
+    if strange:
+        words = f"{strange:,} columns that the model was fitted to, or weighted by, are not columns of the data, nor such as leave nothing to choose"
+        advice = "give the data with the columns as the model saw them; fit it to columns, not to numbers computed on the way"
+        reasons.append(open_question("records", words, advice))
+    terms = enumerate(_terms(output, design.shape[1]))
+    names = sum(strange_number(name, place, made.behind, rules.threshold) for place, name in terms)
+    if names:
+        words = f"the names of {names:,} terms hold numbers that may be values"
+        reasons.append(open_question("columns", words, "call terms by their columns"))
+    return reasons
 
 
 def _without_error(design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from sfumato.outputs.checking.layout import (
     WHOLE,
     OutputTable,
     figure_per_record,
+    strange_number,
     with_places,
 )
 from sfumato.outputs.checking.offences import COARSER, all_offences, nearly_the_same, offence
@@ -58,7 +58,9 @@ def judge_with_records(
         tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
     belongs = membership(table.frame, table.by, behind)
     reasons = (
-        _unknown_cells(table, belongs) + _numbers_in_names(table, behind) + _combinations(table, belongs, behind, rules)
+        _unknown_cells(table, belongs)
+        + _numbers_in_names(table, behind, rules)
+        + _combinations(table, belongs, behind, rules)
     )
     found, more = _statistics(table, belongs, behind, tells)
     reasons += more
@@ -126,16 +128,13 @@ def _combinations(table: OutputTable, belongs: CellRows, behind: Behind, rules: 
     return [broken("per record", f"{words}: they look like records", "give out tables, not records")]
 
 
-NUMBER_IN_NAME = re.compile(r"\d+[.,]\d+|\d{5,}")
-
-
-def _numbers_in_names(table: OutputTable, behind: Behind) -> list[OutputReason]:
+def _numbers_in_names(table: OutputTable, behind: Behind, rules: OutputRules) -> list[OutputReason]:
     """Columns whose names hold a number such as a value: nobody computes names again."""
     own = behind.dataset.columns
     strange = [
         name
         for name in table.told
-        if NUMBER_IN_NAME.search(name) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
+        if strange_number(name, -1, behind, rules.threshold) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
     ]  # fmt: skip
     if not strange:
         return []

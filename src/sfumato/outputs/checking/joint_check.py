@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sfumato.outputs.checking.comparing import SAME_RECORDS, in_ranges, unpacked
-from sfumato.outputs.checking.differences import (
-    MOST_ATOMS,
-    MOST_CELLS,
-    Finding,
-    OutputSets,
-    People,
-    few_told_together,
-)
+from sfumato.outputs.checking.differences import JointFinding, OutputSets, RecordOwners, few_told_together
 from sfumato.outputs.checking.record_sets import CELL, RecordSet, unpacked_sets
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, broken, open_question, passed
 
@@ -37,12 +30,12 @@ def packed_people(who: NDArray[np.int64]) -> bytes:
     return zlib.compress(who.astype("<u4").tobytes(), 6)
 
 
-def unpacked_people(kept: bytes) -> People:
+def unpacked_people(kept: bytes) -> RecordOwners:
     """The inverse of :func:`packed_people`."""
-    return People(np.frombuffer(zlib.decompress(kept), dtype="<u4").astype(np.int64))
+    return RecordOwners(np.frombuffer(zlib.decompress(kept), dtype="<u4").astype(np.int64))
 
 
-def people_of(log: OutputLog) -> People | None:
+def people_of(log: OutputLog) -> RecordOwners | None:
     """Whose the records of a session are; None where it has none, or was begun before that was kept."""
     kept = log.people()
     return None if kept is None else unpacked_people(kept)
@@ -60,14 +53,14 @@ def sets_of(log: OutputLog, logged: LoggedOutput, records: int) -> OutputSets | 
 
 
 def told_together(
-    before: Sequence[OutputSets], new: OutputSets, people: People, rules: OutputRules
+    before: Sequence[OutputSets], new: OutputSets, people: RecordOwners, rules: OutputRules
 ) -> list[OutputReason]:
     """What a new output tells of few persons beside those before it, in words."""
     found = few_told_together(before, [new], people, rules.threshold)
     return [_in_words(one, [number for number in one.outputs if number != new.number], rules) for one in found]
 
 
-def _in_words(finding: Finding, others: Sequence[int], rules: OutputRules) -> OutputReason:
+def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) -> OutputReason:
     few = f"fewer than {rules.threshold} persons"
     named = f"output{'s' if len(others) > 1 else ''} {in_ranges(others)}"
     beside = f"its cells and those of {named}" if others else "its own cells"
@@ -81,40 +74,49 @@ def _in_words(finding: Finding, others: Sequence[int], rules: OutputRules) -> Ou
     if finding.kind == "open":
         words = f"whether {beside} together tell of {few} was not settled"
         return open_question("difference", words, TOGETHER)
-    of = "up to four" if finding.kind == "fours" else "two"
-    words = f"beside other outputs sums and differences of {of} cells were looked at, not all: there are more than {MOST_ATOMS:,} groups of records, or {MOST_CELLS:,} cells"
+    looked = {
+        "sums": "all sums and differences of cells were looked at, and not how small counts can be",
+        "fours": "sums and differences of up to four cells were looked at, not all",
+        "pairs": "differences of two cells were looked at, not all",
+    }[finding.kind]
+    words = f"beside other outputs {looked}: there are too many groups of records that are in the same cells"
     return passed("difference", words)
 
 
-def unforeseen(log: OutputLog, numbers: Collection[int]) -> tuple[list[tuple[int, ...]], bool]:
-    """Outputs that would leave and together tell of few persons, although nobody was told so when they were checked; and whether all of them could be compared.
+class UnseenDifferences(NamedTuple):
+    """Outputs that together tell of few persons although nobody was told so, and outputs of which it is not known with which records they were made."""
 
-    An output is compared with those before it, but for refused ones. Where one of these is approved after all, nobody has seen both together yet. Outputs whose own line says that they tell of
-    few persons together with others are decided with that in sight.
+    outputs: tuple[tuple[int, ...], ...]
+    unknown: tuple[int, ...]
+
+
+def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDifferences:
+    """What outputs that would leave tell of few persons together, where their own reasons do not say it.
+
+    An output is compared with all before it, but for those that were refused then. Where such a one is to leave after all, nobody has seen both together: they are compared now. Outputs
+    whose reasons say that they tell of few persons together with others are decided with that in sight.
     """
-    people = people_of(log)
     leaving = [one for one in log.outputs if one.number in numbers]
-    if people is None:
-        return [], len(leaving) < 2
+    people = people_of(log)
+    unknown = [one.number for one in leaving if one.cells is None and not _says_so(one)]
+    if people is None or len(leaving) < 2:
+        return UnseenDifferences((), tuple(unknown) if len(leaving) > 1 else ())
     threshold = OutputRules(**log.terms["rules"]).threshold
-    known = [(one, sets_of(log, one, len(people.who))) for one in leaving]
-    there = [sets for _, sets in known if sets is not None]
-    complete = len(there) == len(leaving) or len(leaving) < 2
-    together = few_told_together([], there, people, threshold)
-    if not any(one.kind in ("sum", "bound", "near", "open") for one in together) and len(there) < 2:
-        return [], complete
-    found: list[tuple[int, ...]] = []
-    before: list[OutputSets] = []
-    for logged, sets in known:
-        if sets is None:
+    found = []
+    for one in leaving:
+        before = [other for other in leaving if other.number < one.number]
+        refused = log.refused_before(one.number)
+        if _says_so(one) or not any(other.number in refused for other in before):
             continue
-        if not _says_so(logged):
-            told = few_told_together(before, [sets], people, threshold)
-            found += [one.outputs for one in told if one.kind in ("sum", "bound", "near", "open")]
-        before.append(sets)
-    return found, complete
+        kept = [sets_of(log, other, len(people.who)) for other in (*before, one)]
+        if kept[-1] is None:
+            continue
+        told = few_told_together([other for other in kept[:-1] if other is not None], kept[-1:], people, threshold)
+        found += [part.outputs for part in told if part.kind in ("sum", "bound", "near", "open")]
+    return UnseenDifferences(tuple(dict.fromkeys(found)), tuple(unknown))
 
 
 def _says_so(logged: LoggedOutput) -> bool:
-    """Whether the reasons of an output say that it tells something together with others."""
-    return any(one["rule"] in ("difference", "linked") and one["status"] != "pass" for one in logged.verdict["reasons"])
+    """Whether the reasons of an output say that it may tell something together with others."""
+    asked = ("difference", "linked", "records")
+    return any(one["rule"] in asked and one["status"] != "pass" for one in logged.verdict["reasons"])

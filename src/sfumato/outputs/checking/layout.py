@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.core.encoding import encode
 from sfumato.errors import SchemaError, nearest
 from sfumato.outputs.cells import MISSING
-from sfumato.outputs.checking.behind import TOTALS, Behind, membership, places_of
+from sfumato.outputs.checking.behind import TOTALS, Behind, how_many, membership, places_of
 from sfumato.outputs.checking.peeking import vector_of
 from sfumato.outputs.checking.telling import ALIASES, bare, found_by_computing, named
 from sfumato.outputs.checking.verdict import OutputReason, OutputVerdict, broken, open_question
@@ -338,6 +338,29 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
         return not found_by_computing(name, told, belongs, behind, made, widely=False)
     except SchemaError:  # rows are not told apart without it
         return True
+
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+
+
+def strange_number(name: str, place: int, behind: Behind, threshold: int) -> bool:
+    """Whether a name holds a number that may be a value: of several digits, in no name and no label of the data, not its place, and not shared by enough persons in a column that it names."""
+    numbers = [one for one in NUMBER.findall(name) if len(one) > 1 and one not in (str(place), str(place + 1))]
+    if not numbers:
+        return False
+    columns = behind.dataset.columns
+    words = list(columns)
+    for column in columns:
+        if not behind.is_numeric(column):
+            words += behind.labels(column)
+    for number in numbers:
+        if any(number in NUMBER.findall(word) for word in words):
+            continue
+        values = [behind.numbers(one) for one in columns if one in name and behind.is_finite(one)]
+        shared = [how_many(behind.who[value == float(number.replace(",", "."))]) for value in values]
+        if max(shared, default=0) < threshold:
+            return True
+    return False
 
 
 def figure_per_record(table: OutputTable, name: str) -> OutputReason:

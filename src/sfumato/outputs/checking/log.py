@@ -137,6 +137,7 @@ class OutputLog:
                 raise UnreadableInput(f"{self.folder / LOG} was written by another version of sfumato")
             self.outputs = [_made(LoggedOutput, one["output"]) for one in lines[1:] if "output" in one]
             self.decisions = [_made(OutputDecision, one["decided"]) for one in lines[1:] if "decided" in one]
+            self._told = [one.get("output", one.get("decided", {})) for one in lines[1:]]
             numbers = [one.number for one in self.outputs]
             whole = numbers == list(range(1, len(numbers) + 1)) and all(_own(one.file) for one in self.outputs)
             sound = whole and all(one.verdict["status"] in ("pass", "review", "fail") for one in self.outputs)
@@ -206,6 +207,7 @@ class OutputLog:
         write_through(file, json.dumps(line).encode() + b"\n")
         self._last = line["hash"]
         self.hashes += (self._last,)
+        self._told.append(entry.get("output", entry.get("decided", {})))
         self.own.add(len(self.hashes))
         if "decided" in entry:
             self.decided_at += (len(self.hashes),)
@@ -273,6 +275,18 @@ class OutputLog:
             self._append(file, {"decided": dataclasses.asdict(made)})
             self.decisions.append(made)
         return made
+
+    def refused_before(self, number: int) -> set[int]:
+        """The outputs that were refused when an output was added, so that it was not compared with them."""
+        refused: set[int] = set()
+        for one in self._told:
+            if "decision" not in one and one["number"] == number:
+                break
+            if one.get("decision") == "refused":
+                refused.add(one["number"])
+            elif "decision" in one:
+                refused.discard(one["number"])
+        return refused
 
     def reviewed(self, number: int) -> ReviewedOutput:
         """One output as it is now."""

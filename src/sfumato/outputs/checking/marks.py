@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.checking.behind import how_many
+from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.peeking import frame_of, peek, vector_of
 from sfumato.outputs.checking.record_sets import RecordSet, sets_of_steps
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
@@ -129,7 +130,10 @@ def judge_survival(
         )
     reasons += _censored(steps, rules) + _as_told(steps)
     joins = bool(few or rules.small(left) or len(reasons) > 1)
-    reasons += _steps_counted(steps, lives_of(output, behind, features), rules)
+    lives = lives_of(output, behind, features)
+    reasons += _steps_counted(steps, lives, rules)
+    if lives is not None and features is None:
+        reasons += _kept_by_the_fitter(lives, behind)
     if not reasons:
         reasons.append(
             passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
@@ -173,6 +177,16 @@ def lives_of(output: Any, behind: Behind | None, features: Sequence[str] | None)
             who = behind.who if behind is not None and same else np.arange(len(kept[0]))
             return kept[0], kept[1] != 0, who
     return None
+
+
+def _kept_by_the_fitter(lives: Lives, behind: Behind | None) -> list[OutputReason]:
+    """A question where the times and events that a fitter keeps are not columns of the records."""
+    if behind is not None and len(behind) == len(lives[0]):
+        made = MadeOf(behind)
+        if made.exactly(lives[0]) and made.explains(lives[1].astype(np.float64)):
+            return []
+    words = "the curve was computed again from the times that the fitter keeps: whether they are those of the records is not known"
+    return [open_question("records", words, "give data=... and features=['days', 'died']")]
 
 
 def _steps_counted(steps: pl.DataFrame, lives: Lives | None, rules: OutputRules) -> list[OutputReason]:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import UnreadableInput
-from sfumato.outputs.checking.behind import Behind, CellRows
+from sfumato.outputs.checking.behind import Behind, CellRows, how_many
 from sfumato.outputs.checking.telling import CellStatistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.outputs.checking.layout import OutputTable
+    from sfumato.outputs.table import MagnitudeTable
 
     Rows = NDArray[np.int64]
 
@@ -138,16 +139,15 @@ def _wholes(
 
 
 def sets_of_bars(
-    values: NDArray[np.float64], edges: NDArray[np.float64], counts: NDArray[np.float64]
+    values: NDArray[np.float64], who: Rows, edges: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> list[RecordSet]:
-    """The records of every bar of a histogram; the last bar holds its right edge too. Bars that do not count their records count persons."""
+    """The records of every bar of a histogram, which counts them or their persons; the last bar holds its right edge too."""
     bar = np.searchsorted(edges, values, side="right") - 1
     bar[values == edges[-1]] = len(edges) - 2
     rows = [np.flatnonzero(bar == one) for one in range(len(counts))]
-    tells: tuple[str, ...] = (CELL, ROWS, PERSONS)
-    if any(len(one) != count for one, count in zip(rows, counts.tolist(), strict=True)):
-        tells = (CELL, PERSONS)
-    return [RecordSet(tells, one) for one in rows]
+    ways = {ROWS: [len(one) for one in rows], PERSONS: [how_many(who[one]) for one in rows]}
+    fitting = [word for word, found in ways.items() if found == counts.tolist()]
+    return [RecordSet((CELL, *(fitting or ways)), one) for one in rows]
 
 
 def sets_of_steps(
@@ -159,6 +159,45 @@ def sets_of_steps(
         for rows in (np.flatnonzero(time >= one), np.flatnonzero((time == one) & happened)):
             sets.append(RecordSet((CELL, PERSONS, ROWS), rows))
     return sets
+
+
+def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[RecordSet]:
+    """The records of every cell of a table of :func:`sfumato.tabulate` whose true value is told (``told``, per variable)."""
+    column = table.measure.column
+    word = PERSONS if table.counted else ROWS if column is None else f"sum {column}"
+    if table.weight is not None:
+        word = f"sum {table.weight}" if column is None else f"{word} by {table.weight}"
+    codes, sets = table.contributions.codes, []
+    below = []  # per column and node the values under it
+    for dimension in table.dimensions:
+        nodes = np.arange(dimension.size)[:, None]
+        below.append(np.logical_or.reduce([level[None, :] == nodes for level in dimension.ancestors]))
+    seen: set[int] = set()
+    for group, variables in zip(table.places, table.variables, strict=True):
+        places = np.unravel_index(np.arange(len(variables)), [table.dimensions[at].size for at in group])
+        for cell, variable in enumerate(variables.tolist()):
+            if variable in seen or not told[variable] or len(seen) > MOST_SETS:
+                continue
+            seen.add(variable)
+            inside = ~np.isnan(table.contributions.amount)
+            for at, nodes in zip(group, places, strict=True):
+                inside = inside & below[at][nodes[cell]][codes[at]]
+            sets.append(RecordSet((CELL, word), np.flatnonzero(inside)))
+    return sets
+
+
+def in_order(table: MagnitudeTable, behind: Behind) -> bool:
+    """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in each of its columns the same values are told apart."""
+    if table.where is not None or table.contributions.codes.shape[1] != len(behind):
+        return False
+    for dimension, codes in zip(table.dimensions, table.contributions.codes, strict=True):
+        if dimension.column not in behind.dataset.columns:
+            return False
+        own = behind.dataset.encoded(dimension.column).codes
+        pairs = len(np.unique(np.column_stack([own, codes]), axis=0))
+        if not pairs == len(np.unique(own)) == len(np.unique(codes)):
+            return False
+    return True
 
 
 def in_session(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
+from sfumato.outputs.checking.comparing import in_ranges
+from sfumato.outputs.checking.joint_check import unseen_differences
 from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, extends, now
 from sfumato.outputs.checking.seals import checked_seal, head_of_log, unsealed_decisions
 from sfumato.outputs.checking.verdict import OutputRules
@@ -39,14 +42,22 @@ def review(log: OutputLog) -> dict[str, Any]:
         "log": head_of_log(log),
         "outputs": [one.to_dict() for one in outputs],
         "counts": {state: states.count(state) for state in sorted(set(states))},
+        "together": [list(one) for one in told_together_unseen(log)],
         "strangers": log.strangers(),
-        "settled": settled(outputs),
+        "settled": settled(log),
     }
 
 
-def settled(outputs: list[ReviewedOutput]) -> bool:
-    """Whether all is decided and nothing refused."""
-    return bool(outputs) and all(one.state == "approved" for one in outputs)
+def settled(log: OutputLog) -> bool:
+    """Whether all is decided, nothing refused, and nothing approved that tells of few persons together with others without anybody having seen that."""
+    outputs = log.all_reviewed()
+    return bool(outputs) and all(one.state == "approved" for one in outputs) and not told_together_unseen(log)
+
+
+def told_together_unseen(log: OutputLog) -> tuple[tuple[int, ...], ...]:
+    """Outputs that are not refused and together tell of few persons, which none of them was said to when it was checked."""
+    leaving = {one.logged.number for one in log.all_reviewed() if one.state != "refused"}
+    return unseen_differences(log, leaving).outputs
 
 
 def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
@@ -102,6 +113,8 @@ def release_outputs(
         )
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
+    if unseen := unseen_differences(log, numbers).outputs:
+        raise ReleaseRefused(f"{_together_in_words(log, unseen)}; refuse one of them, or add it again")
     with in_place(folder, force=None) as made:
         entries = [_copied(log, one, word, made) for one, word in leaving]
         said = _manifest(log, entries)
@@ -170,7 +183,8 @@ def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | Non
     more = [path.name for path in folder.iterdir() if path.name not in listed]
     claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
     kept = _log(manifest, session)
-    return [*claims, _signature(manifest, key), kept, _decisions(manifest, session if kept.status == "holds" else None)]
+    decisions = _decisions(manifest, session if kept.status == "holds" else None)
+    return [*claims, _signature(manifest, key), kept, decisions, _together(manifest, session)]
 
 
 def _signature(manifest: Mapping[str, Any], key: Path | None) -> Claim:
@@ -234,6 +248,29 @@ def _as_logged(log: OutputLog, said: Mapping[str, Any]) -> bool:
         return checked == "pass"
     approved = [one for one in log.decisions if one.number == said["number"] and one.decision == "approved"]
     return any((one.sha256, one.by, one.at) == (said["sha256"], said["by"], said["at"]) for one in approved)
+
+
+def _together_in_words(log: OutputLog, unseen: Sequence[Sequence[int]]) -> str:
+    threshold = OutputRules(**log.terms["rules"]).threshold
+    named = "; ".join(in_ranges(one) for one in unseen[:20])
+    return f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told when they were checked: {named}"
+
+
+def _together(manifest: Mapping[str, Any], session: Path | None) -> Claim:
+    """Whether what the released outputs tell together was known to who approved them, from what the session keeps."""
+    try:
+        log = None if session is None else OutputLog.at(session)
+        unseen = None if log is None else unseen_differences(log, {one["number"] for one in manifest["outputs"]})
+    except UnreadableInput as error:
+        return Claim("together", "fails", str(error))
+    if log is None or unseen is None:
+        return Claim("together", "needs original", "not looked at: give the folder of the session (--session)")
+    if unseen.outputs:
+        return Claim("together", "fails", _together_in_words(log, unseen.outputs))
+    if unseen.unknown:
+        words = f"of {len(unseen.unknown):,} outputs the session does not know which records are in which cell"
+        return Claim("together", "needs original", words)
+    return Claim("together", "holds", "every output was compared with all others here; its reasons say what was found")
 
 
 def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:

@@ -18,7 +18,7 @@ from sfumato.core.notebook import html_table
 from sfumato.core.parameters import values_of
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.outputs.checking.behind import Behind
-from sfumato.outputs.checking.check import check_output
+from sfumato.outputs.checking.check import check_output, tabulated
 from sfumato.outputs.checking.comparing import (
     Universe,
     beside_others,
@@ -27,11 +27,11 @@ from sfumato.outputs.checking.comparing import (
     packed,
     unpacked,
 )
-from sfumato.outputs.checking.differences import OutputSets, People
+from sfumato.outputs.checking.differences import OutputSets, RecordOwners
 from sfumato.outputs.checking.joint_check import packed_people, sets_of, told_together
 from sfumato.outputs.checking.least_squares import fit_line
 from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, now
-from sfumato.outputs.checking.record_sets import CELL, MOST_SETS, RecordSet, in_session, packed_sets
+from sfumato.outputs.checking.record_sets import CELL, MOST_SETS, RecordSet, in_order, in_session, packed_sets
 from sfumato.outputs.checking.telling import CellStatistic
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, open_question
 from sfumato.release.documents import versions
@@ -200,7 +200,7 @@ class OutputSession:
         self.log.refresh()
         others = list(self._others())
         found = beside_others(verdict, sample, others, self.universe, self.rules)
-        cells, unclear = self._cells(verdict, data, where, sample)
+        cells, unclear = self._cells(output, verdict, data, where, sample)
         found += unclear
         if cells is not None and not any(one.status == "fail" for one in found):
             found += self._together(OutputSets(len(self.log.outputs) + 1, cells), [one for one, _ in others])
@@ -217,7 +217,7 @@ class OutputSession:
         return self.universe is not None and self.log.terms.get("universe") == self.universe.digest
 
     def _cells(
-        self, verdict: OutputVerdict, data: Any, where: Any, sample: NDArray[np.bool_] | None
+        self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: NDArray[np.bool_] | None
     ) -> tuple[list[RecordSet] | None, list[OutputReason]]:
         """Which records of the session are in which cell of an output; None, and a question, where that cannot be known."""
         if self.universe is None:
@@ -229,6 +229,8 @@ class OutputSession:
         if verdict.cells is None:
             return whole, []
         rows = self.universe.rows(data, where)
+        if verdict.made_of_records and not in_order(tabulated(output), self.behind):
+            rows = None
         if rows is None and sample is None:
             return None, []  # asked about with the records that were given
         if rows is None:
@@ -246,7 +248,7 @@ class OutputSession:
 
     def _together(self, new: OutputSets, others: Sequence[LoggedOutput]) -> list[OutputReason]:
         """What an output tells of few persons together with others."""
-        people = People(self.behind.who)
+        people = RecordOwners(self.behind.who)
         before = [sets_of(self.log, one, len(people.who)) for one in others]
         return told_together([one for one in before if one is not None], new, people, self.rules)
 

@@ -115,7 +115,7 @@ def _fits(output: Any, design: Floats, answer: Floats) -> Iterator[ModelFit]:
 
 def _of_lines(output: Any, x: Floats, answer: Floats, beta: Floats, weight: Floats) -> Iterator[ModelFit]:
     r"""Fits with :math:`r_i = w_i (y_i - \mu_i)\,\mu_i' / V(\mu_i)`, and :math:`w_i \mu_i'^2 / V(\mu_i)` as how much a row says."""
-    shift = _offset(output, len(x))
+    shift = offset_of(output, len(x))
     penalty = _penalty(output, x, beta)
     used = tuple(one for one in (weight, shift) if np.ptp(one) > 0)
     for one in means(output, x @ beta + shift, answer):
@@ -133,7 +133,7 @@ def _unless_told(by: Floats, answer: Floats, mean: Floats) -> Floats:
     return np.where(np.isfinite(by) | (np.abs(answer - mean) > 1e-9), by, 0.0)
 
 
-def _offset(output: Any, rows: int) -> Floats:
+def offset_of(output: Any, rows: int) -> Floats:
     """What a model adds to its line without a coefficient."""
     found = np.zeros(rows)
     for path in ("model.offset", "model.exposure"):
@@ -214,7 +214,7 @@ def _with_dispersion(output: Any, design: Floats, answer: Floats) -> Iterator[Mo
     if values is None or len(values) != design.shape[1] + 1 or not values[-1] > 0 or (answer % 1 != 0).any():
         return
     beta, spread = values[:-1].astype(float), float(values[-1])
-    shift = _offset(output, len(design))
+    shift = offset_of(output, len(design))
     mean = np.exp(design @ beta + shift)
     by = 1 / (1 + spread * mean)
     rest = by * (answer - mean)
@@ -284,7 +284,7 @@ def _of_risks(output: Any, design: Floats, time: Floats, happened: Floats) -> It
     strata = codes_of(peek(output, "model.strata"), len(time))
     if strata is None:
         return
-    shift = _offset(output, len(time))
+    shift = offset_of(output, len(time))
     line = design @ found[0] + shift
     used = tuple(one for one in (strata.astype(np.float64), shift) if np.ptp(one) > 0)
     middle = design - design.mean(axis=0)
@@ -355,7 +355,7 @@ def _with_alike_groups(output: Any, x: Floats, answer: Floats, beta: Floats) -> 
     if alike is None or group is None or not -1 < alike < 1:
         return
     size = np.bincount(group)[group]
-    shift = _offset(output, len(x))
+    shift = offset_of(output, len(x))
     used = tuple(one for one in (group.astype(np.float64), shift) if np.ptp(one) > 0)
     for one in means(output, x @ beta + shift, answer):
         root = np.sqrt(one.variance)

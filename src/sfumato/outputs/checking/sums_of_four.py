@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.outputs.checking.differences import Pool
+    from sfumato.outputs.checking.differences import CellPool
 
     Hashes = NDArray[np.uint64]
     Codes = NDArray[np.int64]
@@ -44,7 +44,9 @@ class Sums(NamedTuple):
         return found
 
 
-def few_by_hashing(pool: Pool, threshold: int) -> tuple[NDArray[np.bool_] | None, Literal["fours", "pairs", "open"]]:
+def few_by_hashing(
+    pool: CellPool, threshold: int
+) -> tuple[NDArray[np.bool_] | None, Literal["fours", "pairs", "open"]]:
     """The cells of a sum about few persons, one of them new (None where there is no such sum), and how far was looked: at sums of four cells, of two, or not at all."""
     cells = len(pool.cells)
     if cells <= MOST_FOURS and (found := _looked_for(pool, threshold, _up_to_two(cells))) is not None:
@@ -69,7 +71,7 @@ def _up_to_two(cells: int) -> Sums:
     )
 
 
-def _looked_for(pool: Pool, threshold: int, sums: Sums) -> NDArray[np.bool_] | None:
+def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_] | None:
     """The cells of two sums that differ for few persons; none where there are no such sums, and None where there was too much to compare."""
     hashes = _hashed(pool, FINE * threshold)
     with np.errstate(over="ignore"):
@@ -97,7 +99,7 @@ def _looked_for(pool: Pool, threshold: int, sums: Sums) -> NDArray[np.bool_] | N
     return np.zeros(len(pool.cells), dtype=bool)
 
 
-def _hashed(pool: Pool, buckets: int) -> Hashes:
+def _hashed(pool: CellPool, buckets: int) -> Hashes:
     """Per cell and bucket the sum of random numbers of its records, modulo 2**64: hashes of sums of cells are sums of hashes."""
     draw = np.random.default_rng(21)
     number = draw.integers(0, 2**64, size=len(pool.owner), dtype=np.uint64)
