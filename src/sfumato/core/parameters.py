@@ -86,7 +86,9 @@ def parameters(cls: type[T]) -> type[T]:
     def hashed(self: Any) -> int:
         try:
             return by_fields(self)  # type: ignore[no-any-return]
-        except TypeError:  # a field is a mapping: objects of one class then share a hash, and are told apart by equality
+        except (
+            TypeError
+        ):  # a field is a mapping: objects of one class then share a hash, and are told apart by equality
             return hash(type(self))
 
     checked.__init__, checked.__hash__ = init, hashed
