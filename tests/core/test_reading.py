@@ -20,8 +20,8 @@ from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.pair import Pair
 from sfumato.core.ranges import places_of, range_of_numbers
-from sfumato.core.reading import Joint, read_column
-from sfumato.core.schema import Attribute, Kind, Role
+from sfumato.core.reading import Joint, Rung, read_column
+from sfumato.core.schema import Attribute, Kind, Missing, Role
 from sfumato.core.step import Goal
 from sfumato.errors import SchemaError, Unsatisfiable
 from sfumato.steps.local.local_recoding import LocalRecoding
@@ -249,3 +249,77 @@ def test_dates_lie_where_they_lie_however_they_are_written(days, written, level)
     assert iso.places[iso.original].tolist() == other.places[other.original].tolist()
     for ends in ("low", "high", "loss"):
         assert getattr(iso, ends)[iso.released].tolist() == getattr(other, ends)[other.released].tolist()
+
+
+# Dates with a time, and values that an order leaves out.
+
+
+def days_and_times(seed: int) -> pl.Series:
+    """Random moments of a few days up to some decades, as times or as text; some at the very ends of a day."""
+    rng = np.random.default_rng(seed)
+    first = datetime.datetime(int(rng.integers(1890, 2030)), int(rng.integers(1, 13)), int(rng.integers(1, 28)))
+    length = int(rng.choice([3, 40, 900, 9000]))
+    moments = [first + datetime.timedelta(seconds=float(s)) for s in rng.uniform(0, 86_400 * length, 40)]
+    ends = [datetime.time(0, 0), datetime.time(23, 59, 59), datetime.time(23, 59, 59, 999_000)]
+    moments += [datetime.datetime.combine(moments[i].date(), ends[i % 3]) for i in range(6)]
+    moments = [moment.replace(microsecond=moment.microsecond // 1000 * 1000) for moment in moments]
+    if rng.random() < 0.5:
+        return pl.Series("t", moments, dtype=pl.Datetime("us"))
+    return pl.Series("t", [str(moment) for moment in moments])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_day_stands_for_the_times_of_that_day_and_for_no_other(seed):
+    column = days_and_times(seed)
+    written = [str(value) for value in column.to_list()]
+    hierarchy = sf.dates("day", "month", "year")
+    cut = {0: lambda text: text, 1: lambda text: text[:10], 2: lambda text: text[:7], 3: lambda text: text[:4]}
+    for level, shortened in cut.items():
+        labels = [shortened(text) for text in written] if level else column.to_list()
+        released = pl.Series("t", labels)
+        reading = read_column("t", Attribute((Role.QUASI,), Kind.DATE, hierarchy), column, released, Rung(level, 4))
+        assert reading.truthful(np.arange(len(column))).all()
+        for code, value in enumerate(reading.values):
+            fitting = {label for place, label in enumerate(reading.labels) if reading.fits(code, place)}
+            assert {shortened(value)} <= fitting
+            others = {label for label in fitting if shortened(value) != label}
+            assert all(next_door(value, label) for label in others)
+            held = [bool(reading.held_by(place)[code]) for place in range(len(reading.labels))]
+            assert {label for place, label in enumerate(reading.labels) if held[place]} == fitting
+
+
+def next_door(value: str, label: str) -> bool:
+    """Whether a label is within the slack of floating point: a moment, or a day that begins or ends, less than two seconds away."""
+    when, near = datetime.datetime.fromisoformat(value), datetime.timedelta(seconds=2)
+    if len(label) == 10:
+        return label in {str((when + way * near).date()) for way in (-1, 1)}
+    return len(label) > 10 and abs(datetime.datetime.fromisoformat(label) - when) < near
+
+
+def test_six_attacks_are_tried_on_days_of_a_column_with_times():
+    rng = np.random.default_rng(1)
+    at = [datetime.datetime(2024, 1, 1) + datetime.timedelta(minutes=int(m)) for m in rng.integers(0, 60 * 24 * 20, 80)]
+    frame = pl.DataFrame({"at": at, "ill": rng.choice(["a", "b"], 80)})
+    table = sf.Dataset(frame).with_roles(quasi="at", sensitive="ill").with_hierarchies(at=sf.dates("day", "month"))
+    table = table.with_schema(table.schema.replace("at", kind="date"))
+    recoding = sf.GlobalRecoding(budget=0.0, levels={"at": (1, 1)})
+    release = sf.anonymize(table, [sf.KAnonymity(1)], [recoding], seed=1)
+    asked = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "minimality"]
+    report = release.attack(only=asked, seconds=20)
+    assert not report.unknown
+    assert {t.finding.attack for t in report.tried} >= set(asked) - {"minimality"}
+
+
+def test_a_code_that_the_order_leaves_out_stands_for_itself():
+    """As in SPSS and Stata: 9 is a code for no answer beside an order of 1 to 3."""
+    codes = pl.Series("e", ["1", "2", "3", "9", "8"])
+    attribute = Attribute((Role.QUASI,), Kind.ORDINAL, None, Missing.CATEGORY, ("1", "2", "3"))
+    same = read_column("e", attribute, codes, codes)
+    assert same.truthful(np.arange(5)).all()
+    assert [[same.fits(v, w) for w in range(5)] for v in range(5)] == np.eye(5, dtype=bool).tolist()
+    changed = read_column("e", attribute, codes, pl.Series("e", ["1", "3", "3", "8", "9"]))
+    assert changed.truthful(np.arange(5)).tolist() == [True, False, True, False, False]
+    joined = Attribute((Role.QUASI,), Kind.ORDINAL, sf.frequency(2), Missing.CATEGORY, ("1", "2", "3"))
+    several = pl.Series("e", ["1", "1", "2", "2", "9", "3"])
+    rare = read_column("e", joined, several, pl.Series("e", ["1", "1", "2", "2", "other", "other"]), Rung(1, 2))
+    assert rare.truthful(np.arange(6)).all()

@@ -68,19 +68,28 @@ def range_of_numbers(text: str) -> Range | None:
     return None
 
 
-def range_of_days(text: str) -> Range | None:
+SECOND = 1 / 86_400
+"""A second, in days."""
+
+
+def range_of_days(text: str, *, timed: bool = False) -> Range | None:
     """The first and the last day, or moment, a label may stand for, as numbers of days; None for anything else.
+
+    In a column with times of day (``timed``) a date without one stands for the whole day, up to its last second.
 
     >>> range_of_days("1970-01-02..1970-01-11"), range_of_days("1970-01-02"), range_of_days("1970")
     ((1.0, 10.0), (1.0, 1.0), None)
     >>> range_of_days("1970-01-02 12:00:00..1970-01-11 06:00:00")
     (1.5, 10.25)
+    >>> [round(24 * end, 3) for end in range_of_days("1970-01-02", timed=True)]
+    [24.0, 48.0]
     """
     first, apart, last = text.partition("..")
     ends = [day(end) if _DAY.match(end) else None for end in ((first, last) if apart else (first, first))]
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         return None
-    return ends[0], ends[1]
+    whole = timed and _DAY.fullmatch(last if apart else first) is not None
+    return ends[0], ends[1] + 1 - SECOND if whole else ends[1]
 
 
 def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:

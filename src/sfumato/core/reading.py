@@ -63,6 +63,7 @@ class Reading:
     the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
     ``before`` and ``after`` are the column as codes. ``span`` is the width of all places, of the listed order, or the
     number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
+    ``unplaced`` has, by label, the values that lie nowhere on a line and that it may stand for: codes that a listed order leaves out.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Reading:
     after: Encoded
     span: float
     level: int | None = None
+    unplaced: Mapping[int, frozenset[int]] = dataclasses.field(default_factory=dict)
 
     @property
     def original(self) -> NDArray[np.int64]:
@@ -104,6 +106,8 @@ class Reading:
             return self.values[value] is None and self.labels[label] is None
         if self.scale == "category":
             return value in self.members[self.starts[label] : self.starts[label + 1]]
+        if value in self.unplaced.get(label, ()):
+            return True
         slack = 1e-9 * max(1.0, abs(self.span))
         return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
 
@@ -119,6 +123,7 @@ class Reading:
             return found
         slack = 1e-9 * max(1.0, abs(self.span))
         inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (self.places <= self.high[label] + slack)
+        inside[list(self.unplaced.get(label, ()))] = True
         return inside
 
     def widened(self) -> Reading:
@@ -160,6 +165,8 @@ class Reading:
         if self.scale != "category":
             slack, places = 1e-9 * max(1.0, abs(self.span)), self.places[value]
             inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (places <= self.high[label] + slack)
+            for each in np.flatnonzero(np.isnan(places)) if self.unplaced else ():
+                inside[each] = int(value[each]) in self.unplaced.get(int(label[each]), ())
             return inside
         width = max(1, len(self.values))
         holders = np.repeat(np.arange(len(self.labels)), np.diff(self.starts))
@@ -253,7 +260,20 @@ def read_codes(
         after,
         span,
         level,
+        {} if scale == "category" else _unplaced(before.labels, places, after.labels, nodes),
     )
+
+
+def _unplaced(
+    values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Mapping[str | None, Sequence[int]]
+) -> dict[int, frozenset[int]]:
+    """By label the values without a place that it may stand for: those below its node, or the one that is written so."""
+    nowhere = {i for i in np.flatnonzero(np.isnan(places)).tolist() if values[i] is not None}
+    if not nowhere:
+        return {}
+    alone = {values[i]: (i,) for i in nowhere}
+    found = {code: nowhere.intersection(nodes.get(label, alone.get(label, ()))) for code, label in enumerate(labels)}
+    return {code: frozenset(held) for code, held in found.items() if held}
 
 
 def _tree(
@@ -303,6 +323,9 @@ def _losses_of_level(ladder: Ladder, level: int) -> dict[str | None, float]:
     return {**losses, None: 1.0, TOP: 1.0}
 
 
+DAY_LENGTH = len("2024-03-15")
+
+
 def _ranges(
     attribute: Attribute,
     before: Encoded,
@@ -318,12 +341,16 @@ def _ranges(
     if scale == "category":
         return np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
     places, nodes, ends = around
+    timed = attribute.kind is Kind.DATE and bool((places % 1 > 0).any())
     low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
     own = positions_in(before.labels, after.labels) if scale == "number" else np.full(len(after.labels), -1)
-    value = own >= 0  # a label that is an original value lies where the value lay
+    # A label that is an original value lies where the value lay. Where values have a time, a day stands for all of its times.
+    value = own >= 0
+    if timed:
+        value &= np.array([label is not None and len(label) > DAY_LENGTH for label in after.labels], dtype=bool)
     low[value] = high[value] = places[own[value]]
     for code in np.flatnonzero(~value).tolist():
-        low[code], high[code] = _range(after.labels[code], attribute, places, nodes, ends)
+        low[code], high[code] = _range(after.labels[code], attribute, places, nodes, ends, timed=timed)
     return low, high
 
 
@@ -402,23 +429,28 @@ def _range(
     places: NDArray[np.float64],
     nodes: Mapping[str | None, Sequence[int]],
     ends: Range,
+    *,
+    timed: bool,
 ) -> Range:
-    """What places a label stands for: everything, what its text says, or what its node holds."""
+    """What places a label stands for: everything, what its text says, or what its node holds.
+
+    In a column of dates with times (``timed``) a day is a node, whose last moments its text may not say.
+    """
     if label is None:
         return math.nan, math.nan
     if label == TOP:
         return ends
-    said = _said(label, attribute)
-    if said is not None:
-        low, high = said
-        return (ends[0] if low == -math.inf else low), (ends[1] if high == math.inf else high)
+    said = _said(label, attribute, timed=timed)
     held = [float(places[code]) for code in nodes.get(label, ()) if not math.isnan(places[code])]
+    if said is not None:
+        low, high = (ends[0] if said[0] == -math.inf else said[0]), (ends[1] if said[1] == math.inf else said[1])
+        return (low, max(high, *held)) if timed and held else (low, high)
     return (min(held), max(held)) if held else (math.nan, math.nan)
 
 
-def _said(label: str, attribute: Attribute) -> Range | None:
+def _said(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     if attribute.order is None:
-        return range_of_days(label) if attribute.kind is Kind.DATE else range_of_numbers(label)
+        return range_of_days(label, timed=timed) if attribute.kind is Kind.DATE else range_of_numbers(label)
     return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,13 +13,9 @@ from sfumato import kernels
 from sfumato.attacks.crowd import distinct
 from sfumato.attacks.linkage.compared import (
     CATEGORY,
-    GRADED,
-    NEARING,
     Arrays,
-    ComparisonRule,
     arrays_of,
     common_columns,
-    moments,
     percent,
     refusal,
     require_linkable,
@@ -37,7 +32,8 @@ from sfumato.attacks.linkage.fellegi_sunter import (
     shares,
 )
 from sfumato.attacks.linkage.files import Files, files_of
-from sfumato.attacks.linkage.search import Credits, Lookup, linked
+from sfumato.attacks.linkage.match_weights import MatchLearning, graded_rule, learning_scene
+from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
@@ -45,133 +41,13 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.attacks.linkage.compared import Compared
     from sfumato.core.attack import Scene
 
 
-# Rules that grade agreement in a column, and the counts of patterns that follow.
+# The counts of patterns of agreement that follow from rules that grade it.
 
 MOST_COLUMNS = 27
 """Columns whose pattern fits a word."""
-
-
-def graded_rule(column: Compared, tolerance: float, bits: NDArray[np.float64] | None = None) -> ComparisonRule:
-    """How one column is graded: close are numbers within so many standard deviations, or neighbouring ranks.
-
-    With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost the bits they lack.
-    """
-    costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
-    differs, close, covered, exact, nothing = costs.tolist()
-    if column.scale == "category":
-        others = (column.stands_for - 1).astype(float)
-        theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
-        ours = np.column_stack([np.zeros(len(others)), others, np.where(others > 0, covered, exact)])
-        return ComparisonRule(
-            CATEGORY, np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]), theirs, ours
-        )
-    theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
-    ours = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
-    reach = 1.0 if column.scale == "order" else tolerance * deviation(column)
-    return ComparisonRule(
-        GRADED, np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]), theirs, ours
-    )
-
-
-# Numbers with noise: how near two are says more than whether they are close.
-#
-# Matches differ by a normal error of deviation *s* but for a share of outliers, others by as much as two random people do
-# (deviation *S*). So what a gap *d* says falls from that of closeness at its best, and never below what an outlier says:
-#
-# .. math:: R(d) = \max\left(\log_2 \frac{m\,(1-o)\,2r}{u_1\, s\sqrt{2\pi}} - \frac{d^2}{2\ln 2}
-#           \left(\frac1{s^2} - \frac1{S^2}\right),\ \log_2 \frac{m\,o}{u_0 + u_1}\right)
-#
-# with *m* the share of matches that do not agree exactly, *o* the outliers, and :math:`u_1/2r` the density of random pairs
-# within the tolerance *r*. At first *s* is the same for all columns, in deviations of each: the median of what makes the shares
-# :math:`m_1/(m_0+m_1)` of gaps close, as estimates of single columns go astray where columns depend on each other. Then a sample of
-# the intruder's records is linked, and *s* is the root of the mean square of the gaps, without outliers, of those that are matches
-# more likely than not.
-
-LINKED, ENOUGH = 1000, 20
-"""Records linked to learn how far matches lie apart, and how few of these say nothing."""
-FAR = 4.0
-"""Gaps that are so many times the deviation (1.4826 times the median gap) are outliers."""
-OUTLIERS = (1e-3, 0.5)
-WIDE = 1.0
-"""Matches that lie apart by more than so many deviations of a column are as far as others: nearness says nothing."""
-LEAST_CLOSE = 0.01
-"""Where fewer matches are close than this, nearness says nothing and closeness is one level of agreement."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Nearness:
-    """The bits of a gap: ``top`` at none, less by ``slope`` times its square, never less than ``floor``."""
-
-    top: float
-    slope: float
-    floor: float
-
-
-@dataclasses.dataclass(frozen=True)
-class MatchNoise:
-    """How far matches lie apart in a column: the deviation of the error, and the share of outliers."""
-
-    error: float
-    outliers: float = 0.01
-
-
-def told_by_shares(m: NDArray[np.float64], reach: float) -> float:
-    """The error that makes as many matches close as there are."""
-    from scipy.special import erfinv
-
-    return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
-
-
-def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
-    """The error that linked pairs have in a column, None where they are few."""
-    if len(gaps) < ENOUGH:
-        return None
-    far = gaps > FAR * 1.4826 * np.median(gaps)
-    return MatchNoise(float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS)))
-
-
-def nearness(
-    m: NDArray[np.float64], u: NDArray[np.float64], reach: float, spread: float, noise: MatchNoise
-) -> Nearness:
-    """What gaps say in a column with the shares ``m`` and ``u`` of its levels.
-
-    ``reach`` is the tolerance, ``spread`` the deviation of differences of random pairs.
-    """
-    error, others = min(max(noise.error, 1e-9 * spread), spread), float(m[0] + m[1])
-    top = math.log2(others * (1 - noise.outliers) * 2 * reach / (error * math.sqrt(2 * math.pi) * float(u[1])))
-    floor = math.log2(others * noise.outliers / float(u[0] + u[1]))
-    return Nearness(max(top, floor), (error**-2 - spread**-2) / (2 * math.log(2)), floor)
-
-
-def near_rule(
-    column: Compared, bits: NDArray[np.float64], near: Nearness, occur: NDArray[np.bool_]
-) -> tuple[ComparisonRule, float]:
-    """A column of numbers graded by nearness, and the most bits a pair has in it.
-
-    Exact agreement and being covered keep their bits where they occur. A gap is held to say less than either: where the estimate
-    says otherwise, it says at most what is halfway between an outlier and agreement.
-    """
-    top, agreeing = near.top, [float(bits[level]) for level in (2, 3) if occur[level]]
-    if agreeing and top >= min(agreeing):
-        top = (near.floor + min(agreeing)) / 2 if near.floor < min(agreeing) else min(agreeing)
-    covered, exact = (float(bits[level]) if occur[level] else top for level in (2, 3))
-    best = max(exact, covered, top, 0.0)
-    plain = graded_rule(column, 0.0)
-    costs = [best - bit for bit in (min(near.floor, top), 0.0, 0.0, 0.0)]
-    constants = np.array([*costs, near.slope, best - exact, best - covered, best - top])
-    return ComparisonRule(NEARING, constants, plain.theirs, plain.ours), best
-
-
-def deviation(column: Compared) -> float:
-    """The standard deviation of both files together."""
-    theirs, ours = column.places[column.theirs], (column.low / 2 + column.high / 2)[column.ours]
-    ours = ours[~column.open_ours[column.ours]]
-    both = np.concatenate([theirs, ours])
-    return moments(both[~np.isnan(both)])[1]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -266,8 +142,11 @@ class ProbabilisticLinkage(Attack):
     ties shared out, with Wilson's interval (95 %) where these are a random sample. The two error probabilities part all pairs into links, pairs for a clerk, and non-links; ``details`` has
     their numbers and, for people whose best record is a link, precision and recall.
 
-    In columns of numbers that were changed a gap weighs the less the larger it is, by the normal error that matches turn out to
-    have there, so that noise hides nobody that it does not hide from distances.
+    In columns of numbers that were changed a gap may weigh the less the larger it is, by the normal error that likely matches turn out to
+    have there, so that noise hides hardly anybody that it does not hide from distances. Weights by levels alone and by gaps are tried on 500
+    people, and the better ones are taken; ``details["graded_columns"]`` says in which columns gaps count. Weights are learnt
+    of everybody whom the intruder might look for (of 20,000 where these are more), not of those who were drawn: the interval
+    of a sample is then that of the one attack on everybody.
 
     ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
     Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
@@ -310,27 +189,24 @@ class ProbabilisticLinkage(Attack):
         require_linkable(scene)
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
-        files = files_of(scene)
-        arrays = arrays_of(files, [graded_rule(column, self.tolerance) for column in files.columns])
-        anchors = _anchors(scene, arrays)
+        learning = learning_scene(scene)
+        learnt_of = files_of(learning)
+        arrays = arrays_of(learnt_of, [graded_rule(column, self.tolerance) for column in learnt_of.columns])
+        anchors = _anchors(learning, arrays)
         patterns = count_patterns(arrays, anchors)
-        prior = min(len(scene.intruder.file), len(scene.pair.released)) / (
-            len(scene.intruder.file) * len(scene.pair.released)
-        )
+        sizes = (len(learning.intruder.file), len(scene.pair.released))
         chance = shares(patterns, patterns.counts) if self.chance == "random_pairs" else None
         half = scene.left / 2  # the other half is for looking people up
-        found = estimate(patterns, min(prior, 0.5), chance, lambda: scene.left > half)
-        decision = decide(patterns, found, self.wrong_links, self.missed)
-        weighed = Weighed(scene, files, arrays, found, self.tolerance)
-        noise = weighed.alike()
-        costs, most = weighed.costs(noise)
-        if noise and scene.left > 0:
-            costs, most = weighed.costs({**noise, **weighed.learned(costs, most)})
+        estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, lambda: scene.left > half)
+        way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
+        decision = decide(patterns, way.found, self.wrong_links, self.missed)
+        files = files_of(scene)
+        costs, most = way.costs(files)
         credit = linked(scene, files, costs)
-        best = most - credit.least
         scale = len(scene.intruder.file) / max(1, int(arrays.theirs.records[anchors].sum()))
-        details = _details(scene, credit, decision, patterns, found, best, scale)
-        return self._finding(scene, files, credit, details, _weights(arrays, found))
+        details = _details(scene, credit, decision, patterns, way.found, most - credit.least, scale)
+        details["graded_columns"] = sorted(way.near)
+        return self._finding(scene, files, credit, details, _weights(arrays, way.found))
 
     def _finding(
         self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
@@ -354,60 +230,6 @@ class ProbabilisticLinkage(Attack):
             details,
             len(credit.rows),
         )
-
-
-class Weighed:
-    """The files under the bits of an estimate: what every column costs, and in columns of numbers what a gap does."""
-
-    def __init__(self, scene: Scene, files: Files, arrays: Arrays, found: Parameters, tolerance: float) -> None:
-        self.scene, self.files, self.found, self.tolerance = scene, files, found, tolerance
-        self.place = {name: k for k, name in enumerate(arrays.names)}
-        self.numbers = {
-            column.name: deviation(column)
-            for column in files.columns
-            if column.scale == "number" and self._told(self.place[column.name])
-        }
-
-    def _told(self, k: int) -> bool:
-        """Whether closeness tells anything in a column."""
-        m, u = self.found.m[k], self.found.u[k]
-        return bool(self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0)
-
-    def alike(self) -> dict[str, MatchNoise]:
-        """By column of numbers an error that is the same part of its deviation in all."""
-        errors = [told_by_shares(self.found.m[self.place[name]], self.tolerance) for name in self.numbers]
-        return {name: MatchNoise(sigma * float(np.median(errors))) for name, sigma in self.numbers.items()}
-
-    def costs(self, noise: Mapping[str, MatchNoise]) -> tuple[Arrays, float]:
-        """The files as arrays of what each column costs, and the most bits a pair can have."""
-        rules = [self._rule(column, noise.get(column.name)) for column in self.files.columns]
-        return arrays_of(self.files, [rule for rule, _ in rules]), sum(best for _, best in rules)
-
-    def learned(self, costs: Arrays, most: float) -> dict[str, MatchNoise]:
-        """By column of numbers the error of a sample of records and their likely matches, where it can be told."""
-        size = len(costs.theirs.records)
-        asked = np.sort(self.scene.seed.stream("linkage gaps").permutation(size)[:LINKED]).astype(np.int64)
-        least, tied, chosen = Lookup(costs).nearest(asked)
-        likely = most - least >= math.log2((1 - self.found.prior) / self.found.prior)
-        alone = tied == costs.ours.records[chosen]
-        i, j = asked[likely & alone], chosen[likely & alone]
-        found = {}
-        for name in self.numbers:
-            k = costs.names.index(name)
-            theirs, ours = costs.theirs.numbers[i, k], costs.ours.numbers[j, k]
-            apart = np.maximum(ours[:, 0] - theirs[:, 1], theirs[:, 0] - ours[:, 1])
-            there = (costs.theirs.marks[i, k] >= 0) & (costs.ours.marks[j, k] >= 0)
-            noise = told_by_gaps(apart[there & (apart > SLACK)])
-            found.update({name: noise} if noise else {})
-        return found
-
-    def _rule(self, column: Compared, noise: MatchNoise | None) -> tuple[ComparisonRule, float]:
-        k = self.place[column.name]
-        bits, m, u = self.found.weights[k], self.found.m[k], self.found.u[k]
-        sigma = self.numbers.get(column.name, 0.0)
-        if noise is None or noise.error > WIDE * sigma:
-            return graded_rule(column, self.tolerance, bits), float(bits.max())
-        return near_rule(column, bits, nearness(m, u, self.tolerance * sigma, math.sqrt(2) * sigma, noise), u > 0)
 
 
 def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     least, tied = _searched(scene, arrays, here.kind_of[order], backwards=backwards)
     known = np.cumsum(tied[here.kind_of[order]] == 0) == 0
     rows = np.sort(order[known])
-    hits = _hits(arrays, same, here.kind_of, there.kind_of, least, backwards=backwards)
+    hits = hits_of(arrays, same, here.kind_of, there.kind_of, least, backwards=backwards)
     kinds = here.kind_of[rows]
     return Credits(rows, hits[rows] / np.maximum(1, tied[kinds]), tied[kinds], least[kinds], len(rows) == len(asked))
 
@@ -121,14 +121,14 @@ def holders(
     return lists, np.cumsum(lengths).astype(np.int64), np.concatenate(listed).astype(np.int64)
 
 
-def _hits(
+def hits_of(
     arrays: Arrays,
     same: NDArray[np.int64],
     here: NDArray[np.int64],
     there: NDArray[np.int64],
     least: NDArray[np.float64],
     *,
-    backwards: bool,
+    backwards: bool = False,
 ) -> NDArray[np.float64]:
     """Per row how many records of the same person are among the nearest."""
     kinds = np.column_stack([here[same[:, 0]], there[same[:, 1]]]).astype(np.int64)
