@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _EMPTY_IS_MISSING = ("csv", "excel", "spss", "stata", "sas")
 _NO_NUL = ("csv", "excel", "spss", "stata", "sas")
+_NO_BYTES = ("csv", "jsonl", "excel", "spss", "stata", "sas")
 _TRIMMED = ("spss", "sas")
 _FINITE = ("jsonl", "excel", "stata")
 _MILLISECONDS = ("excel", "spss", "stata", "sas")
@@ -70,6 +71,11 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
             f"column {place} has a name that is empty, begins or ends with a blank, or holds a NUL or a byte-order mark"
             for place in places
         ]
+    problems += [
+        f"{listed([name])}: bytes; write them as text"
+        for name in shared
+        if dataset.dtype(name) == pl.Binary and format in _NO_BYTES
+    ]
     for name in shared:
         if name in dataset.coded and not _lost(_distinct_texts(dataset, name), format):
             continue
