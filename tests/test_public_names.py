@@ -31,11 +31,11 @@ NAMES = [
     "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "Synthesize", "SynthesizePrivately",
     "TCloseness", "TClosenessMicroaggregate", "TableDistance", "Threshold", "Timeliness", "TopBottomCoding",
     "TopDownSpecialization", "Transparency", "TreeOf", "UniqueInPopulation", "Uniqueness", "Validity", "Verdict", "__version__",
-    "anonymize", "assess", "attack", "check", "check_output", "choose_k", "classification", "combine", "compare",
-    "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples", "frequency", "grouped",
+    "anonymize", "assess", "attack", "baskets", "check", "check_output", "choose_k", "classification", "combine", "compare",
+    "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples", "frequency", "graphs", "grouped",
     "hierarchy_file", "integral_privacy", "intervals", "judge", "like", "mask_left", "mask_right", "order",
-    "output_session", "profile", "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths",
-    "read_tables", "recommend", "run", "shaped", "suppress", "tabulate", "together", "tree", "vault", "verify",
+    "output_session", "paths", "profile", "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths",
+    "read_tables", "recommend", "relations", "run", "shaped", "suppress", "tabulate", "together", "tree", "vault", "verify",
     "why_alone", "write_hierarchy",
 ]  # fmt: skip
 

@@ -86,7 +86,7 @@ _HOMES = {
     "sfumato.outputs.checking.verdict": ("OutputRules", "OutputVerdict"),
     "sfumato.parties.together": ("JointAnswer", "together"),
     "sfumato.parties.noise": ("JointNoise",),
-    "sfumato": ("dp", "errors", "examples", "vault"),
+    "sfumato": ("baskets", "dp", "errors", "examples", "graphs", "paths", "relations", "vault"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

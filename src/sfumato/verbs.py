@@ -13,7 +13,7 @@ from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.assessment import assess as _assess
-from sfumato.core.acceptance import read_acceptances
+from sfumato.core.acceptance import read_acceptances, text_only_columns
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -30,6 +30,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.evaluation import evaluate as _evaluate
 from sfumato.intruders import attack_release
+from sfumato.io.default_readers import ReadAsOne, read_as_one
 from sfumato.io.frames import take_frame
 from sfumato.io.read import read_table
 from sfumato.release.large import columns_seen, make_large
@@ -425,7 +426,24 @@ def check(
     if isinstance(original, LazyTable):
         original = original.counted(name for name in counted.columns if name in original.columns)
     evidence = gather(counted, loaded.meet, original=original, population=people)
-    return judge_all(evidence, loaded.meet)
+    verdicts = judge_all(evidence, loaded.meet)
+    if not isinstance(table, Dataset):
+        return verdicts
+    for reading in read_as_one(counted.to_polars(), table.source.format, but=text_only_columns(loaded.accept)):
+        before = None if original is None else reading.of(original)
+        evidence = gather(reading.of(counted), loaded.meet, original=before, population=people)
+        both = zip(verdicts, judge_all(evidence, loaded.meet), strict=True)
+        verdicts = tuple(
+            one if other.holds or not one.holds else _read_otherwise(other, reading) for one, other in both
+        )
+    return verdicts
+
+
+def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
+    """A verdict that a default reader would come to, and why."""
+    names = ", ".join(reading.keys)
+    reason = f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the number 501"
+    return dataclasses.replace(verdict, sentence=f"{verdict.sentence}; {reason}")
 
 
 def _as_released(schema: Schema) -> Schema:

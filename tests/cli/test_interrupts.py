@@ -104,3 +104,46 @@ def test_what_attacks_add_is_added_whole(sfumato, tmp_path):
     assert "attacks" in json.loads((share / "certificate.json").read_text(encoding="utf-8"))
     assert sfumato("verify", share).code == 0
     assert {file.name for file in tmp_path.iterdir()} == {"out"}
+
+
+IMPATIENT = """
+import atexit, signal, sys
+import sfumato.cli.app
+from sfumato import cli
+
+press = lambda: signal.raise_signal(signal.SIGINT)
+
+def build_app(words):
+    def app(standalone_mode):
+        try:
+            press()
+        finally:
+            press()  # while something is swept away
+            print("swept", flush=True)
+    return app
+
+sfumato.cli.app.build_app = build_app
+before = cli.tell
+cli.tell = lambda *words: (press(), before(*words))  # while it is told
+atexit.register(press)  # when the interpreter ends
+cli.program()
+"""
+
+
+def test_who_presses_twice_sees_one_sentence_and_no_traceback():
+    done = subprocess.run([sys.executable, "-c", IMPATIENT], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130 and "Traceback" not in done.stderr, done.stderr
+    assert done.stderr.count("interrupted; nothing was written") == 1 and "swept" in done.stdout
+
+
+def test_a_second_press_counts_where_the_first_was_lost():
+    from sfumato.core.interrupts import Ending
+
+    handler = Ending()
+    for _ in range(2):  # outside of any handling of an exception
+        with pytest.raises(KeyboardInterrupt):
+            handler(2, None)
+    try:
+        raise ValueError
+    except ValueError:
+        handler(2, None)

@@ -80,3 +80,27 @@ def test_an_overrun_warns_the_operator_without_data():
 def test_wrong_quanta(seconds):
     with pytest.raises(ParameterError, match="time quantum"):
         Quantum(seconds)
+
+
+REFUSED = {
+    "no ε": lambda people: people.count(),
+    "an ε that is none": lambda people: people.count(epsilon="much"),
+    "a negative ε": lambda people: people.sum("age", epsilon=-1),
+    "ε and ρ": lambda people: people.mean("age", epsilon=0.1, rho=0.1),
+    "too large an ε": lambda people: people.variance("age", epsilon=1e20),
+    "no such column": lambda people: people.sum("wage", epsilon=0.1),
+    "no bounds": lambda people: people.quantile("wage", epsilon=0.1),
+    "no level": lambda people: people.quantile("age", 1.5, epsilon=0.1),
+    "no bins": lambda people: people.histogram("age", bins=0, epsilon=0.1),
+    "no domain": lambda people: people.histogram("age", epsilon=0.1),
+    "sql": lambda people: people.sql("SELECT COUNT(*) FROM people", epsilon=0),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_whatever_is_refused_waits_too(name):
+    clock = FakeClock()
+    people = asking(budget=0.5, quantum=clock.quantum())
+    with pytest.raises(sf.errors.SfumatoError):
+        REFUSED[name](people)
+    assert clock.now == pytest.approx(101)

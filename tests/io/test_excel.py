@@ -156,3 +156,44 @@ def test_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[excel\]"):
         read(workbook([["a"], [1]]))
+
+
+def placed(rows, row, column, style=None):
+    """A workbook whose table begins in a certain cell."""
+    buffer = io.BytesIO()
+    book = xlsxwriter.Workbook(buffer, {"in_memory": True})
+    sheet, shown = book.add_worksheet(), book.add_format({"num_format": style or "General"})
+    for i, cells in enumerate(rows):
+        for j, cell in enumerate(cells):
+            if cell is not None:
+                sheet.write(row + i, column + j, cell, shown)
+    book.close()
+    return buffer.getvalue()
+
+
+PEOPLE = [["name", "age", "ill"], ["ann", 30, "flu"], ["bob", None, "cold"], ["cyd", 50, "flu"]]
+
+
+@pytest.mark.parametrize("above", [0, 1, 3, 50, 700])
+@pytest.mark.parametrize("left", [0, 2])
+@pytest.mark.parametrize("header", [None, True])
+def test_a_header_below_empty_rows_is_no_person(above, left, header):
+    frame, source = read(placed(PEOPLE, above, left), header=header)
+    assert frame.columns == ["name", "age", "ill"] and source.header
+    assert frame.rows() == [("ann", 30, "flu"), ("bob", None, "cold"), ("cyd", 50, "flu")]
+
+
+@pytest.mark.parametrize("above", [0, 2])
+def test_data_below_empty_rows_without_a_header(above):
+    frame, source = read(placed(PEOPLE[1:], above, 0), header=False)
+    assert frame.columns == ["column_1", "column_2", "column_3"] and frame.height == 3 and not source.header
+
+
+def test_blanks_above_the_header_are_empty_rows():
+    frame, _ = read(placed([[" ", None, "  "], *PEOPLE], 1, 0))
+    assert frame.columns == ["name", "age", "ill"] and frame.height == 3
+
+
+def test_zeros_are_those_of_the_own_column_wherever_the_table_begins():
+    frame, _ = read(placed([["a", "b"], ["x", 7], ["y", 12]], 3, 2, style="00000"))
+    assert frame["b"].to_list() == ["00007", "00012"]

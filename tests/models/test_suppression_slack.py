@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 
@@ -27,7 +28,7 @@ def naive(distance, rows, table, above):
         groups = sorted(set(above.values()))
         top = sum(abs(sum(a - b for x, a, b in zip(axis, q, p, strict=True) if above[x] == g)) for g in groups)
         return (sum(abs(a - b) for a, b in zip(q, p, strict=True)) + top) / 4
-    gaps = [1.0] * (len(axis) - 1) if distance == "ordered" else [b - a for a, b in zip(axis, axis[1:], strict=False)]
+    gaps = [1.0] * (len(axis) - 1) if distance == "ordered" else [b - a for a, b in itertools.pairwise(axis)]
     running, total = 0.0, 0.0
     for gap, a, b in zip(gaps, q, p, strict=False):
         running += a - b

@@ -202,4 +202,4 @@ def test_numbers_stand_in_the_order_of_numbers(tmp_path):
     table = sf.tabulate(people, ["month", "sex"]).protect([sf.Threshold(3)])
     assert list(dict.fromkeys(table.to_polars()["month"])) == ["Total", *months]
     table.write(tmp_path / "out")
-    assert sf.verify(tmp_path / "out" / "share").holds
+    assert sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").holds

@@ -32,13 +32,16 @@ def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxon
 
 
 def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
-    """How many cuts there are, counted up to a limit: a node stands itself, or all its children have cuts."""
+    """How many cuts there are, counted up to a limit: a node stands itself, or all its children have cuts.
+
+    A group of a single item is no choice of its own: it is released as the item.
+    """
     counts = [1] * len(taxonomy.labels)
     for node in range(taxonomy.items, len(taxonomy.labels)):
         below = 1
         for child in taxonomy.children[node]:
             below = min(below * counts[child], most + 1)
-        counts[node] = min(1 + below, most + 1)
+        counts[node] = min(int(taxonomy.lowest[node] == node) + below, most + 1)
     return counts[taxonomy.root]
 
 
@@ -52,7 +55,8 @@ def all_cuts(taxonomy: Taxonomy) -> Iterator[NDArray[np.int64]]:
 
 
 def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
-    yield (node,)
+    if taxonomy.lowest[node] == node:
+        yield (node,)
     if node >= taxonomy.items:
         for parts in product(*(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])):
             yield tuple(one for part in parts for one in part)
@@ -94,6 +98,7 @@ class AprioriSearch:
             while (found := self._violating(size, new)) is not None:
                 new = self._climbed(found)
                 self.rounds += 1
+        self.cut = self.taxonomy.lowest[self.cut]
         return self.cut
 
     def _violating(self, size: int, new: NDArray[np.bool_] | None) -> Violations | None:

@@ -107,7 +107,7 @@ class ItemRecoding(BasketStep):
             search = cuts.AprioriSearch(people.sets, people.taxonomy, k, m, goal.progress, cut)
             cut = search.run()
             rounds, climbs = rounds + search.rounds, climbs + len(search.climbs)
-        return _raised(people, cut, models), {"rounds": rounds, "climbs": climbs}
+        return people.taxonomy.lowest[_raised(people, cut, models)], {"rounds": rounds, "climbs": climbs}
 
 
 def _reachable(model: BasketModel) -> bool:

@@ -71,6 +71,15 @@ class Taxonomy:
         return tuple(map(tuple, below))
 
     @cached_property
+    def lowest(self) -> NDArray[np.int64]:
+        """Per node the lowest one that stands for the same leaves: a group of a single item says what the item says, under another name."""
+        lowest = np.arange(len(self.labels), dtype=np.int64)
+        for node in np.argsort(self.level, kind="stable").tolist():
+            if len(self.children[node]) == 1 and self.leaves[self.children[node][0]] == self.leaves[node]:
+                lowest[node] = lowest[self.children[node][0]]
+        return lowest
+
+    @cached_property
     def order(self) -> NDArray[np.int64]:
         """The items from left to right: those below one node are neighbours."""
         found: list[int] = []

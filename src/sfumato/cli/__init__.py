@@ -12,8 +12,8 @@ from typing import Any
 from rich.markup import escape
 from typer.exceptions import TyperException
 
-from sfumato.cli.talk import in_our_words, tell
-from sfumato.core.interrupts import done, pressed, watching
+from sfumato.cli.talk import in_our_words, spell_out_signs, tell
+from sfumato.core.interrupts import done, ending, pressed, watching
 from sfumato.core.portable import keep_memory
 from sfumato.errors import SfumatoError, UnreadableInput
 
@@ -23,6 +23,12 @@ READER_LEFT = 141
 """Nobody reads the pipe any more: like other tools, which SIGPIPE ends with 128 + 13."""
 
 
+def program() -> None:
+    """Run the command line as a process of its own: Ctrl-C ends it once, however often it is pressed."""
+    with ending():
+        main()
+
+
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     _calm_threads()
@@ -30,6 +36,7 @@ def main() -> None:
     from sfumato.cli.app import Interrupted, build_app
 
     keep_memory()
+    spell_out_signs()
     with watching():
         try:
             code = build_app(_words())(standalone_mode=False)

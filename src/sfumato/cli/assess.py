@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +25,7 @@ from sfumato.cli.options import (
     refuse_options,
     refuse_people,
 )
-from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
+from sfumato.cli.talk import bar, documents_to_stdout, give_json, notes, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError, ParameterError
@@ -89,7 +88,7 @@ def profile(
 def _give(text: str, output: Path | None) -> None:
     """A recipe to stdout, or into a new file."""
     if output is None:
-        sys.stdout.write(text)
+        documents_to_stdout().write(text)
         return
     try:
         with output.open("x", encoding="utf-8") as file:

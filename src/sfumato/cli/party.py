@@ -16,7 +16,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
-from sfumato.cli.talk import give_json, notes, out, tell
+from sfumato.cli.talk import documents_to_stdout, give_json, notes, out, tell
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.core.portable import as_new, cannot_promise
@@ -81,7 +81,7 @@ def keys(
     entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
     if ledger_id is not None:
         entry["ledger_id"] = ledger_id
-    print(write_yaml([entry]), end="")
+    documents_to_stdout().write(write_yaml([entry]))
     tell(
         f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
         f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",

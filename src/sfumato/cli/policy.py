@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from sfumato.cli.options import Data, Json, Quiet, gathered, read_data, reading
 from sfumato.cli.run import show
-from sfumato.cli.talk import give_json, notes, out, progress, tell
+from sfumato.cli.talk import documents_to_stdout, give_json, notes, out, progress, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError, UnreadableInput
@@ -157,7 +157,7 @@ def compile_recipe(
             {"recipe": recipes.to_dict(compiled.recipe), "decisions": decisions, "refused": dict(compiled.refused)}
         )
     else:
-        typer.echo(recipes.dump(compiled.recipe), nl=False)
+        documents_to_stdout().write(recipes.dump(compiled.recipe))
 
 
 @reading
@@ -248,14 +248,14 @@ def export(
     from sfumato.policy.documents import as_json
 
     if to == "schema":
-        typer.echo(as_json(json_schema()), nl=False)
+        documents_to_stdout().write(as_json(json_schema()))
         return
     if source is None:
         raise ParameterError("say which policy to export, or --to schema")
     if Path(source).is_dir():
-        typer.echo(as_json(_released_in_dpv(Path(source), to)), nl=False)
+        documents_to_stdout().write(as_json(_released_in_dpv(Path(source), to)))
         return
-    typer.echo(write_policy(load_policy(source), to), nl=False)
+    documents_to_stdout().write(write_policy(load_policy(source), to))
 
 
 def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import difflib
+import io
 import json
 import re
 import sys
@@ -53,8 +55,69 @@ def tell(text: str, *, quiet: bool = False) -> None:
 
 
 def give_json(document: Any) -> None:
-    """Print a result for machines."""
-    sys.stdout.write(printable_json(json.dumps(document, indent=2, ensure_ascii=False, default=str)) + "\n")
+    """Print a result for machines; where stdout does not take all letters they are escaped as JSON does."""
+    plain = not _takes_all(sys.stdout)
+    sys.stdout.write(printable_json(json.dumps(document, indent=2, ensure_ascii=plain, default=str)) + "\n")
+
+
+def documents_to_stdout() -> Any:
+    """Where a recipe or a table is printed that a program reads again: in UTF-8, whatever the terminal takes."""
+    if not _takes_all(sys.stdout) and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    return sys.stdout
+
+
+STAND_INS = {
+    "✓": "[ok]",
+    "✗": "[no]",
+    "≈": "~",
+    "→": "->",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "…": "...",
+    "·": "-",
+    "•": "*",
+    "█": "#",
+    "░": ".",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+    "ε": "epsilon",
+    "δ": "delta",
+    "β": "beta",
+    "±": "+-",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "²": "^2",
+}
+"""What is printed for signs of ours where a terminal has none."""
+
+
+def spell_out_signs() -> None:
+    """Let streams that do not take all letters have others for them, instead of an error in the middle of a sentence."""
+    codecs.register_error("sfumato", _stand_in)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not _takes_all(stream):
+            stream.reconfigure(errors="sfumato")
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    """ASCII for the signs that could not be written; of unknown ones their number, so that nothing is taken for another."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(STAND_INS.get(sign) or f"\\u{ord(sign):04x}" for sign in signs), error.end
+
+
+def _takes_all(stream: Any) -> bool:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        return codecs.lookup(encoding).name.startswith("utf")
+    except LookupError:
+        return False
 
 
 def share(value: float) -> str:

@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.cli.options import Json, Quiet
-from sfumato.cli.talk import give_json, notes, out, tell
+from sfumato.cli.talk import documents_to_stdout, give_json, notes, out, tell
 from sfumato.core.keys import new_key_file
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
@@ -95,7 +95,7 @@ def reidentify(
 
 def _give_lines(named: dict[str, Any]) -> None:
     """One CSV line a pseudonym, without those that are unknown."""
-    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines = csv.writer(documents_to_stdout(), lineterminator="\n")
     lines.writerows([code, *(value or "" for value in values)] for code, values in named.items() if values is not None)
 
 

@@ -290,10 +290,17 @@ class Dataset(Described):
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
         self.schema.check(self.columns, self.source)
-        problems = [problem for name in self.schema.attributes if (problem := self._zeros_lost(name))]
+        problems = [problem for name in self.columns if (problem := self._no_value_a_cell(name))]
+        problems = problems or [problem for name in self.schema.attributes if (problem := self._zeros_lost(name))]
         if problems:
             raise SchemaError(problems)
         return self
+
+    def _no_value_a_cell(self, name: str) -> str | None:
+        """Why a column is none of a table, or None: it has one value a cell, and values can be compared."""
+        if not self.dtype(name).is_nested() and self.dtype(name) != pl.Object:
+            return None
+        return f"column {name!r} holds lists or objects; give every cell one value, or leave the column out"
 
     def _zeros_lost(self, name: str) -> str | None:
         """Why a hierarchy that reads characters cannot read a column of numbers, or None."""

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import count_rows
+from sfumato.core.consistency import origins_of
 from sfumato.core.encoding import numbers_of
 from sfumato.core.randomness import NOTHING, Marks, cell_keys, row_keys
 from sfumato.core.schema import Role
@@ -160,6 +161,31 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
         missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
         dataset = dataset.with_columns({name: fresh.set(missing, None)})
     return dataset
+
+
+def link_warnings(released: Dataset, original: Dataset) -> tuple[str, ...]:
+    """How many persons and households can no longer be followed, because their records lie in several classes; nothing where all can."""
+    if released.drawn or released.copies is not None:
+        return ()
+    warnings = []
+    for name in released.schema.columns(Role.UNIT):
+        rows, kind = origins_of(released, original), released.schema[name].unit
+        units, numbers = original.encoded(name), released.encoded(name)
+        there = np.array([label is not None for label in units.labels], dtype=np.bool_)[units.codes[rows]]
+        both = np.stack([units.codes[rows][there], numbers.codes[there]], axis=1)
+        parts, sizes = np.unique(both, axis=0, return_counts=True)
+        owners, counts = np.unique(parts[:, 0], return_counts=True)
+        split = int((counts > 1).sum())
+        if not split:
+            continue
+        whole = np.bincount(both[:, 0])
+        linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
+        warnings.append(
+            f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several classes, and a number in each: "
+            f"{1 - linked / pairs:.0%} of the pairs of records of one {kind} are no longer linked; to keep them, release the {kind}s as a table of their "
+            "own beside the records (a recipe of several tables)"
+        )
+    return tuple(warnings)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -8,10 +8,11 @@ that was the user. :func:`undisturbed` keeps the signal waiting while a folder i
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.core.portable import interrupt_handler, interrupts_to
+from sfumato.core.portable import interrupt_handler, interrupts_for_good, interrupts_to
 
 
 class _State:
@@ -40,6 +41,31 @@ def note_done(sentence: str) -> None:
 def done() -> tuple[str, ...]:
     """What was noted since :func:`watching` began."""
     return _State.done
+
+
+class Ending:
+    """Ctrl-C of a whole program: the first one ends it, and further ones do not disturb what is swept and told at its end."""
+
+    def __init__(self) -> None:
+        self.presses, self.ended = 0, False
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Raise KeyboardInterrupt, unless it is on its way already."""
+        self.presses += 1
+        if self.ended or (self.presses > 1 and sys.exception() is not None):
+            return
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """Let Ctrl-C end the program of this block once; after the block it is of no effect."""
+    handler = Ending()
+    interrupts_for_good(handler)
+    try:
+        yield
+    finally:
+        handler.ended = True
 
 
 @contextlib.contextmanager

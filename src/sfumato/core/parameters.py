@@ -80,6 +80,8 @@ def parameters(cls: type[T]) -> type[T]:
         taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, made[name])]
         if taken:
             raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
+        if large := [name for name, value in made.items() if isinstance(value, int) and abs(value) > LARGEST]:
+            raise ParameterError(f"{cls.__name__}: {large[0]} should be at most {LARGEST:,}")
 
     by_fields = checked.__hash__
 
@@ -93,6 +95,10 @@ def parameters(cls: type[T]) -> type[T]:
 
     checked.__init__, checked.__hash__ = init, hashed
     return checked  # type: ignore[no-any-return]
+
+
+LARGEST = 2**53
+"""The largest whole number that a parameter may be: no table has as many records, and compiled loops and decimals can still hold it."""
 
 
 def _taken_for_number(given: Any, made: Any) -> bool:

@@ -142,10 +142,10 @@ def is_private(path: Path) -> bool:
 
 
 def as_new(file: Path) -> None:
-    """Give a file that was made for its owner alone the mode of any new file: all that the umask does not take away."""
+    """Give a file or folder that was made for its owner alone the mode of any new one: all that the umask does not take away."""
     mask = os.umask(0)  # there is no way to read it but to set it
     os.umask(mask)
-    file.chmod(EVERYBODY & ~mask)
+    file.chmod((PUBLIC_FOLDER if file.is_dir() else EVERYBODY) & ~mask)
 
 
 # Folders.
@@ -199,6 +199,12 @@ def sync_folder(folder: Path) -> None:
 def interrupt_handler() -> Any:
     """What Ctrl-C calls now; None outside of the main thread."""
     return signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+
+
+def interrupts_for_good(handler: Callable[[int, Any], Any]) -> None:
+    """Let Ctrl-C call something else until the process ends."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager

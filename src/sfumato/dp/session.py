@@ -89,6 +89,10 @@ class Quantum:
         return quanta
 
 
+Asked = tuple[Question, PrivacyLoss]
+"""A question, and what its answer may cost."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Session:
     """A table that answers under a budget. Made by :func:`session`; ``where`` and ``group_by`` give narrower views.
@@ -141,11 +145,15 @@ class Session:
         self, column: str, *, bins: Any = None, epsilon: Any = None, rho: Any = None, fresh: bool = False
     ) -> Answer:
         """Counts per value of a domain, or per bin of a column with bounds: a number of equal bins, or their edges."""
-        if bins is None:
-            return self.group_by(column).count(epsilon=epsilon, rho=rho, fresh=fresh)
-        edges = _edges(self.table.declared.bounds_of(column), bins)
-        view = dataclasses.replace(self, axes=(*self.axes, GroupAxis(column, edges)))
-        return view.count(epsilon=epsilon, rho=rho, fresh=fresh)
+
+        def ask() -> Asked:
+            if bins is None:
+                axes = self.group_by(column).axes
+            else:
+                axes = (*self.axes, GroupAxis(column, _edges(self.table.declared.bounds_of(column), bins)))
+            return Question("count", None, axes, self.conditions), PrivacyLoss.of(epsilon, rho)
+
+        return self._replied(ask, fresh=fresh)
 
     def quantile(
         self,
@@ -158,11 +166,13 @@ class Session:
         fresh: bool = False,
     ) -> Answer:
         """The value of a public grid whose rank is nearest to the level (0.5: the median)."""
-        values = grid(self.table.declared.bounds_of(column), candidates)
-        question = Question(
-            "quantile", column, self.axes, self.conditions, level=float(exact_level(level)), candidates=values
-        )
-        return self._replied([(question, PrivacyLoss.of(epsilon, rho))], fresh=fresh)[0]
+
+        def ask() -> Asked:
+            values = grid(self.table.declared.bounds_of(column), candidates)
+            known: dict[str, Any] = {"level": float(exact_level(level)), "candidates": values}
+            return Question("quantile", column, self.axes, self.conditions, **known), PrivacyLoss.of(epsilon, rho)
+
+        return self._replied(ask, fresh=fresh)
 
     def sql(self, statement: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> tuple[Answer, ...]:
         """The answers to a SELECT of the documented subset, one each an aggregate; they share the loss equally."""
@@ -205,15 +215,18 @@ class Session:
 
         return choices(statistic, **self._known(column), **expected)
 
-    def _replied(self, asked: Sequence[tuple[Question, PrivacyLoss]], *, fresh: bool) -> tuple[Answer, ...]:
+    def _replied(self, ask: Callable[[], Asked], *, fresh: bool) -> Answer:
+        """The answer to a question, or its refusal: both leave at a multiple of the quantum."""
         with self._reply():
-            return self._answers(asked, fresh=fresh)
+            return self._answers([ask()], fresh=fresh)[0]
 
     def _ask(self, statistic: str, column: str | None, epsilon: Any, rho: Any, fresh: bool) -> Answer:
-        question = Question(statistic, column, self.axes, self.conditions)
-        return self._replied([(question, PrivacyLoss.of(epsilon, rho))], fresh=fresh)[0]
+        def ask() -> Asked:
+            return Question(statistic, column, self.axes, self.conditions), PrivacyLoss.of(epsilon, rho)
 
-    def _answers(self, asked: Sequence[tuple[Question, PrivacyLoss]], *, fresh: bool) -> tuple[Answer, ...]:
+        return self._replied(ask, fresh=fresh)
+
+    def _answers(self, asked: Sequence[Asked], *, fresh: bool) -> tuple[Answer, ...]:
         """All questions are paid for, or none is; then all are answered."""
         declared_columns, relation = self.table.declared, self.ledger.terms.relation
         plans = {

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 200
 """How often demands that nobody can meet are probed."""
+ORDERS, WORK = 64, 20_000
+"""How many orders of people with the same degree are tried: all of these in small graphs, where an order matters most; people times orders."""
 
 
 @parameters
@@ -93,27 +95,57 @@ class DegreeAnonymization(ShapedStep):
 
 
 def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
-    """A graph with more ties whose degrees are k-anonymous: supergraph and probing."""
+    """A graph with more ties whose degrees are k-anonymous: supergraph and probing, the best of several orders.
+
+    Which of several people with the same degree is raised, and who counts as having a tie more, decides how many ties it takes: on
+    small graphs one order takes twice as many as needed. So other orders are tried, none further than the best so far, until as
+    few ties come as the degrees alone ask for.
+    """
     degrees = graph.ties.degrees
-    probed = degrees.copy()
-    lowest = np.argsort(degrees, kind="stable")
+    fewest = -(-int((anonymous_within(degrees, classes, k) - degrees).sum()) // 2)
+    best: tuple[Whole, Whole] | None = None
+    left = 0
+    for attempt in range(max(1, min(ORDERS, WORK // max(1, graph.people)))):
+        order = np.arange(graph.people) if attempt == 0 else stream.permutation(graph.people)
+        at_most = None if best is None else len(best[0]) - 1
+        ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
+        left = left or ends
+        best = best if ties is None else ties
+        if best is not None and len(best[0]) <= fewest:
+            break
+    if best is None:
+        raise Unsatisfiable(
+            f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of probing; "
+            "allow 'deletions: true', or ask for a smaller k",
+            closest={"ends_without_partner": left},
+        )
+    return graph.with_edges(np.append(graph.edges[0], best[0]), np.append(graph.edges[1], best[1]))
+
+
+def _raised_in_order(
+    graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator, order: Whole, *, at_most: int | None
+) -> tuple[tuple[Whole, Whole] | None, int]:
+    """New ties, people of one degree taken in an order; None, and how many ends are left, where more than ``at_most`` or nothing helps."""
+    degrees = graph.ties.degrees
+    probed, target = degrees.copy(), np.empty_like(degrees)
+    lowest = order[np.argsort(degrees[order], kind="stable")]
     left = 0
     for _ in range(ROUNDS):
-        low, high, want = joined_demands(graph.ties, anonymous_within(probed, classes, k) - degrees)
+        target[order] = anonymous_within(probed[order], classes[order], k)
+        if at_most is not None and int((target - degrees).sum()) > 2 * at_most:
+            break
+        low, high, want = joined_demands(graph.ties, target - degrees)
         left = int(want.sum())
         if not left:
-            return graph.with_edges(np.append(graph.edges[0], low), np.append(graph.edges[1], high))
+            return (low, high), 0
         room = lowest[probed[lowest] < graph.people - 1]
         if not len(room):
             break
         among = room[: max(len(room) // 2, min(len(room), 4 * k))]
-        hit = stream.choice(among, size=min(left, len(among)), replace=False)
-        probed[hit] += 1
-    raise Unsatisfiable(
-        f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of probing; "
-        "allow 'deletions: true', or ask for a smaller k",
-        closest={"ends_without_partner": left},
-    )
+        several = min(left, len(among))
+        size = several if at_most is None else int(stream.integers(1, several + 1))
+        probed[stream.choice(among, size=size, replace=False)] += 1
+    return None, left
 
 
 def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:

@@ -36,6 +36,7 @@ _SHEET_BYTES = 1 << 20
 _PART_BYTES = 1 << 24
 _ZEROS = re.compile(r"0{2,}")
 _CELL = re.compile(r'<c r="([A-Z]{1,3})(\d+)"([^>]*)><v>')
+_FILLED = re.compile(r'<c r="([A-Z]{1,3})\d+"[^>]*(?<!/)>')
 _STYLE = re.compile(r' s="(\d+)"')
 _KIND = re.compile(r' t="(?!n")')
 
@@ -85,10 +86,11 @@ def _style_widths(styles: str) -> dict[int, int]:
 
 def _column_widths(sheet: str, widths: dict[int, int]) -> dict[int, int]:
     by_column: dict[int, set[int | None]] = {}
+    first = min((_position(letters) for letters in _FILLED.findall(sheet)), default=0)  # where the reader begins
     for letters, _, attributes in _CELL.findall(sheet):
         style = _STYLE.search(attributes)
         if not _KIND.search(attributes):  # text cells say their kind; numbers need not
-            by_column.setdefault(_position(letters), set()).add(widths.get(int(style[1])) if style else None)
+            by_column.setdefault(_position(letters) - first, set()).add(widths.get(int(style[1])) if style else None)
     shown = {position: next(iter(seen)) for position, seen in by_column.items() if len(seen) == 1}
     return {position: width for position, width in shown.items() if width is not None}
 
@@ -145,22 +147,37 @@ def read(
     at = _place(sheets, sheet, name)
     which = "the first sheet" if sheet is None else "the sheet"
     with refusing(f"{name}: {which} cannot be read"), _quiet():
-        head = book.load_sheet(at, header_row=None, n_rows=ROWS, dtypes="string").to_polars().rows() if sheets else []
-    if not head or not any(head[0]):
+        above, cells = _head(book, at) if sheets else (0, [])
+    if not cells:
         raise UnreadableInput(
             f"{name}: {which} is empty, or does not begin with the names of the columns in its first row"
         )
-    cells = [tuple(cell or "" for cell in row) for row in head]
     named = has_header(cells) if header is None else header
     names, about_names = [f"column_{i}" for i in range(1, len(cells[0]) + 1)], list[str]()
     if named:
-        names, about_names = column_names(cells[0], where=f"{name}, row 1", rename=bool(rename_duplicates))
+        names, about_names = column_names(cells[0], where=f"{name}, row {above + 1}", rename=bool(rename_duplicates))
     with refusing(f"{name}: {which} cannot be read as a table"), _quiet():
         options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
-        frame = book.load_sheet(at, skip_rows=int(named), **options).to_polars() if len(head) > named else None
+        rows = book.load_sheet(at, skip_rows=above + int(named), **options) if len(cells) > named else None
+        frame = None if rows is None else rows.to_polars()
     frame, codes = _tidied(frame, names, name, padded_widths(data, sheet))
     about = (*_notes(sheets if sheet is None else [], named, header, codes, names), *about_names)
     return frame, Source(name, "excel", header=named, notes=about, types_found=True)
+
+
+def _head(book: Any, at: int) -> tuple[int, list[tuple[str, ...]]]:
+    """How many empty rows stand above the table, and its first rows.
+
+    Who says how many rows are skipped has the empty ones counted in, so they are counted here.
+    """
+    looked_at, rows = ROWS, list[tuple[str, ...]]()
+    while True:
+        read = book.load_sheet(at, header_row=None, skip_rows=0, n_rows=looked_at, dtypes="string").to_polars().rows()
+        rows = [tuple(cell or "" for cell in row) for row in read]
+        above = next((i for i, row in enumerate(rows) if any(cell.strip() for cell in row)), len(rows))
+        if len(rows) < looked_at or len(rows) - above >= ROWS:
+            return above, rows[above : above + ROWS]
+        looked_at *= 4
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ What a format cannot tell apart, and what is made of it:
 - CSV: spellings of one number in a column of text (``1``, ``1.0``, ``1e0``) become the shortest of them, because a reader
   who finds nothing but numbers in the column takes them for one; ``01`` is a code and no spelling of ``1``, and the columns of codes
   (by their name) and numbers that may have thousands marks (``1.000``) are left as they are;
-- JSON lines, Excel: infinities are missing;
+- JSON lines, Excel, Stata: infinities are missing;
 - SPSS, SAS: blanks at the end of a text are lost;
 - Excel: decimals have 16 digits; Excel, SPSS, Stata, SAS: times are whole milliseconds.
 
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 _EMPTY_IS_MISSING = ("csv", "excel", "spss", "stata", "sas")
 _NO_NUL = ("csv", "excel", "spss", "stata", "sas")
+_NO_BYTES = ("csv", "jsonl", "excel", "spss", "stata", "sas")
 _TRIMMED = ("spss", "sas")
-_FINITE = ("jsonl", "excel")
+_FINITE = ("jsonl", "excel", "stata")
 _MILLISECONDS = ("excel", "spss", "stata", "sas")
 _TRIMS_NAMES = ("csv", "excel")
 _LONGEST = {"excel": 32_767}
@@ -70,6 +71,11 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
             f"column {place} has a name that is empty, begins or ends with a blank, or holds a NUL or a byte-order mark"
             for place in places
         ]
+    problems += [
+        f"{listed([name])}: bytes; write them as text"
+        for name in shared
+        if dataset.dtype(name) == pl.Binary and format in _NO_BYTES
+    ]
     for name in shared:
         if name in dataset.coded and not _lost(_distinct_texts(dataset, name), format):
             continue

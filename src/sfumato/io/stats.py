@@ -126,6 +126,9 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
     pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[kind]} files")
     _refuse_names(frame, kind)
     ready = _plain_types(frame)
+    if kind == "stata":  # it has no infinite numbers
+        floats = [column for column in ready if column.dtype == pl.Float64]
+        ready = ready.with_columns(column.set(column.is_infinite(), None) for column in floats)
     options: dict[str, Any] = {"file_label": str(source.labels.get("title", ""))}
     labels = source.labels.get("variables", {})
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from sfumato import recipe_files as recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
@@ -191,7 +192,9 @@ def digest_of_input(dataset: Dataset) -> str:
     """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
     if dataset.source.digest is not None:
         return dataset.source.digest
-    return hashlib.sha256(dataset.to_polars().write_csv().encode()).hexdigest()
+    frame = dataset.to_polars()
+    frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
+    return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
 
 def certificate(

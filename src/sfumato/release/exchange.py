@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
-from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, PUBLIC_FOLDER, NoLocks, lock, open_private, sync_folder
+from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, as_new, lock, open_private, sync_folder
 from sfumato.core.portable import exchanged as _exchanged
 from sfumato.core.portable import move as _rename
 from sfumato.errors import OutputError
@@ -165,7 +165,7 @@ def _mend(target: Path) -> None:
 
 def _put(made: Path, target: Path, *, force: bool) -> None:
     """Move the new folder to its place; Ctrl-C waits until it is known what stands there."""
-    made.chmod(PUBLIC_FOLDER)
+    as_new(made)
     with undisturbed():
         if force and target.exists() and any(target.iterdir()):
             _exchange(made, target)

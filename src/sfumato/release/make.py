@@ -42,6 +42,7 @@ from sfumato.io.read import read_table
 from sfumato.release.documents import digest_of_input
 from sfumato.release.fixed_form import in_fixed_form, without_hierarchies
 from sfumato.release.release import ColumnChange, Release
+from sfumato.report.wording import RENUMBERED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -485,7 +486,7 @@ def _action(roles: Sequence[str], after: int | None, level: int | None, top: int
     if after is None:
         return "dropped: its role is direct" if Role.DIRECT in roles else "dropped: suppressed as a whole"
     if Role.UNIT in roles:
-        return "renumbered at random within each class"
+        return RENUMBERED
     if level is None or top is None:
         return AS_IT_IS
     if level == 0:

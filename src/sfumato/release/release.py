@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato.core.design import weight_warnings
+from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Span, accounts
@@ -116,11 +116,13 @@ class Release:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What steps warn of, why no ε is certified where a step accounts for one, and weights that nearly number the records."""
+        """What steps warn of, why no ε is certified where a step accounts for one, weights that nearly number the records, and lost links."""
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
         by_steps = (warning for _, plan in self.plans for warning in plan.warnings)
-        return (*by_steps, *broken, *weight_warnings(self.dataset), *self._seen_before(), *self.implied.warnings)
+        lost = link_warnings(self.dataset, self.original)
+        of_the_table = (*weight_warnings(self.dataset), *lost, *self._seen_before())
+        return (*by_steps, *broken, *of_the_table, *self.implied.warnings)
 
     def _seen_before(self) -> tuple[str, ...]:
         """That people set aside were looked at all the same: a control that steps before have learnt from is none."""

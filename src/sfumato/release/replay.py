@@ -321,7 +321,8 @@ def _same_rows(made: Dataset, released: Dataset) -> bool:
 
     def text(dataset: Dataset) -> pl.DataFrame:
         # numbered: the name of a column may mean something else to a frame, as "*" and "len" do
-        return pl.DataFrame([dataset.column(c).cast(pl.String).alias(str(i)) for i, c in enumerate(released.columns)])
+        columns = [dataset.column(c).alias(str(i)) for i, c in enumerate(released.columns)]
+        return pl.DataFrame([c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns])
 
     if made.columns != released.columns:
         return False

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, assess
+from sfumato.core.acceptance import TEXT_ONLY
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.limits import limits_of
@@ -27,6 +28,7 @@ from sfumato.core.step import Effect
 from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
+from sfumato.io.default_readers import read_as_one
 from sfumato.io.form import runnable_cells
 from sfumato.release.accounted import (
     COLUMNS,
@@ -84,11 +86,13 @@ def verify(
     claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
     claims += [inside_claim(certificate, certificate["data"], file), *_accounted_for(certificate, released, names)]
     claims.append(report_of(certificate, folder, whole_folder))
-    promises = _promises(certificate, released, as_judged(certificate, original, owner, released.columns))
+    before = as_judged(certificate, original, owner, released.columns)
+    promises = _promises(certificate, released, before)
     again = claims_from_original(certificate, whole, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, names), *again]
+    claims.append(_default_readers(certificate, whole, before))
     return Verification.of(folder, claims, certificate, trusted_key)
 
 
@@ -424,6 +428,38 @@ def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str |
     if model.needs(released.schema).reference and original is None:
         return COMPARES
     return None
+
+
+def _default_readers(
+    certificate: Mapping[str, Any], released: Dataset | LazyTable, original: Dataset | None
+) -> Claim | None:
+    """Whether promises hold for readers that take several values of the file for one, too; nothing is said where none does."""
+    if isinstance(released, LazyTable):  # in Parquet, which says what is text
+        return None
+    accepted = certificate["recipe"].get("accept") or {}
+    text_only = [c for c, spec in accepted.items() if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])]
+    for reading in read_as_one(released.to_polars(), certificate["data"]["format"], but=text_only):
+        before = None if original is None else reading.of(original)
+        for spec in certificate["recipe"]["meet"]:
+            if (broken := _broken_for(reading.of(released), spec, before)) is not None:
+                names = ", ".join(reading.keys)
+                told = f"{reading.reader} takes several values of {names} for one, and {broken}"
+                return Claim("default readers", "fails", told)
+    return None
+
+
+def _broken_for(released: Dataset, spec: Any, original: Dataset | None) -> str | None:
+    """That a promise does not hold of a table, in words; None where it does, or what it needs is not at hand."""
+    if recipes.keeps_back("models", spec):
+        return None
+    try:
+        model: Model = registry.build("models", spec)
+        if _lacking(model, released, original):
+            return None
+        found = model.judge(gather(released, [model], original=original))
+    except SfumatoError as error:
+        return f"a promise cannot be judged: {error}"
+    return None if found.holds else f"{found.promise} does not hold: {found.sentence}"
 
 
 def _needs_more(model: Model, released: Dataset) -> str | None:

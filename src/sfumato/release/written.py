@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato.assessment import assess
+from sfumato.core.acceptance import text_only_columns
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.source import LAYOUT, Source, with_names
@@ -29,6 +30,7 @@ from sfumato.engines.opening import is_same_table, name_in
 from sfumato.engines.table import LazyTable
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.columnar import parquet_parts
+from sfumato.io.default_readers import ReadAsOne, read_as_one
 from sfumato.io.form import Form
 from sfumato.io.formats import listed
 from sfumato.io.indistinct import guessed
@@ -65,14 +67,31 @@ def as_written(release: Release, file: Path, form: Form) -> Release:
     others = [name for name in frame.columns if not _came_back(release.dataset, frame[name])]
     if others:
         release = _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
-    numbers = guessed(frame) if form.format == "csv" else {}
+    text_only = text_only_columns(release.recipe.accept)
+    numbers = {n: c for n, c in guessed(frame).items() if n not in text_only} if form.format == "csv" else {}
     if numbers:
         _judged(
             release,
             frame.with_columns(**numbers),
             f"whoever reads {listed(list(numbers))} as numbers finds fewer values",
         )
+    for reading in read_as_one(frame, form.format, but=text_only):
+        _judged_as_read(release, frame, reading)
     return release
+
+
+def _judged_as_read(release: Release, frame: pl.DataFrame, reading: ReadAsOne) -> None:
+    """Refuse a release that a default reader would find broken, because it takes several values for one."""
+    found = reading.of(dataclasses.replace(release.dataset, frame=frame))  # type: ignore[arg-type]
+    try:
+        judged_again(dataclasses.replace(release, original=reading.of(release.original)), found)
+    except SfumatoError as error:
+        names = list(reading.keys)
+        accept = ", ".join(f"{name}: text only" for name in names)
+        raise ReleaseRefused(
+            f"{reading.reader} takes several values of {listed(names)} for one, as 00501 and 501 are the number 501: {error}; put a letter "
+            f"before them, write Parquet (--format parquet), or accept it in the recipe (accept: {{{accept}}})"
+        ) from None
 
 
 def _all_came_back(released: Dataset, file: Path) -> bool:

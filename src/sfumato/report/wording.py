@@ -12,6 +12,8 @@ from sfumato.core.source import Intake
 
 T = TypeVar("T")
 AS_IT_IS = "released as it is"
+RENUMBERED = "renumbered at random within each class"
+UNLINKED = "It tells which records of one class belong together; records of different classes can no longer be linked."
 FEWEST_APART = 4
 """So many plain columns that were released as they are stand in one line."""
 Counted = Literal["records", "persons", "classes"]
@@ -34,7 +36,7 @@ REASONS = {
     "direct": "It names people by itself.",
     "sensitive": "It is worth protecting and kept for analysis.",
     "weight": "It says how many people of the population a record stands for.",
-    "unit": "It tells which records belong together; promises count units, not records.",
+    "unit": "Promises count units, not records.",
     "stratum": "It tells which part of the survey a record belongs to.",
     "plain": "Nobody outside is expected to know it.",
 }
@@ -162,6 +164,8 @@ def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[
     steps = _steps_on(name, certificate["plan"])
     if steps:
         return f"changed by {', '.join(steps)}", because
+    if "unit" in roles:
+        return RENUMBERED, f"{UNLINKED} {because}"
     if "quasi" in roles:
         because = f"An intruder may know it; no step of the recipe changes it. {because}".strip()
     return AS_IT_IS, because
@@ -170,7 +174,8 @@ def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[
 def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
     """Steps that may have changed a column without levels; one that does not say which columns may be any."""
     silent = [step for step in plan if "levels" not in step]
-    return [humanised(step["step"]) for step in silent if "columns" not in step or name in step["columns"]]
+    named = [(step, step.get("columns", step.get("masked"))) for step in silent]
+    return [humanised(step["step"]) for step, columns in named if columns is None or name in columns]
 
 
 def _level_reason(level: int, top: int) -> str:

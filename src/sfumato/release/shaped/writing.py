@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import polars as pl
 from sfumato import registry
 from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.io.default_readers import read_as_one
 from sfumato.io.form import runnable_cells
 from sfumato.io.indistinct import guessed
 from sfumato.io.write import suffix_of, write_table
@@ -110,8 +111,8 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
     found = with_origin(read, release.released.origin).described_further(release.released.schemas)
     alike = release.released.same(found)
     again = _judged(release, found, "the files say something else than was made", bounds=not alike)
-    if (guess := _as_guessed(release, found, tables)) is not None:
-        _judged(release, guess, "whoever reads codes as numbers finds fewer values", bounds=False)
+    for reader, guess in _as_guessed(release, found, tables):
+        _judged(release, guess, f"{reader} takes several values for one and finds fewer", bounds=False)
     return dataclasses.replace(again, released=release.released)
 
 
@@ -122,15 +123,22 @@ def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool)
         raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
 
 
-def _as_guessed(release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]) -> Shaped | None:
-    """The people as somebody finds them who takes text of a CSV for numbers; None where that changes nothing."""
+def _as_guessed(
+    release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Shaped]]:
+    """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
     frames = found.written()
-    numbers = {name: guessed(frame) for name, frame in frames.items() if tables[name]["format"] == "csv"}
-    if not any(numbers.values()):
-        return None
-    taken = {name: frame.with_columns(**numbers.get(name, {})) for name, frame in frames.items()}
+    readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
+    for name, frame in frames.items():
+        if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
+            readings.setdefault("whoever reads text as numbers", {})[name] = numbers
+        for one in read_as_one(frame, tables[name]["format"]):
+            readings.setdefault(one.reader, {})[name] = {column: one.column(frame[column]) for column in one.keys}
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
-    return registry.shaped(release.shape).of(taken, schemas, found.source).described_further(release.released.schemas)
+    for reader, columns in readings.items():
+        taken = {name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()}
+        people = registry.shaped(release.shape).of(taken, schemas, found.source)
+        yield reader, people.described_further(release.released.schemas)
 
 
 def _write_alignment(release: ShapedRelease, owner: Path) -> None:

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.io.formats import require_format
+from sfumato.io.indistinct import made_one
 from sfumato.register.store import key_file, start_register
 from sfumato.register.together import NAME
 from sfumato.release.exchange import refuse_existing
+from sfumato.release.make import make_release
+from sfumato.release.written import described
 from sfumato.remembering import Remembering, remember
 from sfumato.verbs import verify
 from sfumato.web.uploads import at_home
@@ -57,6 +61,7 @@ def write(
         raise ParameterError("name the folder that the release is written to")
     if sign:
         require_plain(sign, most=MEGABYTE, what="a key")
+    release = _for_format(bench, release, format, progress)
     progress(0.1, "writing, reading back, judging what was written")
     trail = functools.partial(_keep_history, history)
     place = at_home(folder)
@@ -102,6 +107,27 @@ def _made(bench: Bench, key: str, register: dict[str, str] | None) -> Release:
     if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
         raise NotMade("the release of this version was made without this register: make it again")
     return release
+
+
+def _for_format(bench: Bench, release: Release, format: str | None, progress: Progress) -> Release:  # noqa: A002
+    """The release as the command line makes it for a format: from values that this format tells apart, under the same seed."""
+    if format is None or require_format(format) == release.made_for:
+        return release
+    table = described(bench.data, release.recipe)
+    made_for, wanted = (made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format)))
+    if made_for.equals(wanted):
+        return release
+    progress(0.05, "making it again for this format, under the same seed")
+    again = make_release(
+        table,
+        release.recipe,
+        seed=release.seed,
+        format=format,
+        shuffle=release.shuffled,
+        memory=release.memory,
+        population=release.population,
+    )
+    return again if release.attacks is None else again.attacked(progress=progress)
 
 
 def made_release(bench: Bench, key: str) -> Release:

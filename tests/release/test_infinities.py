@@ -1,0 +1,51 @@
+"""Infinite numbers: what a format cannot write is missing in the file, and an honest release verifies in every format."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+
+COLUMN = {
+    "quasi": [math.inf] * 4 + [-math.inf] * 4,
+    "sensitive": [math.inf, -math.inf, math.inf, 1.5, math.inf, 2.5, 1.5, math.inf],
+    "plain": [math.inf, -math.inf, math.nan, 1.5, math.inf, None, 1.5, math.inf],
+}
+
+
+@pytest.mark.parametrize("made_for", [True, False], ids=["made for it", "made for CSV"])
+@pytest.mark.parametrize("role", COLUMN)
+@pytest.mark.parametrize("form", ["csv", "jsonl", "excel", "parquet", "stata", "spss", "sas"])
+def test_an_honest_release_verifies(tmp_path, form, role, made_for):
+    if form in ("stata", "spss", "sas"):
+        pytest.importorskip("pyreadstat")
+    roles = {"quasi": ["age"], "sensitive": ["ill"], "plain": []}
+    roles[role] = [*roles[role], "x"]
+    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN[role], "ill": list("abababab")}, strict=False)
+    people = sf.read(frame).with_roles(**roles)
+    release = sf.anonymize(
+        people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format=form if made_for else "csv"
+    )
+    folder = release.write(tmp_path / "out", format=form)
+    for options in ({}, {"original": people, "owner": folder / "owner"}):
+        found = sf.verify(folder / "share", **options)
+        assert found.holds, str(found)
+
+
+def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
+    import json
+
+    from sfumato.release.documents import digest_of
+
+    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")})
+    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
+    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
+    folder = release.write(tmp_path / "out", format="jsonl")
+    file = folder / "share" / "certificate.json"
+    said = json.loads(file.read_text())
+    said["story"]["suppressed_cells"]["x"] = 0.9
+    file.write_text(json.dumps({**said, "digest": digest_of(said)}))
+    assert "pictures" in {c.name for c in sf.verify(folder / "share").claims if c.status == "fails"}
