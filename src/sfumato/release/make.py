@@ -130,8 +130,8 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
     bound = float(limit.bound)
     for skipped in (each for each in report.skipped if each.limit is not None):
-        if skipped.unknown and name in USUAL_LIMITS and limit >= 1:
-            return _kept(name, 1.0, limit, True, "at most", where)  # what nobody can tell counts as the worst there is
+        if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
+            return _kept(limit, 1.0, True, "at most", where)  # what nobody can tell counts as the worst there is
         if skipped.unknown:
             told = f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
             return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
