@@ -557,6 +557,62 @@ def test_refinements_bind_permissions_and_not_prohibitions(part):
     assert not usages.allows(wanted, (everything, forbidden)).allowed
 
 
+def satisfied(constraint: dict, request: dict) -> bool:
+    """Whether a request keeps a constraint, by the words of ODRL alone; what a request does not say keeps nothing."""
+    operand, operator = constraint["leftOperand"], constraint["operator"]
+    right = constraint["rightOperand"]
+    value = right.get("@id", right.get("@value"))
+    if operand not in request:
+        return False
+    mine = request[operand]
+    if operand in ("purpose", "recipient"):
+        same = mine == value
+        return {"eq": same, "isA": same, "isAnyOf": same, "isPartOf": same, "neq": not same, "isNoneOf": not same}.get(
+            operator, False
+        )
+    number = int(value.strip("PD")) if operand == "elapsedTime" else value
+    return {
+        "lt": mine < number,
+        "lteq": mine <= number,
+        "eq": mine == number,
+        "gt": mine > number,
+        "gteq": mine >= number,
+    }.get(operator, False)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_random_permission_allows_what_its_constraints_forbid(seed):
+    draw = random.Random(seed)
+    values = {
+        "purpose": lambda: {"@id": draw.choice(["sf:a", "sf:b"])},
+        "recipient": lambda: {"@id": draw.choice(["sf:u", "sf:v"])},
+        "elapsedTime": lambda: {"@value": f"P{draw.choice([10, 30, 60])}D"},
+        "count": lambda: {"@value": 3},
+        "language": lambda: {"@value": "en"},
+    }
+    constraints = []
+    for _ in range(draw.randint(0, 3)):
+        operand = draw.choice([*values, "purpose", "recipient", "elapsedTime"])
+        operator = draw.choice(OPERATORS[:12] if draw.random() < 0.3 else ["eq", "isA", "lteq", "lt"])
+        constraints.append({"leftOperand": operand, "operator": operator, "rightOperand": values[operand]()})
+    request = {
+        "purpose": draw.choice(["sf:a", "sf:b"]),
+        "recipient": draw.choice(["sf:u", "sf:v"]),
+        "elapsedTime": draw.choice([5, 30, 45]),
+    }
+    wanted = usages.Usage(
+        purposes=(request["purpose"],),
+        recipients=(request["recipient"],),
+        processing=("dpv:MakeAvailable",),
+        days=request["elapsedTime"],
+    )
+    permitted = odrl({"constraint": constraints})
+    if usages.allows(wanted, permitted).allowed:
+        broken = [c for c in constraints if not satisfied(c, request)]
+        # a stay of at most 30 days is asked for by all of "lteq", "lt" and "eq": what is shorter keeps it
+        assert [c for c in broken if (c["leftOperand"], c["operator"]) != ("elapsedTime", "eq")] == []
+
+
 # --- SPECIAL
 
 OWL = [
