@@ -787,3 +787,44 @@ def test_comply_agrees_with_a_naive_look_at_the_file(tmp_path, seed):
     broken = breaches(other, table, cells(tmp_path / "out"))
     if broken:
         assert not other.comply(tmp_path / "out" / "share", **USE).holds, broken
+
+
+def own_policy(rng: random.Random, age: str, zip_code: str) -> Policy:
+    """A person's own policy: entries of that person's values, and a random method for each."""
+
+    def method(row) -> Anonymization:
+        if rng.random() < 0.05:
+            return Anonymization(rng.choice(["Deletion", "Suppression"]))
+        low = rng.choice([0, 0, 1, 2])
+        return Anonymization("Suppression" if low and rng.random() < 0.3 else "Generalization", low, 2, (row,))
+
+    data = (
+        Datum("Name", Group.EI),
+        Datum("Row", Group.NSD),
+        Datum("Sex", Group.QID),
+        Datum("Age", Group.QID, anonymization=method(AGES[age])),
+        Datum("Zip", rng.choice([Group.QID, Group.SD]), anonymization=method(ZIPS[zip_code])),
+    )
+    return Policy(
+        "own",
+        purposes=(Purpose("research", data=data, recipients=(Recipient("university"),), models=(k_anonymity(1),)),),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_each_person_asks_for_is_in_that_persons_row(tmp_path, seed):
+    rng = random.Random(7000 + seed)
+    count = rng.randint(3, 10)
+    ages, zips = [rng.choice(list(AGES)) for _ in range(count)], [rng.choice(list(ZIPS)) for _ in range(count)]
+    names = [f"n{i}" for i in range(count)]
+    own = {name: own_policy(rng, age, zip_) for name, age, zip_ in zip(names, ages, zips, strict=True)}
+    frame = pl.DataFrame({"Name": names, "Row": list(range(count)), "Sex": ["f"] * count, "Age": ages, "Zip": zips})
+    sf.Policies.of(own).enforce(sf.read(frame), by="Name", seed=seed, **USE).write(tmp_path / "out")
+    released = cells(tmp_path / "out")
+    for column in ("Age", "Zip"):
+        methods = [policy.purposes[0].datum(column).anonymization for policy in own.values()]
+        gone = any(demand_by_hand(method)[0] == "gone" for method in methods)
+        assert (column not in released) is gone
+        for place, cell in zip(released["Row"], released.get(column, []), strict=False):
+            method = methods[int(place)]
+            assert cell not in method.hierarchy[0][: demand_by_hand(method)[1]]
