@@ -557,6 +557,62 @@ def test_refinements_bind_permissions_and_not_prohibitions(part):
     assert not usages.allows(wanted, (everything, forbidden)).allowed
 
 
+def satisfied(constraint: dict, request: dict) -> bool:
+    """Whether a request keeps a constraint, by the words of ODRL alone; what a request does not say keeps nothing."""
+    operand, operator = constraint["leftOperand"], constraint["operator"]
+    right = constraint["rightOperand"]
+    value = right.get("@id", right.get("@value"))
+    if operand not in request:
+        return False
+    mine = request[operand]
+    if operand in ("purpose", "recipient"):
+        same = mine == value
+        return {"eq": same, "isA": same, "isAnyOf": same, "isPartOf": same, "neq": not same, "isNoneOf": not same}.get(
+            operator, False
+        )
+    number = int(value.strip("PD")) if operand == "elapsedTime" else value
+    return {
+        "lt": mine < number,
+        "lteq": mine <= number,
+        "eq": mine == number,
+        "gt": mine > number,
+        "gteq": mine >= number,
+    }.get(operator, False)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_random_permission_allows_what_its_constraints_forbid(seed):
+    draw = random.Random(seed)
+    values = {
+        "purpose": lambda: {"@id": draw.choice(["sf:a", "sf:b"])},
+        "recipient": lambda: {"@id": draw.choice(["sf:u", "sf:v"])},
+        "elapsedTime": lambda: {"@value": f"P{draw.choice([10, 30, 60])}D"},
+        "count": lambda: {"@value": 3},
+        "language": lambda: {"@value": "en"},
+    }
+    constraints = []
+    for _ in range(draw.randint(0, 3)):
+        operand = draw.choice([*values, "purpose", "recipient", "elapsedTime"])
+        operator = draw.choice(OPERATORS[:12] if draw.random() < 0.3 else ["eq", "isA", "lteq", "lt"])
+        constraints.append({"leftOperand": operand, "operator": operator, "rightOperand": values[operand]()})
+    request = {
+        "purpose": draw.choice(["sf:a", "sf:b"]),
+        "recipient": draw.choice(["sf:u", "sf:v"]),
+        "elapsedTime": draw.choice([5, 30, 45]),
+    }
+    wanted = usages.Usage(
+        purposes=(request["purpose"],),
+        recipients=(request["recipient"],),
+        processing=("dpv:MakeAvailable",),
+        days=request["elapsedTime"],
+    )
+    permitted = odrl({"constraint": constraints})
+    if usages.allows(wanted, permitted).allowed:
+        broken = [c for c in constraints if not satisfied(c, request)]
+        # a stay of at most 30 days is asked for by all of "lteq", "lt" and "eq": what is shorter keeps it
+        assert [c for c in broken if (c["leftOperand"], c["operator"]) != ("elapsedTime", "eq")] == []
+
+
 # --- SPECIAL
 
 OWL = [
@@ -731,3 +787,44 @@ def test_comply_agrees_with_a_naive_look_at_the_file(tmp_path, seed):
     broken = breaches(other, table, cells(tmp_path / "out"))
     if broken:
         assert not other.comply(tmp_path / "out" / "share", **USE).holds, broken
+
+
+def own_policy(rng: random.Random, age: str, zip_code: str) -> Policy:
+    """A person's own policy: entries of that person's values, and a random method for each."""
+
+    def method(row) -> Anonymization:
+        if rng.random() < 0.05:
+            return Anonymization(rng.choice(["Deletion", "Suppression"]))
+        low = rng.choice([0, 0, 1, 2])
+        return Anonymization("Suppression" if low and rng.random() < 0.3 else "Generalization", low, 2, (row,))
+
+    data = (
+        Datum("Name", Group.EI),
+        Datum("Row", Group.NSD),
+        Datum("Sex", Group.QID),
+        Datum("Age", Group.QID, anonymization=method(AGES[age])),
+        Datum("Zip", rng.choice([Group.QID, Group.SD]), anonymization=method(ZIPS[zip_code])),
+    )
+    return Policy(
+        "own",
+        purposes=(Purpose("research", data=data, recipients=(Recipient("university"),), models=(k_anonymity(1),)),),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_each_person_asks_for_is_in_that_persons_row(tmp_path, seed):
+    rng = random.Random(7000 + seed)
+    count = rng.randint(3, 10)
+    ages, zips = [rng.choice(list(AGES)) for _ in range(count)], [rng.choice(list(ZIPS)) for _ in range(count)]
+    names = [f"n{i}" for i in range(count)]
+    own = {name: own_policy(rng, age, zip_) for name, age, zip_ in zip(names, ages, zips, strict=True)}
+    frame = pl.DataFrame({"Name": names, "Row": list(range(count)), "Sex": ["f"] * count, "Age": ages, "Zip": zips})
+    sf.Policies.of(own).enforce(sf.read(frame), by="Name", seed=seed, **USE).write(tmp_path / "out")
+    released = cells(tmp_path / "out")
+    for column in ("Age", "Zip"):
+        methods = [policy.purposes[0].datum(column).anonymization for policy in own.values()]
+        gone = any(demand_by_hand(method)[0] == "gone" for method in methods)
+        assert (column not in released) is gone
+        for place, cell in zip(released["Row"], released.get(column, []), strict=False):
+            method = methods[int(place)]
+            assert cell not in method.hierarchy[0][: demand_by_hand(method)[1]]

@@ -44,7 +44,7 @@ def preset(name: str) -> Policy:
 
     >>> rule = preset("cms_minimum_cell").rule
     >>> rule.title, rule.as_of.year
-    ('the CMS minimum cell size', 2020)
+    ('the CMS minimum cell size', 2024)
     """
     if name not in preset_names():
         raise ParameterError(f"there is no preset {name!r}.{did_you_mean(name, preset_names())}")
