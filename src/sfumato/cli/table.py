@@ -85,7 +85,7 @@ def table(
     where: Annotated[
         str | None,
         typer.Option(
-            help="only records that fulfil this: \"year = 2024 and age >= 18 and region in n1, n2\"; operators: = != < <= > >= in, not in; values with signs in quotes"
+            help='only records that fulfil this: "year = 2024 and age >= 18 and region in n1, n2"; operators: = != < <= > >= in, not in; values with signs in quotes'
         ),
     ] = None,
     register: RegisterFile = None,

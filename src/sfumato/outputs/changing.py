@@ -147,7 +147,9 @@ def adjusted(
     count = len(primaries)
     unit, whole = _unit(problem, 0 if problem.whole else places)
     told = np.ones(size, dtype=bool) if problem.aside is None else ~problem.aside
-    least = problem.lower if threshold is None else np.where(told & (problem.value >= threshold), threshold, problem.lower)
+    least = (
+        problem.lower if threshold is None else np.where(told & (problem.value >= threshold), threshold, problem.lower)
+    )
     movable = problem.free | problem.unknown
     rise = np.where(movable, problem.upper - problem.value, 0.0) / unit
     fall = np.where(movable, problem.value - least, 0.0) / unit

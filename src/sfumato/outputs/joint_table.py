@@ -110,8 +110,10 @@ def _largest(groups: Iterable[Sequence[int]]) -> list[frozenset[int]]:
 def circles_of(groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
     """Columns whose tables go round in a circle, as a×b, b×c and a×c do.
 
-    Tables that do not always come from one joint table as soon as they agree on what they share; whole numbers from a whole one (Vorob'ev 1962, *Consistent families of measures and their extensions*).
-    So a column that only one table has is left out, and so is a table whose columns another has, again and again: what remains is circles.
+    Tables without circles are margins of some joint table as soon as they agree on what they share, whole numbers of a whole one: nothing more follows from it. A column that only one table has is left out,
+    and so is a table whose columns another has, again and again; what remains is circles.
+
+    Reference: Vorob'ev 1962, *Consistent families of measures and their extensions*, doi:10.1137/1107014.
 
     >>> circles_of([(0, 1), (1, 2), (0, 2)]), circles_of([(0, 1), (1, 2), (2, 3)])
     ([(0, 1, 2)], [])
@@ -221,7 +223,11 @@ def _extended(
         raise InternalError("a joint table holds what no cell of its margins does")
     value = np.zeros(count)
     value[np.searchsorted(part.place, place)] = holds
-    rows = [sparse.csr_matrix((before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size))]
+    rows = [
+        sparse.csr_matrix(
+            (before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size)
+        )
+    ]
     for cells, wholes in zip(part.margins, part.open_to, strict=True):
         # every cell of the margin is the sum of the combinations in it; one that could hold nobody is nothing
         line = np.concatenate([np.searchsorted(wholes, cells), np.arange(len(wholes))])
@@ -229,7 +235,9 @@ def _extended(
         signs = np.concatenate([np.ones(count), -np.ones(len(wholes))])
         rows.append(sparse.csr_matrix((signs, (line, at)), shape=(len(wholes), size)))
     # contributions of one respondent may cancel out in what is published, and then a part is larger than the whole
-    most = max(float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0)))
+    most = max(
+        float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0))
+    )
     problem = _appended(before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most)
     return dataclasses.replace(made, problem=problem, values={**made.values, columns: (place, holds)})
 

@@ -290,9 +290,7 @@ class MagnitudeTable:
             raise ParameterError("cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))")
         return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
 
-    def protect(
-        self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any
-    ) -> ProtectedTable:
+    def protect(self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
         """Judge and protect at once; see :meth:`SensitiveTable.protect`. A method in place of rules goes with the usual ones: ``table.protect("heuristic")``."""
         if isinstance(rules, str):
             return self.sensitive().protect(rules, **options)

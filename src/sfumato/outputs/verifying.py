@@ -194,7 +194,9 @@ def _with_earlier(owner: Path | None) -> Claim | None:
     return Claim(name, "needs original", "audited together when it was made; again with the register and the records")
 
 
-def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> JointTable | str:
+def _locked_problem(
+    table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
+) -> JointTable | str:
     """The equations of the published cells and their joint table, with what the lock knows of them; a word where it does not fit."""
     value = published.copy()
     value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
