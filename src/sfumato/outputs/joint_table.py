@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.outputs.problem import Problem
     from sfumato.outputs.table import MagnitudeTable
 
-MOST_JOINT = 10_000
+MOST_JOINT = 5_000
 """Cells of a joint table up to which it is part of protection and audit."""
 MOST_COMBINATIONS = 2_000_000
 """Combinations of values up to which those that could hold somebody are looked for."""
