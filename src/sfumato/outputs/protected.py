@@ -407,7 +407,8 @@ def _suppressed(
     judged: SensitiveTable, method: str, joint: JointTable, effort: dict[str, int], progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]], str]:
     """Published cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
-    problem, moves = joint.problem, {}
+    problem = joint.problem
+    moves: dict[int, list[Move]] = {}
     if not problem.primary.any():
         return Suppression(problem.primary[: joint.size].copy(), 0.0, 0.0), {}, method
     single = len(judged.table.places) == 1
