@@ -82,3 +82,53 @@ def linear_interval(lines, aim, known=None, high=None):
         assert found.status == 0, found.message
         ends.append(sign * found.fun)
     return ends[0], ends[1]
+
+
+def need_of_sum(own, threshold, percent):
+    """How far the sum of some records must stay unknown, by a threshold and the p % rule; None where it may be told."""
+    amounts = sorted((row["x"] for row in own), reverse=True)
+    total, needs = sum(amounts), []
+    if own and len(own) < threshold:
+        needs.append(0.1 * amounts[0])
+    lacking = percent / 100 * amounts[0] - (total - sum(amounts[:2])) if own else 0.0
+    if lacking > 1e-9 * max(1.0, total):
+        needs.append(lacking)
+    return max(needs, default=None)
+
+
+def known_alone(lines, points, columns):
+    """Per record that is alone in some published cell what its respondent knows: all combinations in that cell, of which one is the own."""
+    found = {}
+    for line, _, own in lines:
+        if len(own) == 1:
+            row = own[0]
+            at = points.index(tuple(row[column] for column in columns))
+            known = found.setdefault(row["id"], {})
+            for place in np.flatnonzero(line).tolist():
+                known[place] = row["x"] if place == at else 0.0
+    return found
+
+
+def wrong_sums(tables, records, columns, threshold, percent):
+    """All sums of records (``id``, ``x`` and columns) that somebody narrows down too far, in words, and how many intervals were looked at."""
+    points, lines = lines_of(tables, records, columns)
+    lone = known_alone(lines, points, columns)
+    most = float(sum(row["x"] for row in records))
+    wrong, looked = [], 0
+    for line, text, own in lines:
+        need = need_of_sum(own, threshold, percent)
+        if need is None:
+            continue
+        if text != "x":
+            wrong.append("a sensitive cell is published")
+            continue
+        value = sum(row["x"] for row in own)
+        for who in [None, *lone]:
+            if [row["id"] for row in own] == [who]:
+                continue
+            low, high = linear_interval(lines, line, lone.get(who), most)
+            brought = sum(row["x"] for row in own if row["id"] == who)
+            looked += 1
+            if low > value - min(need, value - brought) + 1e-5 * most or high < value + need - 1e-5 * most:
+                wrong.append(f"{who} narrows {value} (need {need}) down to {low} {high}")
+    return wrong, looked

@@ -311,3 +311,15 @@ def test_a_picture_shows_which_cells_are_told():
     assert made.plot().to_dict(validate=False)["width"] > 200
     with pytest.raises(ParameterError, match="one or two columns"):
         sf.tabulate(frame, ["r", "c", "z"]).protect([sf.Threshold(3)]).plot()
+
+
+def test_a_method_in_place_of_rules_goes_with_the_usual_ones():
+    draw = np.random.default_rng(3)
+    table = sf.tabulate(pl.DataFrame({"a": draw.choice(list("xyz"), 90), "b": draw.choice(list("uv"), 90)}), ["a", "b"])
+    assert table.protect("heuristic").method == "heuristic" == table.sensitive().protect("heuristic").method
+    assert table.protect(sf.Threshold(5), method="heuristic").judged.rules == (sf.Threshold(5),)
+    for wrong in ("threshold", 5, ["x"]):
+        with pytest.raises(ParameterError, match=r"sensitive\(sf\.Threshold"):
+            table.sensitive(wrong)
+    with pytest.raises(ParameterError, match="one of auto, exact"):
+        table.protect("nonsense")

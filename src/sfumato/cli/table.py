@@ -85,7 +85,7 @@ def table(
     where: Annotated[
         str | None,
         typer.Option(
-            help="only records that fulfil this: \"year = 2024 and age >= 18 and region in n1, n2\"; operators: = != < <= > >= in, not in; values with signs in quotes"
+            help='only records that fulfil this: "year = 2024 and age >= 18 and region in n1, n2"; operators: = != < <= > >= in, not in; values with signs in quotes'
         ),
     ] = None,
     register: RegisterFile = None,
@@ -148,7 +148,10 @@ def table(
         for number in range(len(groups)):
             out().print(protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True)
     for sentence in protected.own_sentences if not json else ():
-        tell(sentence, quiet=quiet)
+        if sentence == protected.unknown:  # marked, and not left out when talk is
+            out().print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
+        else:
+            tell(sentence, quiet=quiet)
     if protected.beside is not None and not json:
         _tell_beside(protected.beside)
     if output is not None:

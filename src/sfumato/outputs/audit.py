@@ -205,7 +205,7 @@ class TableIntruder:
             self.tight = False
             return self.value
         self.tight &= found.status == 0
-        return np.round(found.x)
+        return np.asarray(np.round(found.x))
 
 
 def audit(

@@ -7,7 +7,8 @@ bounds suppressed cells more tightly than the sums inside of every table. Its ce
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.outputs.problem import Problem
     from sfumato.outputs.table import MagnitudeTable
 
-MOST_JOINT = 10_000
+MOST_JOINT = 5_000
 """Cells of a joint table up to which it is part of protection and audit."""
 MOST_COMBINATIONS = 2_000_000
 """Combinations of values up to which those that could hold somebody are looked for."""
@@ -89,7 +90,7 @@ def with_joint_table(table: MagnitudeTable, problem: Problem, values: JointValue
             continue
         part = _part_of(table, problem, columns)
         if part is None:
-            left_out = max(left_out, int(min(np.prod([float(len(_lowest(table, at))) for at in columns]), 2**62)))
+            left_out = max(left_out, math.prod(len(_lowest(table, at)) for at in columns))
             continue
         place, holds = held_by(table, columns) if values is None else values.get(columns, nothing)
         made = _extended(made, table, columns, part, place, holds)
@@ -101,17 +102,19 @@ def with_joint_table(table: MagnitudeTable, problem: Problem, values: JointValue
 # Which columns need a joint table.
 
 
-def _largest(groups: Iterable[Sequence[int]]) -> list[frozenset[int]]:
+def _largest(groups: Iterable[Collection[int]]) -> list[frozenset[int]]:
     """Lists of columns that are in no other one: their tables hold all the others."""
     distinct = list(dict.fromkeys(frozenset(group) for group in groups))
     return [one for one in distinct if not any(one < other for other in distinct)]
 
 
-def circles_of(groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
+def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
     """Columns whose tables go round in a circle, as a×b, b×c and a×c do.
 
-    Tables that do not always come from one joint table as soon as they agree on what they share; whole numbers from a whole one (Vorob'ev 1962, *Consistent families of measures and their extensions*).
-    So a column that only one table has is left out, and so is a table whose columns another has, again and again: what remains is circles.
+    Tables without circles are margins of some joint table as soon as they agree on what they share, whole numbers of a whole one: nothing more follows from it. A column that only one table has is left out,
+    and so is a table whose columns another has, again and again; what remains is circles.
+
+    Reference: Vorob'ev 1962, *Consistent families of measures and their extensions*, doi:10.1137/1107014.
 
     >>> circles_of([(0, 1), (1, 2), (0, 2)]), circles_of([(0, 1), (1, 2), (2, 3)])
     ([(0, 1, 2)], [])

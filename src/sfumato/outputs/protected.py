@@ -114,6 +114,7 @@ class ProtectedTable:
             ),
             "additive": self.additive,
             "gap": None if self.suppression is None else self.suppression.gap,
+            "audit": {"scope": self.audited.scope, "bounds": self.audited.bounds},
         }
 
     def to_polars(self, number: int = 0) -> pl.DataFrame:
@@ -180,12 +181,17 @@ class ProtectedTable:
             for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
         ]
         told = [f"{word} ({scope}{seen.bounds} bounds): {', '.join(parts)}, {seen.seconds:.2f} s"]
-        if seen.scope == "each table by itself":
-            told.append(
-                f"whether the tables hold together is unknown: their joint table has {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could hold somebody; "
-                "publish fewer tables at once, or coarser ones"
-            )
-        return told
+        return told if self.unknown is None else [*told, self.unknown]
+
+    @property
+    def unknown(self) -> str | None:
+        """What was not looked at of tables published together, and what to do; None where all was."""
+        if self.audited.scope != "each table by itself":
+            return None
+        return (
+            f"whether the tables hold together is unknown: their joint table has {self.joint.left_out:,} cells, and it is looked at up to {MOST_JOINT:,} that could hold somebody; "
+            "publish fewer tables at once, or coarser ones"
+        )
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -401,7 +407,8 @@ def _suppressed(
     judged: SensitiveTable, method: str, joint: JointTable, effort: dict[str, int], progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]], str]:
     """Published cells to suppress, proofs, and how they were found: by the heuristic too where the least was not found in time."""
-    problem, moves = joint.problem, {}
+    problem = joint.problem
+    moves: dict[int, list[Move]] = {}
     if not problem.primary.any():
         return Suppression(problem.primary[: joint.size].copy(), 0.0, 0.0), {}, method
     single = len(judged.table.places) == 1

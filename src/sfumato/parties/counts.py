@@ -295,7 +295,9 @@ class JointQuantiles(_OfCounts):
         arithmetic = self._arithmetic(meeting)
         while not await none_below(arithmetic, own, least):
             if len(own) == 1:  # fewer records than the least in all bins together
-                raise ReleaseRefused("the rule 'small_cells' refuses: the answer would rest on counts of too few records")
+                raise ReleaseRefused(
+                    "the rule 'small_cells' refuses: the answer would rest on counts of too few records"
+                )
             own, joined = np.add.reduceat(own, np.arange(0, len(own), 2)), 2 * joined
         return self._in_bins(await self._added(own, meeting), joined)
 

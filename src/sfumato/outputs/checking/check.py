@@ -34,7 +34,8 @@ from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, pee
 from sfumato.outputs.checking.record_sets import sets_of_tabulated
 from sfumato.outputs.checking.tested import is_test, judge_test
 from sfumato.outputs.checking.trees import judge_clusters, judge_tree
-from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, passed
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.joint_table import with_joint_table
 from sfumato.outputs.protected import ProtectedTable
 from sfumato.outputs.rules import Threshold
 from sfumato.outputs.table import MagnitudeTable, SensitiveTable
@@ -343,12 +344,16 @@ def _still_protected(output: ProtectedTable) -> list[OutputReason]:
     if (suppressed and (told & output.problem.primary).any()) or not output.audited.holds or again is False:
         words = "the table is not the one that was audited: cells that must be hidden can be read or computed"
         return [broken("audit", words, "protect it anew")]
+    if output.unknown is not None:
+        words = "its tables were audited each by itself; whether they hold together is unknown"
+        return [open_question("linked", words, "publish fewer tables at once, or coarser ones")]
     return []
 
 
 def _audited_again(output: ProtectedTable) -> bool:
     try:
-        return output.audit().holds
+        joint = with_joint_table(output.judged.table, output.problem)
+        return dataclasses.replace(output, joint=joint).audit().holds
     except Exception:  # noqa: BLE001 - parts of it do not belong together
         return False
 
