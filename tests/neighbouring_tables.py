@@ -19,7 +19,8 @@ import pytest
 
 import sfumato as sf
 from sfumato import registry
-from sfumato.core.recipe import Recipe
+from sfumato.core.choices import required_fields
+from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import InternalError, SfumatoError
 from sfumato.steps.recoding.safe_k_anonymization import SafeAnonymize
@@ -93,6 +94,8 @@ KINDS = {
     ),
 }  # fmt: skip
 POLICIES = ["strict", "open"]
+METRICS = [cls() for cls in registry.utility_metrics().values() if not required_fields(cls)]
+"""Every utility that a contract may report without a word: what it finds stays with the owner, and ends no run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,7 +187,8 @@ def case_of(number: int) -> Case:
     accounted, whole = _accounted(stream, names, kinds, schema)
     steps = [*_before(stream, names, kinds, schema), accounted]
     schema["policy"] = Attribute(("direct",))
-    recipe = Recipe(Schema(schema), (sf.KAnonymity(1),), tuple(steps))
+    contract = (Agreement(_pick(stream, METRICS), at_most=1e9),) if stream.random() < 0.3 else ()
+    recipe = Recipe(Schema(schema), (sf.KAnonymity(1),), tuple(steps), contract=contract)
     usual = [_record(stream, names, kinds, odd=False) for _ in range(int(stream.integers(2, 9)))]
     neighbour = _record(stream, names, kinds, odd=True)
     same = list(range(len(usual)))
