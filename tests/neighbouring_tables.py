@@ -208,14 +208,16 @@ def case_of(number: int) -> Case:
     names = list(kinds)
     schema = {n: Attribute(("quasi",), **_pick(stream, KINDS[kinds[n]].attributes)) for n in names}
     accounted, whole = _accounted(stream, names, kinds, schema)
-    steps = [*_before(stream, names, kinds, schema), accounted, *(_after(stream, names) if whole else [])]
+    later = _after(stream, names) if whole else []
+    steps = [*_before(stream, names, kinds, schema), accounted, *later]
     schema["policy"] = Attribute(("direct",))
     contract = (Agreement(_pick(stream, METRICS), at_most=1e9),) if stream.random() < 0.3 else ()
     recipe = Recipe(Schema(schema), (sf.KAnonymity(1),), tuple(steps), contract=contract)
     usual = [_record(stream, names, kinds, odd=False) for _ in range(int(stream.integers(2, 9)))]
     neighbour = _record(stream, names, kinds, odd=True)
     same = list(range(len(usual)))
-    if whole and stream.random() < 0.5:  # one record more
+    # One record more; always so before later steps, whose coins are dealt by the number of a record among equal ones.
+    if whole and (later or stream.random() < 0.5):
         tables, common = (usual, [*usual, neighbour]), (same, same)
     else:  # one record is another
         place = int(stream.integers(len(usual)))

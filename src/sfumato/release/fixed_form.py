@@ -91,7 +91,9 @@ def _digest(dataset: Dataset, columns: dict[str, pl.Series]) -> str:
 
 
 def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) -> pl.Series:
-    rules = ValueByValue(attribute.hierarchy) if is_fixed(attribute.hierarchy) and attribute.hierarchy else None
+    rules = None
+    if attribute.hierarchy is not None and is_fixed(attribute.hierarchy):
+        rules = ValueByValue(attribute.hierarchy, encode(column).labels)
     if number or attribute.kind is Kind.NUMERIC or attribute.bounds is not None:
         return _numbers(column, attribute, mark, rules)
     spelled = _day if attribute.kind is Kind.DATE else _spelled
