@@ -227,6 +227,19 @@ def test_verify_recomputes_the_epsilon_beside_promises(change, tmp_path):
     assert list(claims.values()) == ["fails"]
 
 
+def test_verify_compares_with_the_original_as_the_recipe_takes_it_in(tmp_path):
+    """A promise beside the original (which certifies no ε) is judged on the same values when it was made and when it is verified."""
+    schema = Schema(
+        {"age": Attribute(("quasi",), kind="numeric"), "ill": Attribute(("sensitive",), domain=("flu", "cold"))}
+    )
+    frame = pl.DataFrame({"age": [20] * 40, "ill": ["flu", "cold"] * 19 + ["odd", None]})
+    recipe = sf.Recipe(schema, (sf.TCloseness("ill", t=0.3),), (SAFE,))
+    release = sf.run(frame, recipe)
+    release.write(tmp_path)
+    found = sf.verify(tmp_path / "share", original=sf.read(frame), owner=tmp_path / "owner")
+    assert not [claim for claim in found.claims if claim.status == "fails"], found
+
+
 # Graphs: ε is about one row of the edge list, and a row that is no tie tells nothing either.
 
 GRAPH = """

@@ -8,7 +8,7 @@ import pytest
 
 from tests.neighbouring_tables import case_of, compared
 
-CASES = int(os.environ.get("SFUMATO_FUZZ_CASES", "40"))
+CASES = int(os.environ.get("SFUMATO_FUZZ_CASES", "30"))
 FIRST = int(os.environ.get("SFUMATO_FUZZ_FIRST", "0"))
 
 

@@ -361,14 +361,17 @@ PROBES = ("0", "1", "2000-01-01", "A00", "a", "00000")
 class ValueByValue:
     """A hierarchy that is asked for one value at a time: no label depends on which other values occur.
 
-    A value that the hierarchy does not know has no label below the top, as a missing one has none.
+    A value that the hierarchy does not know has no label below the top, as a missing one has none. A hierarchy that lists its values has
+    fixed paths, and is asked for many of them at once: binding it takes as long as its list.
     """
 
-    def __init__(self, hierarchy: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy, values: Sequence[str | None] = ()) -> None:
         self.hierarchy = hierarchy
         self._paths: dict[str, tuple[str, ...] | None] = {}
-        listed = hierarchy.listed() or ()
-        known = [path for value in (*listed[:1], *PROBES) if (path := self._path(value)) is not None]
+        listed = hierarchy.listed()
+        if listed is not None:
+            self._learn([value for value in dict.fromkeys(values) if value is not None])
+        known = [path for value in (*(listed or ())[:1], *PROBES) if (path := self._path(value)) is not None]
         self.top: int | None = len(known[0]) - 1 if known else None
         self._highest = known[0][-1] if known else TOP
 
@@ -388,10 +391,27 @@ class ValueByValue:
     def _path(self, value: str) -> tuple[str, ...] | None:
         """The labels of a value from level 0 to the top, as if no other value occurred; None: the hierarchy does not know it."""
         if value not in self._paths:
-            try:
-                ladder = bind(self.hierarchy, [self.hierarchy.settled(value)], [1])
-            except SchemaError:
-                self._paths[value] = None
-            else:
-                self._paths[value] = tuple(str(labels[0]) for labels in ladder.labels)
+            self._learn([value])
         return self._paths[value]
+
+    def _learn(self, values: list[str]) -> None:
+        """Find the paths of values together; where the hierarchy does not know one of them, of each half by itself."""
+        if not values:
+            return
+        settled = [self.hierarchy.settled(value) for value in values]
+        try:
+            ladder = bind(self.hierarchy, list(dict.fromkeys(settled)), [1] * len(set(settled)))
+        except SchemaError:
+            if len(values) == 1:
+                self._paths[values[0]] = None
+                return
+            middle = len(values) // 2
+            self._learn(values[:middle])
+            self._learn(values[middle:])
+            return
+        codes = {label: code for code, label in enumerate(ladder.labels[0])}
+        climbs = [ladder.climb(0, level) for level in range(ladder.depth)]
+        for value, text in zip(values, settled, strict=True):
+            code = codes[text]
+            levels = zip(ladder.labels, climbs, strict=True)
+            self._paths[value] = tuple(str(labels[climb[code]]) for labels, climb in levels)

@@ -122,8 +122,8 @@ class Verdict:
 
     def not_applied(self, column: str) -> Verdict:
         """The same where nothing shows that the mechanism was applied to a column: unknown, and unknown is not a pass."""
-        told = f"unknown: no step of a run shows that it released {column} by this mechanism, after all that changed classes or records"
-        sentence = f"{told}; applied so, {self.sentence}"
+        told = f"unknown: no table shows how {column} was released, and no step of this run applied the mechanism to it last"
+        sentence = f"{told}; with it, {self.sentence}; put the step that applies it at the end of the recipe"
         return dataclasses.replace(self, holds=False, attained=None, sentence=sentence)
 
     def __bool__(self) -> bool:

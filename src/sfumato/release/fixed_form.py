@@ -4,13 +4,14 @@ A column of ages is one of whole numbers until one person's is 20.5; a reader fi
 refuses a value that one record holds. Each of that tells of one record, and no noise hides it. So a recipe with a step that
 accounts for an ε is given its table in a form that no record decides. Every cell is read for itself:
 
-- kind *numeric*, and columns that a step computes with: a double; what is no finite number is missing, and what lies outside of the declared
+- kind *numeric*, and columns with ``bounds`` or that a step computes with: a double; what is no finite number is missing, and what lies outside of the declared
   ``bounds`` (or the ends of the hierarchy) becomes the nearest of them;
 - kind *date*: the text of the day, ``2024-05-31``, without the time of day;
 - all others: text, numbers among it in their shortest spelling; an empty text, or one that no file can hold, is missing;
 - what the ``domain``, the ``order`` or the hierarchy of the column does not know is missing.
 
-Columns stand in the order of the recipe, and a file is written in UTF-8 with commas, points and a header unless the recipe says otherwise.
+Columns stand in the order of the recipe, in a frame of polars whatever the table was given as, and a file is written in UTF-8 with commas, points and a
+header unless the recipe says otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import polars as pl
 
 from sfumato.core.encoding import encode, label
@@ -60,8 +62,8 @@ def in_fixed_form(dataset: Dataset, recipe: Recipe) -> Dataset:
     said = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
     layout = {part: getattr(Form(), part) if value is None else value for part, value in said.items()}
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
-    ordered = dataclasses.replace(dataset, frame=dataset.frame[names], source=source)
-    return ordered.with_columns(columns).with_schema(recipe.schema)
+    frame = nw.from_native(pl.DataFrame(columns), eager_only=True)  # other frames have no whole numbers beside gaps
+    return type(dataset)(frame, source=source, origin=dataset.origin).with_schema(recipe.schema)
 
 
 def _cells(dataset: Dataset, name: str) -> pl.Series:
@@ -89,9 +91,10 @@ def _digest(dataset: Dataset, columns: dict[str, pl.Series]) -> str:
 
 
 def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) -> pl.Series:
-    rules = ValueByValue(attribute.hierarchy) if is_fixed(attribute.hierarchy) and attribute.hierarchy else None
-    numeric = number or attribute.kind is Kind.NUMERIC
-    if numeric:
+    rules = None
+    if attribute.hierarchy is not None and is_fixed(attribute.hierarchy):
+        rules = ValueByValue(attribute.hierarchy, encode(column).labels)
+    if number or attribute.kind is Kind.NUMERIC or attribute.bounds is not None:
         return _numbers(column, attribute, mark, rules)
     spelled = _day if attribute.kind is Kind.DATE else _spelled
     coded = attribute.has(Role.DIRECT) or is_identifier_name(column.name)

@@ -28,12 +28,12 @@ from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, marked
-from sfumato.core.recipe import Kept, Recipe
+from sfumato.core.recipe import Agreement, Kept, Recipe
 from sfumato.core.schema import Role
 from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, SfumatoError
 from sfumato.intruders import attack_release
 from sfumato.io.form import Form
 from sfumato.io.formats import require_format
@@ -374,7 +374,18 @@ def _bounds_kept(
     pair = Pair.of(original, shared, levels, learnt_from=people.learnt_from, held_out=people.held_out)
     known: dict[str, Any] = {"steps": recipe.steps, "models": recipe.meet, "seed": seed, "memory": memory}
     limits = judge_limits(recipe.limits, pair, **known)
-    return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
+    fixed = accounts(recipe.steps, recipe.schema)
+    return limits, tuple(_agreed(agreement, pair, fixed=fixed) for agreement in recipe.contract)
+
+
+def _agreed(agreement: Agreement, pair: Pair, *, fixed: bool) -> Kept:
+    """A line of the contract held against the release; where an ε is accounted for, what cannot be measured ends no run."""
+    try:
+        return agreement.judge(pair)
+    except SfumatoError:
+        if not fixed or agreement.refuse:
+            raise
+        return agreement.held("it cannot be measured on this table")
 
 
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:

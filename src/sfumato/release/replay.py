@@ -19,6 +19,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, Recipe
+from sfumato.core.step import accounts
 from sfumato.engines.seen import Fingerprint
 from sfumato.engines.table import LazyTable
 from sfumato.errors import SfumatoError, UnreadableInput
@@ -29,6 +30,7 @@ from sfumato.io.read import read_written
 from sfumato.io.write import write_table
 from sfumato.release.certified import certified_release
 from sfumato.release.documents import commitment, digest_of_input, told_drawn
+from sfumato.release.fixed_form import in_fixed_form
 from sfumato.release.implied import not_accepted
 from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import about_all_releases, make_release
@@ -124,8 +126,17 @@ def as_judged(
     """
     if isinstance(original, LazyTable):
         original = original.counted(name for name in seen if name in original.columns)
+    elif original is not None:
+        original = _as_taken_in(original, locked_recipe(owner))
     made_for = _made_for(certificate, read_lock(owner))
     return original if original is None or made_for is None else made_one(original, made_for)[0]
+
+
+def _as_taken_in(original: Dataset, recipe: Recipe | None) -> Dataset:
+    """The original in the form that its recipe alone decides, where a step accounts for an ε; as it is otherwise."""
+    if recipe is None or not accounts(recipe.steps, recipe.schema) or not original.has(recipe.schema.attributes):
+        return original
+    return in_fixed_form(original, recipe)
 
 
 def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:

@@ -162,7 +162,7 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
 
 def fixed_labels(hierarchy: Hierarchy, values: Sequence[str | None], level: int, where: str) -> list[str | None]:
     """The labels of values on a level, each by itself; a level that the hierarchy has not is refused by the hierarchy alone."""
-    rules = ValueByValue(hierarchy)
+    rules = ValueByValue(hierarchy, values)
     if rules.top is not None and level > rules.top:
         raise SchemaError(f"{where} has levels 0 to {rules.top}; level {level} is asked for")
     return [rules.label(value, level) for value in values]
