@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ import sfumato as sf
 from sfumato.cli.app import build_app
 from sfumato.errors import ReleaseRefused
 from sfumato.outputs.checking import differences, sums_of_four
-from sfumato.outputs.checking.differences import OutputSets, RecordOwners, CellPool, few_told_together
+from sfumato.outputs.checking.differences import CellPool, OutputSets, RecordOwners, few_told_together
 from sfumato.outputs.checking.log import OutputLog
 from sfumato.outputs.checking.record_sets import RecordSet
 from sfumato.outputs.checking.reviewing import release_outputs, review, verify_outputs
@@ -126,6 +127,31 @@ def test_cells_that_nearly_agree_are_for_review_whatever_they_tell(people, tmp_p
         assert line.status == "review"
 
 
+def test_models_of_levels_are_tables(people, tmp_path):
+    with sf.output_session(tmp_path / "out", people) as session:
+        assert session.regression("income", ["old"]).passes
+        with pytest.raises(ReleaseRefused, match="output 1 are about fewer than 10 persons"):
+            session.regression("income", ["pensioner"])
+        assert told(session.check(people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))))
+        assert not told(session.check(people.group_by("pensioner").agg(pl.col("age").mean().alias("age_mean"))))
+
+
+def test_leaves_of_trees_are_cells(people, tmp_path):
+    def tree(cut):
+        low = int((people["age"] <= cut).sum())
+        inner = {"children_left": [1, -1, -1], "children_right": [2, -1, -1], "feature": [0, -2, -2]}
+        counts = {"n_node_samples": [400, low, 400 - low], "impurity": [0.5, 0.4, 0.3]}
+        shares = np.array([[[0.5, 0.5]], [[0.5, 0.5]], [[0.5, 0.5]]])
+        inner |= {"threshold": [float(cut), -2.0, -2.0], "value": shares, **counts}
+        return SimpleNamespace(tree_=SimpleNamespace(**inner), feature_names_in_=["age"])
+
+    with sf.output_session(tmp_path / "out", people) as session:
+        assert session.add(tree(60.5), "One").passes
+        assert told(session.check(tree(61.5)))
+        assert told(session.check(people.group_by("pensioner").len("n")))
+        assert session.check(tree(50.5)).passes
+
+
 # Counts that are known to be small
 
 
@@ -138,7 +164,9 @@ def test_counts_that_bound_a_group_without_telling_any_sum_of_few(tmp_path):
             for names in ("apq", "ars"):
                 where = pl.col("g").is_in(list(names))
                 assert session.count([], where=where).passes
-            verdict = session.check(pl.DataFrame({"n": [40]}), where=pl.col("g").is_in(["q", "s"]), tells="count", by=[])
+            verdict = session.check(
+                pl.DataFrame({"n": [40]}), where=pl.col("g").is_in(["q", "s"]), tells="count", by=[]
+            )
             words = "the counts of its cells and those of outputs 1, 2 together tell that a group is of fewer than 10 persons"
             assert told(verdict) == ([words] if fails else [])
 
@@ -221,7 +249,11 @@ def test_beyond_a_number_of_groups_pairs_to_fours_are_looked_at_and_it_says_so(p
     with sf.output_session(tmp_path / "out", people) as session:
         assert session.mean("income", by=["old"]).passes
         three = people.with_columns(
-            third=pl.when(pl.col("age") < 40).then(pl.lit("a")).when(pl.col("age") < 62).then(pl.lit("b")).otherwise(pl.lit("c"))
+            third=pl.when(pl.col("age") < 40)
+            .then(pl.lit("a"))
+            .when(pl.col("age") < 62)
+            .then(pl.lit("b"))
+            .otherwise(pl.lit("c"))
         )
         table = three.group_by("third").agg(pl.col("income").sum().alias("income_sum"))
         assert told(session.check(table, data=three))  # the first of two bands is the sum of two of three, but for one

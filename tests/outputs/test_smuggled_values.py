@@ -60,7 +60,10 @@ def ridge(x, y, penalty):
     centred, rest = x - x.mean(axis=0), y - y.mean()
     beta = np.linalg.solve(centred.T @ centred + penalty * np.eye(x.shape[1]), centred.T @ rest)
     return SimpleNamespace(
-        coef_=beta, intercept_=float(y.mean() - x.mean(axis=0) @ beta), alpha=penalty, feature_names_in_=["age", "hours"]
+        coef_=beta,
+        intercept_=float(y.mean() - x.mean(axis=0) @ beta),
+        alpha=penalty,
+        feature_names_in_=["age", "hours"],
     )
 
 
@@ -165,5 +168,11 @@ def test_random_constants_never_make_a_column_of_the_records(people):
     for _ in range(100):
         number = float(draw.lognormal(1, 2))
         base = (hours, cost, np.log(cost), hours**2)[int(draw.integers(4))]
-        for column in (base + number, base * (1 + number), number - base, base / (1 + number) + 1, hours * cost * number):
+        for column in (
+            base + number,
+            base * (1 + number),
+            number - base,
+            base / (1 + number) + 1,
+            hours * cost * number,
+        ):
             assert made.unexplained(column[:, None]) == 1

@@ -379,7 +379,9 @@ def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
         by = tuple(one.column for one in table.dimensions)
         persons = len(np.unique(table.contributions.respondent))
         told = (str(table.measure),)
-        exact = ~output.hidden & (np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack)
+        exact = ~output.hidden & (
+            np.abs(np.nan_to_num(output.published) - output.problem.value) <= output.problem.slack
+        )
         cells = partial(sets_of_tabulated, table, exact)
         return OutputVerdict(
             "protected table", tuple(reasons), persons, shown, None, by, told, made_of_records=True, cells=cells

@@ -82,6 +82,11 @@ class MadeOf:
             for base in self._numbers
         )
 
+    def name_of(self, column: NDArray[np.float64]) -> str | None:
+        """The column of the records that a column is; None where it is none of them as it is."""
+        names = [name for name in self.behind.dataset.columns if self.behind.is_numeric(name)]
+        return next((name for name, one in zip(names, self._numbers, strict=True) if np.array_equal(one, column)), None)
+
     def exactly(self, column: NDArray[np.float64]) -> bool:
         """Whether a column is one of the records in a form without a free constant, or the constant one."""
         if not len(column) or np.ptp(column) == 0:
@@ -143,10 +148,7 @@ def _is_form(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
     if not np.isfinite(base).all() or np.ptp(base) == 0 or len(base) != len(column):
         return False
     at = _some(column)
-    for form in _forms(base):
-        if _in_units(column[at], form[at]) and _in_units(column, form):
-            return True
-    return False
+    return any(_in_units(column[at], form[at]) and _in_units(column, form) for form in _forms(base))
 
 
 def _in_units(column: NDArray[np.float64], form: NDArray[np.float64]) -> bool:

@@ -12,6 +12,7 @@ from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
 from sfumato.outputs.checking.layout import strange_number
 from sfumato.outputs.checking.peeking import ReadOnce, array_of, names_of, number_of, peek, read_once, vector_of
+from sfumato.outputs.checking.record_sets import CellSource, sets_of_levels
 from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, offset_of, weights_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -105,7 +106,19 @@ def judge_model(
                 "give out no model that fits perfectly",
             )
         )
-    return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), coefficients(output, fit))
+    shown, persons_known = coefficients(output, fit), None if known is None else int(known)
+    return OutputVerdict("regression", tuple(reasons), persons_known, shown, cells=_cells(design, answer, behind))
+
+
+def _cells(
+    design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None, behind: Behind | None
+) -> CellSource | None:
+    """What a model of levels alone tells, which is a table; None for models with other terms, of which only the whole of the records is compared."""
+    if behind is None or design is None or answer is None or len(design) != len(behind):
+        return None
+    if not np.isin(design, (0.0, 1.0)).all():
+        return None
+    return lambda: sets_of_levels(design, MadeOf(behind).name_of(answer))
 
 
 def _outcome(output: Any, answer: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -217,13 +230,18 @@ SHARES = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.
 
 def _chosen_numbers(output: Any) -> list[OutputReason]:
     """Penalties and other numbers that somebody chose for a fit, where they are not such as people choose: coefficients tell them."""
-    chosen = [number_of(peek(output, one)) for one in ("C", "alpha", "penalizer", "model.family.alpha", "model.family.var_power")]
+    chosen = [
+        number_of(peek(output, one))
+        for one in ("C", "alpha", "penalizer", "model.family.alpha", "model.family.var_power")
+    ]
     strange = sum(one is not None and one != 0 and not _is_usual(one) for one in chosen)
     share = number_of(peek(output, "l1_ratio"))
     strange += share is not None and not any(abs(share - one) <= 1e-12 for one in SHARES)
     if not strange:
         return []
-    words = f"{strange:,} numbers that were chosen for the fit (a penalty, say) are not round: the coefficients tell them"
+    words = (
+        f"{strange:,} numbers that were chosen for the fit (a penalty, say) are not round: the coefficients tell them"
+    )
     return [open_question("chosen", words, "choose a power of ten, or let somebody look at where it comes from")]
 
 

@@ -58,7 +58,9 @@ def judge_with_records(
         tells = {**dict.fromkeys(table.told, tells if isinstance(tells, str) else ""), **table.labelled}
     belongs = membership(table.frame, table.by, behind)
     reasons = (
-        _unknown_cells(table, belongs) + _numbers_in_names(table, behind, rules) + _combinations(table, belongs, behind, rules)
+        _unknown_cells(table, belongs)
+        + _numbers_in_names(table, behind, rules)
+        + _combinations(table, belongs, behind, rules)
     )
     found, more = _statistics(table, belongs, behind, tells)
     reasons += more

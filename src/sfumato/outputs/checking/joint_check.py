@@ -108,10 +108,11 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
         refused = log.refused_before(one.number)
         if _says_so(one) or not any(other.number in refused for other in before):
             continue
-        kept = [sets_of(log, other, len(people.who)) for other in (*before, one)]
-        if kept[-1] is None:
+        own = sets_of(log, one, len(people.who))
+        if own is None:
             continue
-        told = few_told_together([other for other in kept[:-1] if other is not None], kept[-1:], people, threshold)
+        kept = [sets_of(log, other, len(people.who)) for other in before]
+        told = few_told_together([other for other in kept if other is not None], [own], people, threshold)
         found += [part.outputs for part in told if part.kind in ("sum", "bound", "near", "open")]
     return UnseenDifferences(tuple(dict.fromkeys(found)), tuple(unknown))
 

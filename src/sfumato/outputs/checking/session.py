@@ -169,13 +169,18 @@ class OutputSession:
             if safe and verdict.status == "fail":
                 raise ReleaseRefused("; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail"))
             content, suffix = _written(output, verdict)
-            said = {"comment": comment, "exception": exception}
-            kept = {
-                "sample": None if sample is None or not self.same_records else packed(sample),
-                "cells": None if cells is None else packed_sets(cells),
-            }
             with contextlib.suppress(Overtaken):
-                self.log.add(title.strip(), content, suffix, verdict.to_dict(), **said, **kept, after=after)
+                self.log.add(
+                    title.strip(),
+                    content,
+                    suffix,
+                    verdict.to_dict(),
+                    comment=comment,
+                    exception=exception,
+                    sample=None if sample is None or not self.same_records else packed(sample),
+                    cells=None if cells is None else packed_sets(cells),
+                    after=after,
+                )
                 return verdict
 
     def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
@@ -235,7 +240,9 @@ class OutputSession:
             return None, []  # asked about with the records that were given
         if rows is None:
             words = "which records of the session are in which of its cells is not known"
-            return whole, [open_question("difference", words, "give data with all columns of the session, or where=...")]
+            return whole, [
+                open_question("difference", words, "give data with all columns of the session, or where=...")
+            ]
         sets = verdict.cells()
         if len(sets) > MOST_SETS:
             words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"

@@ -44,7 +44,9 @@ class Sums(NamedTuple):
         return found
 
 
-def few_by_hashing(pool: CellPool, threshold: int) -> tuple[NDArray[np.bool_] | None, Literal["fours", "pairs", "open"]]:
+def few_by_hashing(
+    pool: CellPool, threshold: int
+) -> tuple[NDArray[np.bool_] | None, Literal["fours", "pairs", "open"]]:
     """The cells of a sum about few persons, one of them new (None where there is no such sum), and how far was looked: at sums of four cells, of two, or not at all."""
     cells = len(pool.cells)
     if cells <= MOST_FOURS and (found := _looked_for(pool, threshold, _up_to_two(cells))) is not None:
@@ -93,7 +95,8 @@ def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_]
                     continue
                 told = np.abs(np.asarray(cells @ pool.matrix)) > 0.5
                 if 0 < pool.persons_in(told) < threshold:
-                    return cells != 0
+                    used: NDArray[np.bool_] = cells != 0
+                    return used
     return np.zeros(len(pool.cells), dtype=bool)
 
 
