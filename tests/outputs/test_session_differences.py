@@ -229,6 +229,35 @@ def test_verify_says_what_review_says(people, tmp_path):
     assert "1, 2" in claims["together"].detail
 
 
+def test_what_a_failing_output_told_is_not_taken_as_told(people, tmp_path):
+    """The second fails and is refused later: the third tells the same, and must not pass because the second told it."""
+    table = people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
+    with sf.output_session(tmp_path / "out", people) as session:
+        session.mean("income", by=["old"])
+        assert told(session.add(table, "Two"))
+        assert told(session.add(table, "Three"))
+
+
+def test_an_output_is_compared_again_when_one_that_told_the_same_is_refused(people, tmp_path):
+    """The third tells nothing that the first and second do not tell already; without the first it does."""
+    with sf.output_session(tmp_path / "out", people) as session:
+        session.mean("income", by=["pensioner"])
+        session.log.decide(1, "refused", by="Bo", because="not yet")
+        assert session.mean("income", by=["old"]).passes
+        session.log.decide(1, "approved", by="Bo", because="fine after all")
+        table = people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
+        assert session.add(table, "Three").passes
+    log = OutputLog.at(tmp_path / "out")
+    assert review(log)["together"] == [[1, 2]]
+    log.decide(1, "refused", by="Bo", because="it tells of few beside the second")
+    assert review(log)["together"] == [[2, 3]]
+    with pytest.raises(ReleaseRefused, match="2, 3"):
+        release_outputs(log, tmp_path / "released", accept_passes=True)
+    log.decide(3, "refused", by="Bo", because="it tells of few beside the second")
+    assert review(log)["together"] == []
+    release_outputs(log, tmp_path / "released", accept_passes=True)
+
+
 def test_decided_in_sight_of_it_both_leave(people, tmp_path):
     with sf.output_session(tmp_path / "out", people) as session:
         session.mean("income", by=["old"])

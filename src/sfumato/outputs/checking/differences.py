@@ -37,6 +37,8 @@ MOST_PROGRAMS = 200
 MOST_ENTRIES = 10_000_000
 """Entries of the matrix times programs about counts."""
 NEAR = 1e-7
+SUMS = ("sum ", "square ")
+"""What a sum of an unknown column may be."""
 
 
 class OutputSets(NamedTuple):
@@ -92,7 +94,7 @@ class CellPool:
         for fresh, outputs in ((False, old), (True, new)):
             for output in outputs:
                 for one in output.sets:
-                    if word in one.tells or (word.startswith("sum ") and ANY_SUM in one.tells):
+                    if word in one.tells or (word.startswith(SUMS) and ANY_SUM in one.tells):
                         rows = np.unique(people.who[one.rows]) if of_persons else one.rows
                         found.setdefault(rows.tobytes(), (rows, output.number, fresh))
         owner = np.arange(int(people.who.max(initial=-1)) + 1) if of_persons else people.who
@@ -191,7 +193,7 @@ def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
     added = {word for output in new for one in output.sets for word in one.tells} - {CELL}
     if ANY_SUM in added:
         everywhere = {word for output in (*old, *new) for one in output.sets for word in one.tells}
-        added |= {word for word in everywhere if word.startswith("sum ")}
+        added |= {word for word in everywhere if word.startswith(SUMS)}
     return sorted(added)
 
 
