@@ -382,3 +382,36 @@ def test_a_protected_table_beside_a_table_that_gives_it_away(tmp_path):
         unlike = sf.tabulate(frame.reverse(), ["site", "plan"]).protect([sf.Threshold(10)])
         assert session.check(unlike).status == "review"  # which records are in which cell is not known
         assert session.check(frame.group_by("site").len("n")).passes
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
+    """Outputs that pass, refused and approved at random in between: what leaves without an exception tells of nobody, and review, release and verify say the same."""
+    draw = np.random.default_rng(20_000 + number)
+    people = random_people(draw, several=bool(draw.random() < 0.3), missing=False)
+    threshold = int(draw.integers(2, 5))
+    rules = sf.OutputRules(threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False)
+    cells = {}
+    unit = None if people["who"].n_unique() == people.height else "who"
+    with sf.output_session(tmp_path / "out", people, unit=unit, rules=rules) as session:
+        for step in range(int(draw.integers(3, 7))):
+            output, said, cells[step + 1] = random_output(draw, people, step)
+            session.add(output, f"output {step}", **said)
+            for one in session.log.outputs:
+                if draw.random() < 0.3 and one.status == "pass":
+                    word = "refused" if draw.random() < 0.6 else "approved"
+                    session.log.decide(one.number, word, by="Bo", because="so")
+    log = OutputLog.at(tmp_path / "out")
+    for one in log.outputs:
+        if one.status != "pass":
+            log.decide(one.number, "refused", by="Bo", because="it does not pass")
+    leaving = [one.logged.number for one in log.all_reviewed() if one.state != "refused"]
+    unseen = review(log)["together"]
+    if not leaving or unseen:
+        with pytest.raises(ReleaseRefused):
+            release_outputs(log, tmp_path / "released", accept_passes=True)
+        return
+    release_outputs(log, tmp_path / "released", accept_passes=True)
+    assert told_of_few([cells[one] for one in leaving], people, threshold) == ""
+    claims = {one.name: one.status for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
+    assert claims["together"] == "holds"

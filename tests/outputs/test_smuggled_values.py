@@ -147,7 +147,13 @@ def test_in_the_mean_of_a_column_that_is_given_with_the_output(people, value, tm
             constant = people.with_columns(shifted=pl.lit(value))
             flat = constant.group_by("sex").agg(pl.col("shifted").mean().alias("shifted_mean"))
             assert session.check(flat, data=constant).status != "pass"
-        for fine in (pl.col("hours") * 10, pl.col("cost").log(), (pl.col("hours") // 10) * 10, pl.col("hours") > 30):
+        for fine in (
+            pl.col("hours") * 10,
+            pl.col("hours") / 7,
+            pl.col("cost").log(),
+            (pl.col("hours") // 10) * 10,
+            pl.col("hours") > 30,
+        ):
             some = people.with_columns(made=fine)
             table = some.group_by("sex").agg(pl.col("made").cast(pl.Float64).mean().alias("made_mean"))
             assert session.check(table, data=some).passes

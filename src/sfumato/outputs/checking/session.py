@@ -243,13 +243,13 @@ class OutputSession:
             return whole, [
                 open_question("difference", words, "give data with all columns of the session, or where=...")
             ]
-        sets = verdict.cells()
+        own = self.universe.same_columns(data, where, rows)
+        once_each = self.behind.persons == len(self.behind)
+        sets = in_session(verdict.cells(), rows, own.__contains__, once_each=once_each)
         if len(sets) > MOST_SETS:
             words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"
             return whole, [open_question("difference", words, "tell fewer cells at a time")]
-        own = self.universe.same_columns(data, where, rows)
-        once_each = self.behind.persons == len(self.behind)
-        return in_session(sets, rows, own.__contains__, once_each=once_each), []
+        return sets, []
 
     def _together(self, new: OutputSets) -> list[OutputReason]:
         """What an output tells of few persons together with those before it that were not refused; and with those of them alone that pass or are approved, since others may not leave, and then tell nothing before."""
