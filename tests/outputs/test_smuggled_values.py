@@ -134,6 +134,14 @@ def test_names_that_hold_numbers_of_the_data_pass(people):
     assert sf.check_output(model, some).passes
 
 
+def test_a_model_of_nobody_does_not_pass(people):
+    x = design(people)[:0]
+    held = SimpleNamespace(exog=x, endog=np.zeros(0), exog_names=["const", "age", "sex"])
+    model = SimpleNamespace(params=np.zeros(3), nobs=0.0, df_resid=-3.0, model=held)
+    for data in (None, people, people.head(0)):
+        assert not sf.check_output(model, data).passes
+
+
 def test_a_model_without_records_is_for_review(people):
     assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy()))) == {"records"}
 

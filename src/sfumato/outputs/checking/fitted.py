@@ -354,6 +354,8 @@ def _design(
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, OutputReason | None]:
     """The matrix that a model was fitted to and what it explains; a question where it cannot be had."""
     exog = array_of(peek(output, "model.exog")) if peek(output, "model.exog") is not None else None
+    if exog is not None and not exog.size:
+        return None, None, open_question("records", "the model was fitted to no records", "fit it to some")
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(output, "model.endog"))
         return exog, answer if answer is not None and len(answer) == len(exog) else None, None
