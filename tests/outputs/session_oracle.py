@@ -7,6 +7,8 @@ space are linearly dependent, which is tried for all small sets of atoms.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 from scipy import optimize
@@ -56,6 +58,17 @@ def random_output(draw, people, name):
         place = np.array(bands(ages, edges[1:-1]))
         cells = [("rows", np.flatnonzero(chosen & (place == at))) for at in range(len(counts))]
         return (counts, np.array(edges)), {"kind": "histogram", "column": "age", "where": where}, cells
+    if draw.random() < 0.15:
+        place = np.array(bands(people["age"], cuts_of(draw)))[chosen]
+        levels = np.unique(place)
+        design = np.column_stack([np.ones(len(place)), *((place == one) * 1.0 for one in levels[1:])])
+        answer = people["x"].to_numpy()[chosen]
+        kept = SimpleNamespace(exog=design, endog=answer, exog_names=[f"x{at}" for at in range(len(levels))])
+        beta = np.linalg.lstsq(design, answer, rcond=None)[0]
+        left = float(len(answer) - len(levels))
+        model = SimpleNamespace(params=beta, nobs=float(len(answer)), df_resid=left, model=kept)
+        rows = np.flatnonzero(chosen)
+        return model, {"where": where}, [("x", rows[column == 1]) for column in design.T]
     some, said = people, {"where": where}
     by = [str(one) for one in draw.permutation(["region", "sex", "band"])[: int(draw.integers(1, 3))]]
     if "band" in by:
@@ -96,15 +109,17 @@ def told_of_few(outputs, people, threshold):
     once = len(set(who.tolist())) == len(who)
     pools: dict[str, list[frozenset]] = {}
     for cells in outputs:
-        alike = all(len(rows) == len(set(who[rows].tolist())) for _, rows in cells)  # counts of rows are those of persons
+        alike = all(
+            len(rows) == len(set(who[rows].tolist())) for _, rows in cells
+        )  # counts of rows are those of persons
         for word, rows in cells:
             counted = word in ("rows", "persons")
             if counted and not once and (word == "persons" or alike):
                 pools.setdefault("persons", []).append(frozenset(int(one) for one in who[rows]))
             if word != "persons" or once or alike:
                 pools.setdefault("rows" if counted else word, []).append(frozenset(int(one) for one in rows))
-    for word, cells in pools.items():
-        cells = [one for one in dict.fromkeys(cells) if one]
+    for word, found in pools.items():
+        cells = [one for one in dict.fromkeys(found) if one]
         if cells and _few_in(cells, (lambda one: one) if word == "persons" else (lambda one: who[one]), threshold):
             return word
         if cells and word in ("rows", "persons") and _small_by_counts(cells, word, who, threshold):
@@ -166,5 +181,3 @@ def _small_by_counts(cells, word, who, threshold):
         if found.status == 0 and -found.fun < threshold - 1e-6:
             return True
     return False
-
-

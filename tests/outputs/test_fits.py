@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-import sfumato as sf
 from sfumato.outputs.checking.lifetimes import compared_lives
 from sfumato.outputs.checking.solving import cumulative_hazard, fit_of
 from tests.outputs.own_records import check

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ import sfumato as sf
 from sfumato.cli.app import build_app
 from sfumato.errors import ReleaseRefused
 from sfumato.outputs.checking import differences, sums_of_four
-from sfumato.outputs.checking.differences import OutputSets, RecordOwners, CellPool, few_told_together
+from sfumato.outputs.checking.differences import CellPool, OutputSets, RecordOwners, few_told_together
 from sfumato.outputs.checking.log import OutputLog
 from sfumato.outputs.checking.record_sets import RecordSet
 from sfumato.outputs.checking.reviewing import release_outputs, review, verify_outputs
@@ -126,6 +127,31 @@ def test_cells_that_nearly_agree_are_for_review_whatever_they_tell(people, tmp_p
         assert line.status == "review"
 
 
+def test_models_of_levels_are_tables(people, tmp_path):
+    with sf.output_session(tmp_path / "out", people) as session:
+        assert session.regression("income", ["old"]).passes
+        with pytest.raises(ReleaseRefused, match="output 1 are about fewer than 10 persons"):
+            session.regression("income", ["pensioner"])
+        assert told(session.check(people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))))
+        assert not told(session.check(people.group_by("pensioner").agg(pl.col("age").mean().alias("age_mean"))))
+
+
+def test_leaves_of_trees_are_cells(people, tmp_path):
+    def tree(cut):
+        low = int((people["age"] <= cut).sum())
+        inner = {"children_left": [1, -1, -1], "children_right": [2, -1, -1], "feature": [0, -2, -2]}
+        counts = {"n_node_samples": [400, low, 400 - low], "impurity": [0.5, 0.4, 0.3]}
+        shares = np.array([[[0.5, 0.5]], [[0.5, 0.5]], [[0.5, 0.5]]])
+        inner |= {"threshold": [float(cut), -2.0, -2.0], "value": shares, **counts}
+        return SimpleNamespace(tree_=SimpleNamespace(**inner), feature_names_in_=["age"])
+
+    with sf.output_session(tmp_path / "out", people) as session:
+        assert session.add(tree(60.5), "One").passes
+        assert told(session.check(tree(61.5)))
+        assert told(session.check(people.group_by("pensioner").len("n")))
+        assert session.check(tree(50.5)).passes
+
+
 # Counts that are known to be small
 
 
@@ -138,7 +164,9 @@ def test_counts_that_bound_a_group_without_telling_any_sum_of_few(tmp_path):
             for names in ("apq", "ars"):
                 where = pl.col("g").is_in(list(names))
                 assert session.count([], where=where).passes
-            verdict = session.check(pl.DataFrame({"n": [40]}), where=pl.col("g").is_in(["q", "s"]), tells="count", by=[])
+            verdict = session.check(
+                pl.DataFrame({"n": [40]}), where=pl.col("g").is_in(["q", "s"]), tells="count", by=[]
+            )
             words = "the counts of its cells and those of outputs 1, 2 together tell that a group is of fewer than 10 persons"
             assert told(verdict) == ([words] if fails else [])
 
@@ -201,6 +229,35 @@ def test_verify_says_what_review_says(people, tmp_path):
     assert "1, 2" in claims["together"].detail
 
 
+def test_what_a_failing_output_told_is_not_taken_as_told(people, tmp_path):
+    """The second fails and is refused later: the third tells the same, and must not pass because the second told it."""
+    table = people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
+    with sf.output_session(tmp_path / "out", people) as session:
+        session.mean("income", by=["old"])
+        assert told(session.add(table, "Two"))
+        assert told(session.add(table, "Three"))
+
+
+def test_an_output_is_compared_again_when_one_that_told_the_same_is_refused(people, tmp_path):
+    """The third tells nothing that the first and second do not tell already; without the first it does."""
+    with sf.output_session(tmp_path / "out", people) as session:
+        session.mean("income", by=["pensioner"])
+        session.log.decide(1, "refused", by="Bo", because="not yet")
+        assert session.mean("income", by=["old"]).passes
+        session.log.decide(1, "approved", by="Bo", because="fine after all")
+        table = people.group_by("pensioner").agg(pl.col("income").mean().alias("income_mean"))
+        assert session.add(table, "Three").passes
+    log = OutputLog.at(tmp_path / "out")
+    assert review(log)["together"] == [[1, 2]]
+    log.decide(1, "refused", by="Bo", because="it tells of few beside the second")
+    assert review(log)["together"] == [[2, 3]]
+    with pytest.raises(ReleaseRefused, match="2, 3"):
+        release_outputs(log, tmp_path / "released", accept_passes=True)
+    log.decide(3, "refused", by="Bo", because="it tells of few beside the second")
+    assert review(log)["together"] == []
+    release_outputs(log, tmp_path / "released", accept_passes=True)
+
+
 def test_decided_in_sight_of_it_both_leave(people, tmp_path):
     with sf.output_session(tmp_path / "out", people) as session:
         session.mean("income", by=["old"])
@@ -221,7 +278,11 @@ def test_beyond_a_number_of_groups_pairs_to_fours_are_looked_at_and_it_says_so(p
     with sf.output_session(tmp_path / "out", people) as session:
         assert session.mean("income", by=["old"]).passes
         three = people.with_columns(
-            third=pl.when(pl.col("age") < 40).then(pl.lit("a")).when(pl.col("age") < 62).then(pl.lit("b")).otherwise(pl.lit("c"))
+            third=pl.when(pl.col("age") < 40)
+            .then(pl.lit("a"))
+            .when(pl.col("age") < 62)
+            .then(pl.lit("b"))
+            .otherwise(pl.lit("c"))
         )
         table = three.group_by("third").agg(pl.col("income").sum().alias("income_sum"))
         assert told(session.check(table, data=three))  # the first of two bands is the sum of two of three, but for one
@@ -321,3 +382,36 @@ def test_a_protected_table_beside_a_table_that_gives_it_away(tmp_path):
         unlike = sf.tabulate(frame.reverse(), ["site", "plan"]).protect([sf.Threshold(10)])
         assert session.check(unlike).status == "review"  # which records are in which cell is not known
         assert session.check(frame.group_by("site").len("n")).passes
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
+    """Outputs that pass, refused and approved at random in between: what leaves without an exception tells of nobody, and review, release and verify say the same."""
+    draw = np.random.default_rng(20_000 + number)
+    people = random_people(draw, several=bool(draw.random() < 0.3), missing=False)
+    threshold = int(draw.integers(2, 5))
+    rules = sf.OutputRules(threshold=threshold, residual_df=1, dominant=1, share=100, p=1e-9, zeros=False)
+    cells = {}
+    unit = None if people["who"].n_unique() == people.height else "who"
+    with sf.output_session(tmp_path / "out", people, unit=unit, rules=rules) as session:
+        for step in range(int(draw.integers(3, 7))):
+            output, said, cells[step + 1] = random_output(draw, people, step)
+            session.add(output, f"output {step}", **said)
+            for one in session.log.outputs:
+                if draw.random() < 0.3 and one.status == "pass":
+                    word = "refused" if draw.random() < 0.6 else "approved"
+                    session.log.decide(one.number, word, by="Bo", because="so")
+    log = OutputLog.at(tmp_path / "out")
+    for one in log.outputs:
+        if one.status != "pass":
+            log.decide(one.number, "refused", by="Bo", because="it does not pass")
+    leaving = [one.logged.number for one in log.all_reviewed() if one.state != "refused"]
+    unseen = review(log)["together"]
+    if not leaving or unseen:
+        with pytest.raises(ReleaseRefused):
+            release_outputs(log, tmp_path / "released", accept_passes=True)
+        return
+    release_outputs(log, tmp_path / "released", accept_passes=True)
+    assert told_of_few([cells[one] for one in leaving], people, threshold) == ""
+    claims = {one.name: one.status for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
+    assert claims["together"] == "holds"

@@ -60,7 +60,10 @@ def ridge(x, y, penalty):
     centred, rest = x - x.mean(axis=0), y - y.mean()
     beta = np.linalg.solve(centred.T @ centred + penalty * np.eye(x.shape[1]), centred.T @ rest)
     return SimpleNamespace(
-        coef_=beta, intercept_=float(y.mean() - x.mean(axis=0) @ beta), alpha=penalty, feature_names_in_=["age", "hours"]
+        coef_=beta,
+        intercept_=float(y.mean() - x.mean(axis=0) @ beta),
+        alpha=penalty,
+        feature_names_in_=["age", "hours"],
     )
 
 
@@ -131,6 +134,14 @@ def test_names_that_hold_numbers_of_the_data_pass(people):
     assert sf.check_output(model, some).passes
 
 
+def test_a_model_of_nobody_does_not_pass(people):
+    x = design(people)[:0]
+    held = SimpleNamespace(exog=x, endog=np.zeros(0), exog_names=["const", "age", "sex"])
+    model = SimpleNamespace(params=np.zeros(3), nobs=0.0, df_resid=-3.0, model=held)
+    for data in (None, people, people.head(0)):
+        assert not sf.check_output(model, data).passes
+
+
 def test_a_model_without_records_is_for_review(people):
     assert open_rules(sf.check_output(fitted(design(people), people["cost"].to_numpy()))) == {"records"}
 
@@ -144,7 +155,13 @@ def test_in_the_mean_of_a_column_that_is_given_with_the_output(people, value, tm
             constant = people.with_columns(shifted=pl.lit(value))
             flat = constant.group_by("sex").agg(pl.col("shifted").mean().alias("shifted_mean"))
             assert session.check(flat, data=constant).status != "pass"
-        for fine in (pl.col("hours") * 10, pl.col("cost").log(), (pl.col("hours") // 10) * 10, pl.col("hours") > 30):
+        for fine in (
+            pl.col("hours") * 10,
+            pl.col("hours") / 7,
+            pl.col("cost").log(),
+            (pl.col("hours") // 10) * 10,
+            pl.col("hours") > 30,
+        ):
             some = people.with_columns(made=fine)
             table = some.group_by("sex").agg(pl.col("made").cast(pl.Float64).mean().alias("made_mean"))
             assert session.check(table, data=some).passes
@@ -165,5 +182,11 @@ def test_random_constants_never_make_a_column_of_the_records(people):
     for _ in range(100):
         number = float(draw.lognormal(1, 2))
         base = (hours, cost, np.log(cost), hours**2)[int(draw.integers(4))]
-        for column in (base + number, base * (1 + number), number - base, base / (1 + number) + 1, hours * cost * number):
+        for column in (
+            base + number,
+            base * (1 + number),
+            number - base,
+            base / (1 + number) + 1,
+            hours * cost * number,
+        ):
             assert made.unexplained(column[:, None]) == 1

@@ -191,7 +191,7 @@ def test_counts_of_a_session_beside_those_before(tmp_path):
     people = pl.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "plan": ["p"] * 20 + ["q"] * 20 + ["p"] * 37 + ["q"] * 3})
     with sf.output_session(tmp_path / "out", people) as session:
         assert session.count(by=["site"]).passes
-        with pytest.raises(ReleaseRefused, match="output 1 are about fewer than 10 persons.*protect them together"):
+        with pytest.raises(ReleaseRefused, match=r"output 1 are about fewer than 10 persons.*protect them together"):
             session.count(by=["site", "plan"])  # the cell that is left out follows from the sites
         assert len(session) == 1
 

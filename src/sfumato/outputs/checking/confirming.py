@@ -82,6 +82,11 @@ class MadeOf:
             for base in self._numbers
         )
 
+    def name_of(self, column: NDArray[np.float64]) -> str | None:
+        """The column of the records that a column is; None where it is none of them as it is."""
+        names = [name for name in self.behind.dataset.columns if self.behind.is_numeric(name)]
+        return next((name for name, one in zip(names, self._numbers, strict=True) if np.array_equal(one, column)), None)
+
     def exactly(self, column: NDArray[np.float64]) -> bool:
         """Whether a column is one of the records in a form without a free constant, or the constant one."""
         if not len(column) or np.ptp(column) == 0:
@@ -116,6 +121,8 @@ class MadeOf:
 
 ROUND = (1.0, 2.0, 2.5, 5.0)
 """Widths of bands, times powers of ten."""
+UNITS = (7.0, 12.0, 24.0, 52.0, 60.0, 365.0, 365.25)
+"""What times and amounts are counted in besides powers of ten: days of a week, months, hours, weeks, minutes, days of a year."""
 CODINGS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-0.5, 0.5))
 """How yes and no are coded."""
 
@@ -143,10 +150,7 @@ def _is_form(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
     if not np.isfinite(base).all() or np.ptp(base) == 0 or len(base) != len(column):
         return False
     at = _some(column)
-    for form in _forms(base):
-        if _in_units(column[at], form[at]) and _in_units(column, form):
-            return True
-    return False
+    return any(_in_units(column[at], form[at]) and _in_units(column, form) for form in _forms(base))
 
 
 def _in_units(column: NDArray[np.float64], form: NDArray[np.float64]) -> bool:
@@ -155,7 +159,8 @@ def _in_units(column: NDArray[np.float64], form: NDArray[np.float64]) -> bool:
         return False
     by = abs(float(column[place] / form[place]))
     power = 10.0 ** np.floor(np.log10(by) + 1e-9)
-    if not any(abs(by / power - one) <= 1e-9 for one in (*ROUND, 10.0)):
+    usual = any(abs(by / power - one) <= 1e-9 for one in (*ROUND, 10.0))
+    if not usual and not any(abs(part - one) <= 1e-9 * one for one in UNITS for part in (by, 1 / by)):
         return False
     slack = 1e-9 * float(np.abs(column).max())
     sign = 1.0 if column[place] / form[place] > 0 else -1.0

@@ -1,11 +1,11 @@
-"""Outputs of one session against each other: whether sums and differences of their cells tell of a few persons.
+r"""Outputs of one session against each other: whether sums and differences of their cells tell of a few persons.
 
 Records that are in the same cells of all outputs are an *atom*. Every published sum is a sum over atoms, so whatever follows from all outputs by adding and subtracting is a vector of the
 row space of the matrix *cells × atoms*. Two questions are asked of it, per thing that is added up (persons, rows, a column):
 
 - is there a vector of the row space that is zero for all but fewer than ``threshold`` persons? Those on atoms of enough persons must be zero, which leaves a small space; in it, for each
-  atom :math:`a`, the linear program :math:`\\min \\sum_b w_b |v_b|` with :math:`v_a = 1`, :math:`|v_b| \\le 1` is a lower bound of the persons any such vector tells of. At or above the threshold for every atom: there is none.
-- of counts: can an atom of a few persons be as large as the threshold in any table of nonnegative numbers with the published sums (:math:`\\max n_a`, :math:`Mn = c`, :math:`n \\ge 0`)? Where it cannot, the sums tell that it is small.
+  atom :math:`a`, the linear program :math:`\min \sum_b w_b |v_b|` with :math:`v_a = 1`, :math:`|v_b| \le 1` is a lower bound of the persons any such vector tells of. At or above the threshold for every atom: there is none.
+- of counts: can an atom of a few persons be as large as the threshold in any table of nonnegative numbers with the published sums (:math:`\max n_a`, :math:`Mn = c`, :math:`n \ge 0`)? Where it cannot, the sums tell that it is small.
   A union of atoms that is bounded bounds each of its atoms, so that atoms are enough.
 
 Cost: for up to ``MOST_CELLS`` cells and ``MOST_ATOMS`` atoms (``MOST_SMALL`` of them of few persons) two symmetric eigenproblems of the size of the cells, and at most ``MOST_PROGRAMS`` linear programs a
@@ -37,6 +37,8 @@ MOST_PROGRAMS = 200
 MOST_ENTRIES = 10_000_000
 """Entries of the matrix times programs about counts."""
 NEAR = 1e-7
+SUMS = ("sum ", "square ")
+"""What a sum of an unknown column may be."""
 
 
 class OutputSets(NamedTuple):
@@ -92,7 +94,7 @@ class CellPool:
         for fresh, outputs in ((False, old), (True, new)):
             for output in outputs:
                 for one in output.sets:
-                    if word in one.tells or (word.startswith("sum ") and ANY_SUM in one.tells):
+                    if word in one.tells or (word.startswith(SUMS) and ANY_SUM in one.tells):
                         rows = np.unique(people.who[one.rows]) if of_persons else one.rows
                         found.setdefault(rows.tobytes(), (rows, output.number, fresh))
         owner = np.arange(int(people.who.max(initial=-1)) + 1) if of_persons else people.who
@@ -159,8 +161,8 @@ class CellPool:
         at, who = self.held
         inside = atoms[at]
         often = np.bincount(who[inside], minlength=len(self.owner) + 1)
-        weight: Floats = np.bincount(at[inside], weights=1 / often[who[inside]], minlength=self.count)
-        return weight
+        weights = np.bincount(at[inside], weights=1 / often[who[inside]], minlength=self.count)
+        return weights.astype(np.float64)
 
     def outputs(self, cells: Bools) -> tuple[int, ...]:
         """The outputs that some cells are of."""
@@ -191,7 +193,7 @@ def _words(old: Sequence[OutputSets], new: Sequence[OutputSets]) -> list[str]:
     added = {word for output in new for one in output.sets for word in one.tells} - {CELL}
     if ANY_SUM in added:
         everywhere = {word for output in (*old, *new) for one in output.sets for word in one.tells}
-        added |= {word for word in everywhere if word.startswith("sum ")}
+        added |= {word for word in everywhere if word.startswith(SUMS)}
     return sorted(added)
 
 

@@ -12,6 +12,7 @@ from sfumato.outputs.checking.confirming import MadeOf
 from sfumato.outputs.checking.designs import SURE, TOO_MUCH_WORK, judge_design, judge_outcome, judge_quantiles
 from sfumato.outputs.checking.layout import strange_number
 from sfumato.outputs.checking.peeking import ReadOnce, array_of, names_of, number_of, peek, read_once, vector_of
+from sfumato.outputs.checking.record_sets import CellSource, sets_of_levels
 from sfumato.outputs.checking.solving import ModelFit, coefficients_in, errors_fit, fit_of, offset_of, weights_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -105,7 +106,19 @@ def judge_model(
                 "give out no model that fits perfectly",
             )
         )
-    return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), coefficients(output, fit))
+    shown, persons_known = coefficients(output, fit), None if known is None else int(known)
+    return OutputVerdict("regression", tuple(reasons), persons_known, shown, cells=_cells(design, answer, behind))
+
+
+def _cells(
+    design: NDArray[np.float64] | None, answer: NDArray[np.float64] | None, behind: Behind | None
+) -> CellSource | None:
+    """What a model of levels alone tells, which is a table; None for models with other terms, of which only the whole of the records is compared."""
+    if behind is None or design is None or answer is None or len(design) != len(behind):
+        return None
+    if not np.isin(design, (0.0, 1.0)).all():
+        return None
+    return lambda: sets_of_levels(design, MadeOf(behind).name_of(answer))
 
 
 def _outcome(output: Any, answer: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -341,6 +354,8 @@ def _design(
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, OutputReason | None]:
     """The matrix that a model was fitted to and what it explains; a question where it cannot be had."""
     exog = array_of(peek(output, "model.exog")) if peek(output, "model.exog") is not None else None
+    if exog is not None and not exog.size:
+        return None, None, open_question("records", "the model was fitted to no records", "fit it to some")
     if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
         answer = vector_of(peek(output, "model.endog"))
         return exog, answer if answer is not None and len(answer) == len(exog) else None, None

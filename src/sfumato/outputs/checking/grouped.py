@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -128,13 +129,16 @@ def _combinations(table: OutputTable, belongs: CellRows, behind: Behind, rules: 
     return [broken("per record", f"{words}: they look like records", "give out tables, not records")]
 
 
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?![\d.,])")
+
+
 def _numbers_in_names(table: OutputTable, behind: Behind, rules: OutputRules) -> list[OutputReason]:
     """Columns whose names hold a number such as a value: nobody computes names again."""
     own = behind.dataset.columns
     strange = [
         name
         for name in table.told
-        if strange_number(name, -1, behind, rules.threshold) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
+        if strange_number(name, -1, behind, rules.threshold, digits=3) and not YEAR.search(name) and bare(name) is None and next(named(name, own), None) is None and not any(name.startswith(f"{one}: ") for one in own)
     ]  # fmt: skip
     if not strange:
         return []

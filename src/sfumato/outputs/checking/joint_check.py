@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato.outputs.checking.comparing import SAME_RECORDS, in_ranges, unpacked
-from sfumato.outputs.checking.differences import JointFinding, OutputSets, RecordOwners, few_told_together
+from sfumato.outputs.checking.differences import LIMITED, JointFinding, OutputSets, RecordOwners, few_told_together
 from sfumato.outputs.checking.record_sets import CELL, RecordSet, unpacked_sets
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, broken, open_question, passed
 
@@ -93,30 +93,30 @@ class UnseenDifferences(NamedTuple):
 def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDifferences:
     """What outputs that would leave tell of few persons together, where their own reasons do not say it.
 
-    An output is compared with all before it, but for those that were refused then. Where such a one is to leave after all, nobody has seen both together: they are compared now. Outputs
-    whose reasons say that they tell of few persons together with others are decided with that in sight.
+    An output is compared with all before it, but for those that were refused then. Where others leave than it was compared with (a refused one is approved after all, or one that told the same is refused), nobody
+    has seen just these together: they are compared now.
     """
     leaving = [one for one in log.outputs if one.number in numbers]
     people = people_of(log)
-    unknown = [one.number for one in leaving if one.cells is None and not _says_so(one)]
+    unknown = [one.number for one in leaving if one.cells is None and not _says(one, ("difference", "records"))]
     if people is None or len(leaving) < 2:
         return UnseenDifferences((), tuple(unknown) if len(leaving) > 1 else ())
     threshold = OutputRules(**log.terms["rules"]).threshold
     found = []
     for one in leaving:
         before = [other for other in leaving if other.number < one.number]
-        refused = log.refused_before(one.number)
-        if _says_so(one) or not any(other.number in refused for other in before):
+        compared = set(range(1, one.number)) - log.refused_before(one.number)
+        own = None if {other.number for other in before} == compared else sets_of(log, one, len(people.who))
+        if own is None:
             continue
-        kept = [sets_of(log, other, len(people.who)) for other in (*before, one)]
-        if kept[-1] is None:
-            continue
-        told = few_told_together([other for other in kept[:-1] if other is not None], kept[-1:], people, threshold)
-        found += [part.outputs for part in told if part.kind in ("sum", "bound", "near", "open")]
+        kept = [sets_of(log, other, len(people.who)) for other in before]
+        for part in few_told_together([other for other in kept if other is not None], [own], people, threshold):
+            seen = _says(one, ("difference",)) and set(part.outputs) - {one.number} <= compared
+            if part.kind not in LIMITED and not seen:
+                found.append(part.outputs)
     return UnseenDifferences(tuple(dict.fromkeys(found)), tuple(unknown))
 
 
-def _says_so(logged: LoggedOutput) -> bool:
-    """Whether the reasons of an output say that it may tell something together with others."""
-    asked = ("difference", "linked", "records")
-    return any(one["rule"] in asked and one["status"] != "pass" for one in logged.verdict["reasons"])
+def _says(logged: LoggedOutput, rules: Collection[str]) -> bool:
+    """Whether an output has a reason by one of some rules that is no pass."""
+    return any(one["rule"] in rules and one["status"] != "pass" for one in logged.verdict["reasons"])

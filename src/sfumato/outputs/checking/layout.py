@@ -343,9 +343,9 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
-def strange_number(name: str, place: int, behind: Behind, threshold: int) -> bool:
-    """Whether a name holds a number that may be a value: of several digits, in no name and no label of the data, not its place, and not shared by enough persons in a column that it names."""
-    numbers = [one for one in NUMBER.findall(name) if len(one) > 1 and one not in (str(place), str(place + 1))]
+def strange_number(name: str, place: int, behind: Behind, threshold: int, digits: int = 2) -> bool:
+    """Whether a name holds a number that may be a value: of so many digits, in no name and no label of the data, not its place, and not shared by enough persons in a column that it names."""
+    numbers = [one for one in NUMBER.findall(name) if len(one) >= digits and one not in (str(place), str(place + 1))]
     if not numbers:
         return False
     columns = behind.dataset.columns

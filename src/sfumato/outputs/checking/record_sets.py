@@ -7,6 +7,7 @@ of records were known; a deviation as the sum of squares. Percentiles and models
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +54,7 @@ def sets_of_table(
     """The records of every cell that a table tells something of."""
     order = np.argsort(belongs.cell, kind="stable")
     ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
-    rows_of = [belongs.row[order[start:end]] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    rows_of = [belongs.row[order[start:end]] for start, end in itertools.pairwise(ends)]
     statistics: dict[str, list[CellStatistic]] = {name: [] for name in table.told}
     for name, one in found:
         statistics[name].append(one)
@@ -156,9 +157,20 @@ def sets_of_steps(
     """The records that a survival table counts at every time: who is at risk, and to whom it happens. ``time`` is missing for records that are not counted."""
     sets = []
     for one in times.tolist():
-        for rows in (np.flatnonzero(time >= one), np.flatnonzero((time == one) & happened)):
-            sets.append(RecordSet((CELL, PERSONS, ROWS), rows))
+        sets.append(RecordSet((CELL, PERSONS, ROWS), np.flatnonzero(time >= one)))
+        sets.append(RecordSet((CELL, PERSONS, ROWS), np.flatnonzero((time == one) & happened)))
     return sets
+
+
+def sets_of_levels(design: NDArray[np.float64], column: str | None) -> list[RecordSet]:
+    """What a model tells whose terms are all of yes and no: the sum of what it explains over everybody with a level, as if the numbers of persons with two levels were known. ``column`` is what it explains, where that is a column of the data."""
+    word = ANY_SUM if column is None else f"sum {column}"
+    return [RecordSet((CELL, word), np.flatnonzero(one)) for one in design.T]
+
+
+def sets_of_leaves(node: Rows, leaves: Rows) -> list[RecordSet]:
+    """The records of every leaf of a tree, which counts them."""
+    return [RecordSet((CELL, ROWS), np.flatnonzero(node == one)) for one in leaves.tolist()]
 
 
 def sets_of_tabulated(table: MagnitudeTable, told: NDArray[np.bool_]) -> list[RecordSet]:

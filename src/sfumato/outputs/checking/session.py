@@ -169,13 +169,18 @@ class OutputSession:
             if safe and verdict.status == "fail":
                 raise ReleaseRefused("; ".join(_refusal(one) for one in verdict.reasons if one.status == "fail"))
             content, suffix = _written(output, verdict)
-            said = {"comment": comment, "exception": exception}
-            kept = {
-                "sample": None if sample is None or not self.same_records else packed(sample),
-                "cells": None if cells is None else packed_sets(cells),
-            }
             with contextlib.suppress(Overtaken):
-                self.log.add(title.strip(), content, suffix, verdict.to_dict(), **said, **kept, after=after)
+                self.log.add(
+                    title.strip(),
+                    content,
+                    suffix,
+                    verdict.to_dict(),
+                    comment=comment,
+                    exception=exception,
+                    sample=None if sample is None or not self.same_records else packed(sample),
+                    cells=None if cells is None else packed_sets(cells),
+                    after=after,
+                )
                 return verdict
 
     def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
@@ -203,7 +208,7 @@ class OutputSession:
         cells, unclear = self._cells(output, verdict, data, where, sample)
         found += unclear
         if cells is not None and not any(one.status == "fail" for one in found):
-            found += self._together(OutputSets(len(self.log.outputs) + 1, cells), [one for one, _ in others])
+            found += self._together(OutputSets(len(self.log.outputs) + 1, cells))
         if verdict.made_of_records and (self.universe is None or verdict.persons != len(np.unique(self.behind.who))):
             words = "the table is of other records than those of the session"
             found.append(open_question("records", words, "tabulate the records of the session"))
@@ -238,19 +243,29 @@ class OutputSession:
             return whole, [
                 open_question("difference", words, "give data with all columns of the session, or where=...")
             ]
-        sets = verdict.cells()
+        own = self.universe.same_columns(data, where, rows)
+        once_each = self.behind.persons == len(self.behind)
+        sets = in_session(verdict.cells(), rows, own.__contains__, once_each=once_each)
         if len(sets) > MOST_SETS:
             words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"
             return whole, [open_question("difference", words, "tell fewer cells at a time")]
-        own = self.universe.same_columns(data, where, rows)
-        once_each = self.behind.persons == len(self.behind)
-        return in_session(sets, rows, own.__contains__, once_each=once_each), []
+        return sets, []
 
-    def _together(self, new: OutputSets, others: Sequence[LoggedOutput]) -> list[OutputReason]:
-        """What an output tells of few persons together with others."""
+    def _together(self, new: OutputSets) -> list[OutputReason]:
+        """What an output tells of few persons together with those before it that were not refused; and with those of them alone that pass or are approved, since others may not leave, and then tell nothing before."""
         people = RecordOwners(self.behind.who)
-        before = [sets_of(self.log, one, len(people.who)) for one in others]
-        return told_together([one for one in before if one is not None], new, people, self.rules)
+        sure, others = [], []
+        for one in self.log.all_reviewed():
+            kept = None if one.state == "refused" else sets_of(self.log, one.logged, len(people.who))
+            if kept is not None and (one.state == "approved" or one.logged.status == "pass"):
+                sure.append(kept)
+            elif kept is not None:
+                others.append(kept)
+        found = told_together(sure, new, people, self.rules)
+        if others and not any(one.status == "fail" for one in found):
+            before = sorted([*sure, *others], key=lambda one: one.number)
+            found += told_together(before, new, people, self.rules)
+        return list(dict.fromkeys(found))
 
     def _given(
         self,

@@ -95,7 +95,8 @@ def _looked_for(pool: CellPool, threshold: int, sums: Sums) -> NDArray[np.bool_]
                     continue
                 told = np.abs(np.asarray(cells @ pool.matrix)) > 0.5
                 if 0 < pool.persons_in(told) < threshold:
-                    return cells != 0
+                    used: NDArray[np.bool_] = cells != 0
+                    return used
     return np.zeros(len(pool.cells), dtype=bool)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from sfumato.outputs.checking.behind import Behind, CellRows
 from sfumato.outputs.checking.peeking import array_of, names_of, peek, vector_of
+from sfumato.outputs.checking.record_sets import sets_of_leaves
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def judge_tree(
     if not reasons:
         reasons.append(passed("marks", f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} persons"))
     shown = pl.DataFrame({"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)})
-    return OutputVerdict("tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown)
+    cells = None if place is None else partial(sets_of_leaves, place, np.flatnonzero(leaf))
+    return OutputVerdict("tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown, cells=cells)
 
 
 def _small(counts: NDArray[np.float64], rules: OutputRules, what: str) -> list[OutputReason]:
