@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.crowd import crowd_of, no_target, targets, true_labels
-from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Composition(Attack):
     divide: Annotated[bool, Field(description="divide by how frequent a value is in the whole table")] = False
 
     name: ClassVar[str] = "composition"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from several releases put together"
     remembers: ClassVar[bool] = True
