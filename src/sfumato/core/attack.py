@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Posterior
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
@@ -248,6 +248,10 @@ class Attack(Metric):
         if self.follows_rows and not scene.pair.aligned:
             return NothingToAttack(NOBODYS)
         return self.applies(scene)
+
+    def posterior(self, scene: Scene) -> Posterior | None:
+        """What it believes of who is behind each released record; None: it gives no probabilities."""
+        return None
 
     @abc.abstractmethod
     def attack(self, scene: Scene) -> Finding:

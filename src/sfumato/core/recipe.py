@@ -135,3 +135,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", plain_limits(self.limits))
+
+    @property
+    def goals(self) -> tuple[Model, ...]:
+        """The promises that steps plan for."""
+        return tuple(model for model in self.meet if model.planned_for)

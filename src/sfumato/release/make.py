@@ -15,10 +15,11 @@ import polars as pl
 
 from sfumato import registry
 from sfumato.assessment import assess, assessing
+from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.dataset import Dataset as Table
 from sfumato.core.design import renumbered
-from sfumato.core.evidence import gather, judge_all, population_path
+from sfumato.core.evidence import gather, judge_all, needed, population_path
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.limits import Limit, limits_of, written_limits
@@ -32,7 +33,7 @@ from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from sfumato.intruders import attack_release
+from sfumato.intruders import attack_release, intruder_from
 from sfumato.io.form import Form
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one, refuse_unwritable
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Posterior
     from sfumato.core.step import Plan, Step
     from sfumato.engines.table import LazyTable
     from sfumato.intruders import AttackReport
@@ -233,12 +234,12 @@ def make_release(
     original = _distinct(dataset.checked(), form, refuse=refuse)
     refuse_free_text(original)
     claimed = {name for step in recipe.steps for name in step.claims}
-    before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
+    before = meanwhile(assessing(original.drop(original.schema.direct), recipe.goals, population=population))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
     people = LearntFrom()
     for place, step in enumerate(recipe.steps):
-        plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
+        plan = step.plan(shared, Goal(recipe.goals, seed, progress, population, place))
         before_it, shared = shared, step.apply(shared, plan)
         people = people.after(before_it, shared, plan)
         plans.append((step.name, plan))
@@ -248,12 +249,14 @@ def make_release(
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people, memory)
+    posteriors = _posteriors(original, shared, recipe, seed, plans)
+    evidence = gather(shared, recipe.meet, original=original, population=population, posteriors=posteriors)
     release = Release(
         dataset=shared,
         original=original,
         recipe=recipe,
         plans=tuple(plans),
-        verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
+        verdicts=judge_all(evidence, recipe.meet),
         before=before.result(),
         after=assess(shared),
         columns=changes_of(original, shared, plans),
@@ -279,7 +282,8 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     recipe, original = release.recipe, release.original
     people = LearntFrom(release.learnt_from, release.held_out)
     limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people, release.memory)
-    evidence = gather(shared, recipe.meet, original=original, population=release.population)
+    posteriors = _posteriors(original, shared, recipe, release.seed, release.plans)
+    evidence = gather(shared, recipe.meet, original=original, population=release.population, posteriors=posteriors)
     found = dataclasses.replace(
         release,
         dataset=shared,
@@ -327,6 +331,30 @@ def _bounds_kept(
     known: dict[str, Any] = {"steps": recipe.steps, "models": recipe.meet, "seed": seed, "memory": memory}
     limits = judge_limits(recipe.limits, pair, **known)
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
+
+
+def _posteriors(
+    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Plan]]
+) -> tuple[Posterior, ...]:
+    """What the attacks that the recipe limits believe of who is behind each released record, where a promise asks for it.
+
+    The intruder knows all quasi-identifiers of everybody.
+    """
+    if not needed(recipe.meet, shared.schema).posteriors:
+        return ()
+    pair = Pair.of(original, shared, levels_of(plan.describe() for _, plan in plans))
+    who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
+    scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
+    attacks = [registry.measured(limit) for limit in limits_of(recipe.limits) if limit.name in registry.attacks()]
+    found = []
+    for attack in attacks:
+        reason = attack.out_of_place(scene)
+        if reason is not None:
+            raise ParameterError(f"what {attack.words} believes of released records is not known: {reason}")
+        posterior = attack.posterior(scene)
+        if posterior is not None:
+            found.append(posterior)
+    return tuple(found)
 
 
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:
