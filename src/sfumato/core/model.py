@@ -61,7 +61,10 @@ class Needs:
 class Posterior(Protocol):
     """What an attack believes of who is behind each released record, where a matrix of it all would be too large."""
 
-    records: int
+    @property
+    def records(self) -> int:
+        """How many released records there are."""
+        ...
 
     def likely(self, least: float | None) -> NDArray[np.int64]:
         """Per released record how many originals it may be with at least this probability; None: with any."""

@@ -130,7 +130,7 @@ PAIRS, FEWEST = 5_000_000, 500
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Learnt:
+class LearntWeights:
     """The patterns of agreement that were counted, of how many of the intruder's records, and the weights that follow."""
 
     patterns: Patterns
@@ -219,7 +219,7 @@ class ProbabilisticLinkage(Attack):
         files = files_of(scene)
         return WeighedPosterior(files, self._learnt(scene).way.costs(files)[0])
 
-    def _learnt(self, scene: Scene) -> Learnt:
+    def _learnt(self, scene: Scene) -> LearntWeights:
         """What agreement and gaps weigh, learnt of everybody whom the intruder might look for."""
         learning = learning_scene(scene)
         learnt_of = files_of(learning)
@@ -231,7 +231,7 @@ class ProbabilisticLinkage(Attack):
         half = scene.left / 2  # the other half is for looking people up
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, lambda: scene.left > half)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
-        return Learnt(patterns, way, int(arrays.theirs.records[anchors].sum()))
+        return LearntWeights(patterns, way, int(arrays.theirs.records[anchors].sum()))
 
     def _finding(
         self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
