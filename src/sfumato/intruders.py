@@ -21,7 +21,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
-from sfumato.report.attacks import attack_chart_on_white, conclusion
+from sfumato.report.attacks import attack_chart_on_white, attack_label, conclusion, ranked
 
 if TYPE_CHECKING:
     import altair as alt
@@ -129,8 +129,12 @@ class AttackReport:
 
     @property
     def worst(self) -> Tried | None:
-        """The most successful attack: one that exceeds what is allowed, else the one that takes most beyond guessing."""
-        return max(self.tried, key=lambda t: (t.exceeds, t.finding.beyond_guessing), default=None)
+        """The strongest attack: one that goes beyond a limit of the recipe, else the one that surely has most over guessing."""
+        order = ranked(self.to_dict())
+        if not order:
+            return None
+        first = (order[0]["intruder"], attack_label(order[0]))
+        return next(t for t in self.tried if (t.intruder, t.finding.label) == first)
 
     def value(self, attack: str | Attack) -> float:
         """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers.

@@ -19,6 +19,7 @@ from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
 from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
 from sfumato.core.step import Step
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
 EXAMPLES = {
@@ -157,13 +158,17 @@ def attacks() -> Members:
 
 
 def asked_attack(spec: Any) -> Attack:
-    """An attack by its name, as in a recipe (``{"suda": {"most": 3}}``), or as it is.
+    """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same as text), or as it is.
 
     >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
     'deviation'
+    >>> asked_attack("suda: {most: 3}").most
+    3
     """
     if isinstance(spec, Attack):
         return spec
+    if isinstance(spec, str) and ":" in spec:
+        spec = read_yaml(spec, "an attack")
     known = attacks()
     name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
     if not isinstance(name, str):

@@ -1,6 +1,8 @@
-"""``sfumato compare``: its pictures."""
+"""``sfumato compare``: its pictures, and attacks with parameters."""
 
 from __future__ import annotations
+
+import json
 
 GRID = """sfumato: 1
 columns:
@@ -27,3 +29,14 @@ def test_pictures_are_the_maps_of_all_other_risks_and_utilities(sfumato, tmp_pat
     assert (out / "pictures" / "linkage-marginal_error.png").read_bytes()[:4] == b"\x89PNG"
     assert "Risk and utility of 2 candidates." in (out / "pictures" / "descriptions.txt").read_text()
     assert sfumato(*how, "-o", out, "--force").code == 0 and not (out / "pictures").exists()
+
+
+def test_candidates_are_attacked_with_parameters(sfumato, visits, recipe):
+    asked = ("--attack", "suda: {most: 2}", "--risk", "suda: {most: 2}", "--seconds", 5, "--sample", 50)
+    done = sfumato("compare", visits, recipe, *asked, "--json", "-q")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["axes"]["risk"] == "suda: {most: 2}"
+    assert "suda: {most: 2}" in told["candidates"][0]["risks"]
+    wrong = sfumato("compare", visits, recipe, "--attack", "suda: {least: 2}", "-q")
+    assert wrong.code == 2 and "no parameter" in wrong.err

@@ -181,20 +181,30 @@ def test_a_limit_that_makes_no_sense_is_refused_with_the_recipe(limits, says):
 
 
 def test_limits_of_shaped_people_take_parameters(tmp_path):
-    carts = pl.DataFrame({"who": [i // 3 for i in range(60)], "item": [f"i{i % 7}" for i in range(60)]})
+    items = ["a1", "a2", "b1", "b2"]
+    carts = pl.DataFrame({"who": [i // 3 for i in range(60)], "item": [items[i % 4] for i in range(60)]})
     carts.write_csv(tmp_path / "carts.csv")
     text = """
 sfumato: 1
 shape: baskets
-columns: {who: {role: unit}, item: {role: quasi}}
-meet: [{km_anonymity: {k: 1, m: 1}}]
-steps: []
-limits: {known_items: [1, {m: 3, at_most: 1}]}
+columns: {who: unit, item: {role: item, hierarchy: {tree: {nested: {"*": {A: [a1, a2], B: [b1, b2]}}}}}}
+meet: [{km_anonymity: {k: 2, m: 2}}]
+steps: [item_recoding]
+limits: {known_items: [1, {m: 1, at_most: 1}]}
 """
     (tmp_path / "r.yaml").write_text(text)
     recipe = recipes.load_any(tmp_path / "r.yaml")
-    assert [limit.label for limit in limits_of(recipe.limits)] == ["known_items", "known_items: {m: 3}"]
-    assert recipes.to_dict(recipe)["limits"] == {"known_items": [1, {"m": 3, "at_most": 1}]}
+    assert [limit.label for limit in limits_of(recipe.limits)] == ["known_items", "known_items: {m: 1}"]
+    assert recipes.to_dict(recipe)["limits"] == {"known_items": [1, {"m": 1, "at_most": 1}]}
+    made = sf.run(tmp_path / "carts.csv", recipe, seed=1)
+    assert [kept.label for kept in made.limits] == ["known_items", "known_items: {m: 1}"]
+    assert made.limits[0].value >= made.limits[1].value
+    tried = {t.finding.label: t.limit for t in made.attacks.tried if t.finding.attack == "known_items"}
+    assert tried == {"known_items": 1, "known_items: {m: 1}": 1}
+    made.write(tmp_path / "out")
+    claims = sf.verify(tmp_path / "out" / "share").claims
+    assert "known_items: {m: 1}" in [claim.name for claim in claims]
+    assert not [claim for claim in claims if claim.status == "fails"]
 
 
 def test_a_certificate_says_which_parameters_were_used_and_verify_takes_them(table, tmp_path):
@@ -297,3 +307,41 @@ def variant(cls, rng):
 def test_a_limit_is_written_as_it_was():
     assert Limit("linkage", 0.2).to_recipe() == 0.2
     assert limits_of({"linkage": {"at_most": 0.2}})[0].to_recipe() == {"at_most": 0.2}
+
+
+# The workbench.
+
+
+class FakePage:
+    """A page that keeps what it is told."""
+
+    def __init__(self, recipe):
+        self.workbench, self.said = type("Bench", (), {"recipe": recipe})(), []
+
+    def say(self, words):
+        self.said.append(words)
+
+    def edit(self, recipe, sentence):
+        self.workbench.recipe = recipe
+        self.said.append(sentence)
+
+
+def test_limits_with_parameters_survive_editing_in_the_workbench():
+    pytest.importorskip("nicegui")
+    from sfumato.web.pages.promises import PromiseStage
+
+    page = FakePage(with_limits("{linkage: 0.2, interval_disclosure: [0.5, {kind: deviation, at_most: 0.3}]}"))
+    stage = PromiseStage(page)
+    place, limit = 2, limits_of(stage.recipe.limits)[2]
+    stage.bound(place, limit, "0.4")
+    assert stage.recipe.limits["interval_disclosure"] == [0.5, {"kind": "deviation", "at_most": 0.4}]
+    stage.bound(0, limits_of(stage.recipe.limits)[0], "0.1")
+    assert stage.recipe.limits["linkage"] == 0.1
+    stage.limit(3, Limit("suda", 0.2, {"most": 2}, "at_most"))
+    assert stage.recipe.limits["suda"] == {"most": 2, "at_most": 0.2}
+    before = dict(stage.recipe.limits)
+    stage.bound(place, limits_of(stage.recipe.limits)[2], "many")
+    stage.bound(place, limits_of(stage.recipe.limits)[2], "-1")
+    assert stage.recipe.limits == before and "must be a number" in page.said[-1]
+    stage.bound(1, limits_of(stage.recipe.limits)[1], "")
+    assert stage.recipe.limits["interval_disclosure"] == {"kind": "deviation", "at_most": 0.4}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from sfumato import registry
-from sfumato.intruders import Tried
+from sfumato.core.attack import Finding
+from sfumato.intruders import AttackReport, Tried
 from sfumato.report.attacks import (
     MOST_AT_ONCE,
     allowed,
@@ -32,13 +34,52 @@ def test_strongest_first():
     assert strongest(None) is None
 
 
+def test_the_order_is_by_what_is_surely_over_guessing_and_people_before_their_values():
+    """100 % beside a guess of 99.99999999 % takes all that guessing leaves open, and is hardly anything."""
+    skewness = {**samples.tried("a", value=1.0, baseline=1 - 1e-10, exceeds=True), "attack": "skewness"}
+    linkage = {**samples.tried("b", value=0.4, baseline=0.01), "attack": "linkage"}
+    unsure = {**samples.tried("c", value=0.6, baseline=0.01), "attack": "linkability", "interval": [0.3, 0.9]}
+    homogeneity = {**samples.tried("d", value=0.4, baseline=0.01), "attack": "homogeneity"}
+    tried = [skewness, homogeneity, unsure, linkage]
+    assert [one["attack"] for one in ranked(samples.attacks(*tried))] == [
+        "linkage",
+        "homogeneity",
+        "linkability",
+        "skewness",
+    ]
+    assert strongest(samples.attacks(*tried))["attack"] == "skewness"  # the only one beyond what is usual
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_report_and_the_page_agree_on_the_strongest(seed):
+    rng = random.Random(seed)
+    names = ["linkage", "homogeneity", "skewness", "suda", "inference"]
+    tried = []
+    for place in range(rng.randint(1, 6)):
+        value, baseline = rng.random(), rng.choice([None, rng.random(), 1 - 1e-9])
+        interval = rng.choice([None, (max(0.0, value - 0.1), min(1.0, value + 0.1))])
+        finding = Finding(rng.choice(names), value, "it is so", interval, baseline)
+        tried.append(Tried(f"who {place}", (), finding, 0.2, rng.choice([None, None, rng.random()])))
+    report = AttackReport("t", 10, 10, tuple(tried), (), 1.0)
+
+    def naive(one):
+        over = one.limit is not None and one.finding.value > one.limit + 1e-12
+        low = one.finding.value if one.finding.interval is None else one.finding.interval[0]
+        identity = one.finding.attack in ("linkage", "suda")
+        return over, round(low - (one.finding.baseline or 0), 9), identity, one.finding.value
+
+    assert report.worst is max(tried, key=naive)
+    assert ranked(report.to_dict())[0]["intruder"] == report.worst.intruder
+    assert [one["intruder"] for one in ranked(report.to_dict())] == [
+        one.intruder for one in sorted(tried, key=naive, reverse=True)
+    ]
+
+
 @pytest.mark.parametrize("value", [0.0, 0.19, 0.21, 0.35, 0.37, 1.0])
 @pytest.mark.parametrize("baseline", [None, 0.0, 0.2, 0.99])
 @pytest.mark.parametrize("limit", [None, 0.1])
 def test_the_line_is_where_an_attack_begins_to_exceed(value, baseline, limit):
     """The report's own rule, from the class that decides it."""
-    from sfumato.core.attack import Finding
-
     one = Tried("x", ("age",), Finding("linkage", value, "", baseline=baseline), threshold=0.2, limit=limit)
     assert one.exceeds == (value > allowed(one.to_dict()) + 1e-12)
 

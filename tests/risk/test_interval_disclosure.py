@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -82,7 +83,7 @@ def test_a_table_that_was_not_masked_has_no_target():
 def test_the_attack_tells_what_chance_would_give():
     pair = pair_of(BEFORE, AFTER)
     scene = Scene(pair, intruder_from(pair, ("v",), sample=10, seed=Seed(0)))
-    found = IntervalDisclosure(widths=(20,)).attack(scene)
+    found = IntervalDisclosure(widths=(20,), columns=("v",)).attack(scene)
     assert found.value == pytest.approx(0.6) and found.baseline < found.value
     assert found.details["per_column"] == {"v": found.value}
 
@@ -94,3 +95,35 @@ def test_categories_by_hierarchy():
     pair = Pair.of(before, after)
     assert IntervalDisclosure(levels=0).disclosed(pair, "v").tolist() == [0.0, 1.0, 0.0]
     assert IntervalDisclosure(levels=1).disclosed(pair, "v").tolist() == [1.0, 1.0, 0.0]
+
+
+def masked() -> Pair:
+    """A known number and a category, a number and a category that nobody knows, all changed."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "age": rng.normal(size=50),
+            "job": rng.choice(list("abc"), 50),
+            "pay": rng.normal(size=50),
+            "ill": rng.choice(list("xyz"), 50),
+        }
+    )
+    table = (
+        Dataset(frame)
+        .with_roles(quasi=["age", "job"], sensitive=["pay", "ill"])
+        .with_hierarchies(ill=Tree({"*": {"u": ["x", "y"], "v": ["z"]}}))
+    )
+    table = table.with_schema(table.schema.replace("age", kind="numeric").replace("pay", kind="numeric"))
+    changed = {c: frame[c] + pl.Series(rng.normal(size=50) * 0.1) for c in ("age", "pay")}
+    changed |= {c: pl.Series(c, rng.permutation(frame[c].to_numpy())) for c in ("job", "ill")}
+    return Pair.of(table, table.with_columns(changed))
+
+
+def test_neither_known_columns_nor_categories_are_targets_unless_they_are_named():
+    pair = masked()
+    scene = Scene(pair, intruder_from(pair, ("age", "job"), sample=10, seed=Seed(0)))
+    assert list(IntervalDisclosure().attack(scene).details["per_column"]) == ["pay"]
+    assert set(IntervalDisclosure(levels=1).attack(scene).details["per_column"]) == {"pay", "ill"}
+    assert set(IntervalDisclosure(columns=("age", "ill")).attack(scene).details["per_column"]) == {"age", "ill"}
+    everything = Scene(pair, intruder_from(pair, ("age", "job", "pay", "ill"), sample=10, seed=Seed(0)))
+    assert "does not know" in IntervalDisclosure().applies(everything)

@@ -117,6 +117,40 @@ def test_no_uniques_no_risk():
     assert not found.scores.any() and not found.disclosure.any() and found.match_probability == 0
 
 
+def naive_disclosure(rows, most, fraction):
+    """DIS-SUDA by its definition: U and θ count all records that are alone on all columns, whatever sizes are searched."""
+    counts, columns = Counter(rows), len(rows[0])
+    unique = sum(n == 1 for n in counts.values())
+    in_pairs = 2 * sum(n == 2 for n in counts.values())
+    scores = [naive_score(rows, at, min(most, columns)) for at in range(len(rows))]
+    below = fraction * unique + in_pairs * (1 - fraction)
+    theta = fraction * unique / below if below else 0.0
+    if not theta:
+        return [0.0] * len(rows)
+    q = 1 + (8 - columns) / 20
+    inverse = sum(s**-q for s in scores if s > 0)
+    return [1 / (1 + (unique / theta - unique) / (s**q * inverse)) if s > 0 else 0.0 for s in scores]
+
+
+@given(
+    st.integers(2, 5).flatmap(lambda width: st.lists(st.tuples(*[st.integers(0, 2)] * width), min_size=1, max_size=14)),
+    st.integers(1, 6),
+    st.sampled_from([0.01, 0.1, 0.5]),
+)
+def test_disclosure_against_its_definition_whatever_sizes_are_searched(rows, most, fraction):
+    found = special_uniques(people(rows), most=most, fraction=fraction).disclosure.tolist()
+    assert found == pytest.approx(naive_disclosure(rows, most, fraction))
+
+
+def test_uniques_that_small_sets_do_not_single_out_count_as_uniques():
+    rows = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (3, 3), (3, 3)]
+    every, ones = special_uniques(people(rows)), special_uniques(people(rows), most=1)
+    assert ones.scores.tolist() == [0, 0, 0, 0, 2, 0, 0]
+    assert ones.match_probability == every.match_probability
+    theta = ones.match_probability
+    assert ones.disclosure[4] == pytest.approx(1 / (1 + (5 / theta - 5) / 1))
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [({"fraction": 0}, "sampling fraction"), ({"most": 0}, "at least one column"), ({"fraction": 1.5}, "at most 1")],

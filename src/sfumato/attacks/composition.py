@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.attacks.crowd import crowd_of, no_target, targets, true_labels
-from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
@@ -54,6 +54,7 @@ class Composition(Attack):
     ] = ()
 
     name: ClassVar[str] = "composition"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from several releases put together"
     remembers: ClassVar[bool] = True

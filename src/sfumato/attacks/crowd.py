@@ -237,7 +237,7 @@ def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding], *,
     (``by_matrix``). Only what is true of a person counts.
     """
     found = {column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)}
-    worst = max(found, key=lambda column: (found[column].beyond_guessing, column))
+    worst = max(found, key=lambda column: (found[column].gain, found[column].beyond_guessing, column))
     others = {column: finding.value for column, finding in found.items()}
     details = {**found[worst].details, "column": worst, "per_column": others}
     return dataclasses.replace(found[worst], attack=name, details=details)

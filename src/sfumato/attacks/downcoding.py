@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Missing
@@ -498,11 +498,10 @@ class Downcoding(Attack):
     = 2 tells finer cells of more than half of the records that way. That records of several classes might have formed
     a new one is not used, so what is certain here stays so; there may be more.
 
-    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release
-    was not minimal in that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell
-    every other member but one shares, so the odd one out reads it off), and ``narrowed`` (records in classes where
-    some child surely has somebody). Labels that are no nodes of the hierarchy (ranges of Mondrian) and nodes whose
-    values do not divide are left alone. Classes of more than ``most`` records are judged column by column.
+    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release was not minimal in
+    that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell every other member but one shares, so
+    the odd one out reads it off), and ``narrowed`` (records in classes where some child surely has somebody). Labels that are no nodes of
+    the hierarchy (ranges of Mondrian) and nodes whose values do not divide are left alone. Classes of more than ``most`` records are judged column by column.
     Reference: Cohen 2022, "Attacks on deidentification's defenses", USENIX Security.
     """
 
@@ -510,6 +509,7 @@ class Downcoding(Attack):
     most: Annotated[int, Field(ge=2, description="largest class whose columns are solved together")] = 50
 
     name: ClassVar[str] = "downcoding"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "Coarse values are made finer again"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)

@@ -14,7 +14,7 @@ from sfumato.attacks.crowd import alike_records, distinct, known_matrix, no_secr
 from sfumato.attacks.linkage.files import Files
 from sfumato.attacks.nearest import AT_MOST, NO_CONTROL, Surroundings, refused, surroundings
 from sfumato.attacks.rates import ExcessRisk, Rate, Successes, area, told_rates, true_positives
-from sfumato.core.attack import AT_LEAST, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
+from sfumato.core.attack import AT_LEAST, Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -310,6 +310,7 @@ class Inference(Attack):
     )
 
     name: ClassVar[str] = "inference"
+    learns: ClassVar[Learns] = "attribute"
     line: ClassVar[str] = "A person's secret is guessed from the most similar records"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
     turn: ClassVar[int] = 2

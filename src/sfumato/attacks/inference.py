@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.crowd import no_target, worst_column
-from sfumato.core.attack import Attack, Finding, rows_of
+from sfumato.core.attack import Attack, Finding, Learns, rows_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -41,6 +41,7 @@ class Homogeneity(Attack):
     )
 
     name: ClassVar[str] = "homogeneity"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
 
@@ -86,6 +87,7 @@ class ProbabilisticInference(Attack):
     """
 
     name: ClassVar[str] = "probabilistic_inference"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
 
@@ -127,6 +129,7 @@ class BackgroundKnowledge(Attack):
     confidence: Annotated[float, Field(gt=0, le=1, description="posterior from which a value is certain")] = 1.0
 
     name: ClassVar[str] = "background_knowledge"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret becomes sure for who can rule out a few others"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
@@ -188,6 +191,7 @@ class Skewness(Attack):
     lift: Annotated[float, Field(gt=1, description="lift from which a record counts as given away")] = 5.0
 
     name: ClassVar[str] = "skewness"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
 
@@ -253,6 +257,7 @@ class Similarity(Attack):
     range: Annotated[float, Field(ge=0, lt=1, description="share of the column's range that counts as close")] = 0.25
 
     name: ClassVar[str] = "similarity"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
 

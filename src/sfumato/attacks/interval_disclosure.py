@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.crowd import distinct
-from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import COLUMNS, parameters
 
@@ -36,8 +36,8 @@ class IntervalDisclosure(Attack):
     For categories the released value must be the original one, or share a node ``levels`` levels up the hierarchy.
 
     The textbook rule clips the ends the wrong way round and does not say what ties do; this is the mended one.
-    The columns are those that the release changed and that hold numbers (or categories with a hierarchy, for ``levels``); the worst
-    counts. A generalised cell discloses when its own range is within the interval around its middle; a suppressed one
+    The columns are those with numbers, dates or ordered values that the release changed and the intruder does not know, with categories where
+    ``levels`` asks for them, or else the ``columns`` that are named, whoever knows them; the worst counts. A generalised cell discloses when its own range is within the interval around its middle; a suppressed one
     discloses nothing. ``baseline``: the same with released values dealt out to other people.
     Reference: Domingo-Ferrer & Torra 2001, "A quantitative comparison of disclosure control methods for microdata".
     """
@@ -50,24 +50,28 @@ class IntervalDisclosure(Attack):
     )
     levels: Annotated[int, Field(ge=0, description="categories: levels up the hierarchy that count as disclosed")] = 0
     columns: Annotated[
-        tuple[str, ...] | None, COLUMNS, Field(description="columns to look at; None: all that were masked")
+        tuple[str, ...] | None,
+        COLUMNS,
+        Field(description="columns to look at; None: all that were masked, can be near and are not known"),
     ] = None
 
     name: ClassVar[str] = "interval_disclosure"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A changed value still tells nearly what it was"
-    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when some column was masked whose values can be near."""
-        if self._targets(scene.pair):
+        if self._targets(scene):
             return None
-        return NothingToAttack("no column was released with changed values that can be near")
+        return NothingToAttack(
+            "no column that this intruder does not know was released with changed values that can be near"
+        )
 
     def attack(self, scene: Scene) -> Finding:
         """Put an interval around every released value and look whether the original one is inside."""
         dealt = scene.seed.stream("interval disclosure: other people").permutation(len(scene.pair.rows))
-        found = {c: self.disclosed(scene.pair, c) for c in self._targets(scene.pair)}
+        found = {c: self.disclosed(scene.pair, c) for c in self._targets(scene)}
         guess = {c: float(self.disclosed(scene.pair, c, dealt).mean()) for c in found}
         rates = {c: float(d.mean()) for c, d in found.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
@@ -82,10 +86,13 @@ class IntervalDisclosure(Attack):
             details={"column": worst, "per_column": rates},
         )
 
-    def _targets(self, pair: Pair) -> tuple[str, ...]:
-        """The columns that were masked and whose values can be near: numbers, ordered values, categories."""
-        names = pair.columns if self.columns is None else self.columns
-        return tuple(c for c in names if c in pair.columns and (self.columns is not None or _changed(pair, c)))
+    def _targets(self, scene: Scene) -> tuple[str, ...]:
+        """The columns that were masked, whose values can be near, and that the intruder does not know; or those that are named."""
+        pair = scene.pair
+        if self.columns is not None:
+            return tuple(c for c in self.columns if c in pair.columns)
+        unknown = [c for c in pair.columns if c not in scene.intruder.knows and _changed(pair, c)]
+        return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
     def disclosed(self, pair: Pair, column: str, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Per released row, in how many of the widths its original value is disclosed (a share).

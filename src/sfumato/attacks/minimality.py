@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.attacks.crowd import Crowd, crowd_of, generalises, no_target, targets
-from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Minimality(Attack):
     """
 
     name: ClassVar[str] = "minimality"
+    learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from the release being no coarser than it must"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)

@@ -60,7 +60,7 @@ def special_uniques(
 
     .. math:: \text{score} = \sum_{\text{MSU}} \prod_{i=|\text{MSU}|}^{\min(M, A-1)} (A - i)
 
-    which is :math:`\sum (A-|\text{MSU}|)!` when all sizes are searched. DIS-SUDA makes a probability of it: with *U* unique records, *n_p*
+    which is :math:`\sum (A-|\text{MSU}|)!` when all sizes are searched. DIS-SUDA makes a probability of it: with *U* unique records (on all columns, so that *M* does not change who they are), *n_p*
     records in pairs and sampling fraction π, :math:`\theta = \pi U/(\pi U + n_p (1-\pi))` and
     :math:`1/(1 + (U/\theta - U)/(s^Q \sum_j s_j^{-Q}))` with :math:`Q = 1 + (8-A)/20`.
 
@@ -90,7 +90,13 @@ def special_uniques(
     contributions = {n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)}
     theta = _match_probability(table.sizes, fraction)
     return SpecialUniques(
-        names, per_row, _disclosure(per_row, theta, len(names)), minimal, contributions, shares, theta
+        names,
+        per_row,
+        _disclosure(per_row, int(alone.sum()), theta, len(names)),
+        minimal,
+        contributions,
+        shares,
+        theta,
     )
 
 
@@ -188,11 +194,11 @@ def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
     return fraction * uniques / below if below else 0.0
 
 
-def _disclosure(scores: NDArray[np.float64], theta: float, columns: int) -> NDArray[np.float64]:
+def _disclosure(scores: NDArray[np.float64], uniques: int, theta: float, columns: int) -> NDArray[np.float64]:
+    """DIS-SUDA of every row; ``uniques`` are all records that are alone on all columns, whether or not small sets single them out."""
     positive = scores > 0
-    uniques = int(positive.sum())
     disclosed = np.zeros(len(scores))
-    if uniques and theta > 0:
+    if positive.any() and theta > 0:
         power = 1 + (8 - columns) / 20
         weight = scores[positive] ** power * float((scores[positive] ** -power).sum())
         disclosed[positive] = 1 / (1 + (uniques / theta - uniques) / weight)

@@ -231,7 +231,7 @@ def show(report: AttackReport, *, released: bool = True) -> None:
     names = [*(t.intruder for t in report.tried), *(s.intruder for s in report.unknown)]
     for place, intruder in enumerate(dict.fromkeys(names)):
         tried = [t for t in report.tried if t.intruder == intruder]
-        several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.label))
+        several = sorted(tried, key=lambda t: (-t.finding.gain, t.finding.label))
         rows = [*map(_cells, several), *(_unknown_cells(s) for s in report.unknown if s.intruder == intruder)]
         console.print(_who(intruder, several[0].knows if several else (), report.counted))
         console.print(_table(rows, columns, headed=not place))

@@ -34,7 +34,10 @@ def compare(
     ] = None,
     risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
     utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
-    attack: Annotated[list[str] | None, typer.Option(help="an attack to try; repeat it, or 'all'")] = None,
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(help="an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or 'all'"),
+    ] = None,
     seconds: Annotated[
         float, typer.Option(help="budget of the attacks on each candidate, in seconds of computing")
     ] = 20.0,
@@ -63,7 +66,7 @@ def compare(
     if output is not None and (output / "comparison.json").exists() and not force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
-    attacks = ["linkage"] if not attack else None if "all" in attack else [known_as(name) for name in attack]
+    attacks = ["linkage"] if not attack else None if "all" in attack else [_attack_label(text) for text in attack]
     risk = None if risk is None else known_as(risk)
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
         attacks = [*attacks, risk]
@@ -96,6 +99,15 @@ def _first(candidates: list[Path]) -> Recipe | None:
     from sfumato.comparison import candidates_from
 
     return candidates_from(candidates, ())[0].recipe
+
+
+def _attack_label(text: str) -> str:
+    """The attack of a text, called as its findings are."""
+    from sfumato import registry
+    from sfumato.core.parameters import label_of, values_of
+
+    attack = registry.asked_attack(text)
+    return label_of(attack.name, values_of(attack))
 
 
 def _is_attack(name: str) -> bool:

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.metric import Metric
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Posterior
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
 
+Learns = Literal["identity", "attribute"]
 NOT_IN_FILE = -1
 USUAL_RATE = 0.2
 """Where nobody sets a limit: the share of what guessing leaves open beyond which an attack is marked."""
@@ -171,6 +172,12 @@ class Finding:
         return max(0.0, (self.value - self.baseline) / (1 - self.baseline))
 
     @property
+    def gain(self) -> float:
+        """What the attack surely has over guessing, in points: the lower end of value − baseline. Attacks are ranked by it."""
+        low = self.value if self.interval is None else self.interval[0]
+        return low - (self.baseline or 0.0)
+
+    @property
     def certain(self) -> bool:
         """Whether the attack is known to be better than guessing: its interval does not include what guessing gives."""
         return self.interval is None or self.interval[0] > (self.baseline or 0.0) + 1e-12
@@ -229,6 +236,8 @@ class Attack(Metric):
     """Whether it is about all releases of the same people: then a limit on it is held against the register, where there is one."""
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 5
+    learns: ClassVar[Learns] = "identity"
+    """What it learns of people: who they are, or a value of theirs; of attacks that are as strong, identity comes first."""
 
     def applies(self, scene: Scene) -> str | None:
         """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
@@ -239,6 +248,10 @@ class Attack(Metric):
         if self.follows_rows and not scene.pair.aligned:
             return NothingToAttack(NOBODYS)
         return self.applies(scene)
+
+    def posterior(self, scene: Scene) -> Posterior | None:
+        """What it believes of who is behind each released record; None: it gives no probabilities."""
+        return None
 
     @abc.abstractmethod
     def attack(self, scene: Scene) -> Finding:

@@ -58,6 +58,20 @@ class Needs:
     unmasked: tuple[str, ...] = ()
 
 
+@runtime_checkable
+class Posterior(Protocol):
+    """What an attack believes of who is behind each released record, where a matrix of it all would be too large."""
+
+    @property
+    def records(self) -> int:
+        """How many released records there are."""
+        ...
+
+    def likely(self, least: float | None) -> NDArray[np.int64]:
+        """Per released record how many originals it may be with at least this probability; None: with any."""
+        ...
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
     """What a model judges: the classes of what is released, and the table they came from.
@@ -66,9 +80,9 @@ class Evidence:
     compatible records where missing values are wildcards. ``reference`` maps a column to its counts in the
     original table, in the code order of ``classes.counts[column].labels``. ``classes.population`` counts the population
     records that match each class and ``absent`` those that match none. ``pairs`` joins the originals to what was
-    released of them; ``posteriors`` are the matrices of the attacks that were run. ``drawn``: rows were drawn anew and are
-    nobody's, so that what is said of classes is said of the file. ``mechanisms`` says of columns by which random rule a run
-    released them; a table by itself shows none.
+    released of them; ``posteriors`` are the matrices (or each a :class:`Posterior`) of the attacks that were run. ``drawn``: rows were
+    drawn anew and are nobody's, so that what is said of classes is said of the file. ``mechanisms`` says of columns by which random
+    rule a run released them; a table by itself shows none.
     """
 
     classes: ClassTable
@@ -183,6 +197,8 @@ class Model(Protocol):
     name: ClassVar[str]
     facts: ClassVar[Facts]
     secret: ClassVar[tuple[str, ...]] = ()
+    planned_for: ClassVar[bool] = True
+    """Whether steps may plan for it; what is measured on a finished release alone is judged there."""
     """Fields that a certificate does not show: they list data values."""
 
     @property

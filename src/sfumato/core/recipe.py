@@ -146,3 +146,8 @@ class Recipe:
         object.__setattr__(self, "limits", plain_limits(self.limits))
         if isinstance(self.accept, Mapping):
             object.__setattr__(self, "accept", read_acceptances(self.accept))
+
+    @property
+    def goals(self) -> tuple[Model, ...]:
+        """The promises that steps plan for."""
+        return tuple(model for model in self.meet if model.planned_for)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 
 import numpy as np
 
-from sfumato.core.attack import now
+from sfumato.core.attack import Learns, now
 from sfumato.core.limits import plain_limits
 from sfumato.core.metric import Metric
 from sfumato.core.model import Verdict
@@ -284,6 +284,7 @@ class ShapedAttack(Metric):
     """
 
     tried_by: ClassVar[str] = "somebody who knows a little of a person"
+    learns: ClassVar[Learns] = "identity"
     by_default: ClassVar[bool] = True
     """Whether it is tried when nobody asks for it by name."""
     nested: ClassVar[Mapping[str, str]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Posterior, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
@@ -28,6 +28,10 @@ class KConfusion(Model):
     attack, dense or scipy sparse, a row for every released record, summing to 1. Without ``t`` every positive probability
     counts (k-confusion); with it, :math:`0 < t \le 1/k` ((k,t)-confusion), and t = 1/k asks for k equally likely originals.
 
+    When a release is made from a recipe these are the attacks that its ``limits`` name and that give probabilities: ``linkage`` (the originals
+    that are nearest to a released record, or the people of its class where these are fewer, all equally likely) and ``probabilistic_linkage``
+    (Bayes' rule with the weights of agreement). The intruder knows all quasi-identifiers of everybody. Steps do not plan for it.
+
     **This is a measurement, not a guarantee**: the definition asks for every attack, and only those supplied are looked at. The
     verdict's values and indices are those of released records, not of classes. An empty table keeps the promise.
 
@@ -39,6 +43,7 @@ class KConfusion(Model):
 
     name: ClassVar[str] = "k_confusion"
     facts: ClassVar[Facts] = Facts(against="identity", measure="quantitative", truthful=False)
+    planned_for: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
     shrinking: ClassVar[bool] = False
     scope: ClassVar[Literal["class", "table"]] = "table"
@@ -88,7 +93,10 @@ class KConfusion(Model):
     def _likely(self, posteriors: Sequence[Any], records: int) -> NDArray[np.int64]:
         """Per released record, the originals that remain likely under every attack: the least number of any."""
         if not posteriors:
-            raise SchemaError(f"{self.promise} needs what attacks found; give their matrices with posteriors=")
+            raise SchemaError(
+                f"{self.promise} needs what attacks found: name one that gives probabilities "
+                "under limits (linkage or probabilistic_linkage; linkage: 1 allows all), or give matrices with posteriors="
+            )
         counted = [_count_likely(matrix, records, self.t) for matrix in posteriors]
         return np.asarray(np.minimum.reduce(counted))
 
@@ -105,6 +113,12 @@ def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.
     """Per row, how many probabilities are large enough; what is no matrix of probabilities is refused."""
     from scipy.sparse import csr_array, issparse
 
+    if isinstance(matrix, Posterior):
+        if matrix.records != records:
+            raise SchemaError(
+                f"an attack gives probabilities for {matrix.records:,} released records; there are {records:,}"
+            )
+        return matrix.likely(least)
     table = csr_array(matrix) if issparse(matrix) else csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
     table.sum_duplicates()
     if table.shape[0] != records:

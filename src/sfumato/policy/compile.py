@@ -48,7 +48,7 @@ def feasible(recipe: Recipe, dataset: Dataset) -> bool:
         for place, step in enumerate(recipe.steps):
             if step.keeps_quasi:
                 continue
-            shared = step.apply(shared, step.plan(shared, Goal(recipe.meet, Seed.of(None), place=place)))
+            shared = step.apply(shared, step.plan(shared, Goal(recipe.goals, Seed.of(None), place=place)))
     except Unsatisfiable:
         return False
     return True

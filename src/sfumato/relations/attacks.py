@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
 from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, LowHigh, Persons, Secrets, of_groups, together
@@ -232,6 +232,7 @@ class HomogeneityOfJoin(ShapedAttack):
     effort: Effort = EFFORT
 
     name: ClassVar[str] = "homogeneity_of_join"
+    learns: ClassVar[Learns] = "attribute"
     title: ClassVar[str] = "Secrets read off a join"
     line: ClassVar[str] = "Share of people whose secret everybody shares who has rows like theirs"
     tried_by: ClassVar[str] = "somebody who knows rows of a person"

@@ -160,7 +160,7 @@ def landscape_of(
 ) -> tuple[Landscape, Any]:
     """The lattice that the last global recoding of a release chose from, and its plan, which has the ``levels`` it chose."""
     step, dataset, plan = _surveyed(release)
-    goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
+    goal = Goal(models=release.recipe.goals, seed=release.seed, population=release.population)
     return step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort), plan
 
 

@@ -16,10 +16,11 @@ import polars as pl
 from sfumato import registry
 from sfumato.assessment import assess, assessing
 from sfumato.core.acceptance import acceptance_problems
+from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.dataset import Dataset as Table
 from sfumato.core.design import renumbered
-from sfumato.core.evidence import gather, judge_all, population_path
+from sfumato.core.evidence import gather, judge_all, needed, population_path
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
 from sfumato.core.limits import Limit, limits_of, written_limits
@@ -34,7 +35,7 @@ from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, SfumatoError
-from sfumato.intruders import attack_release
+from sfumato.intruders import attack_release, intruder_from
 from sfumato.io.form import Form
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one, refuse_unwritable
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from sfumato.assessment import Assessment
     from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Posterior
     from sfumato.core.step import Plan, Step
     from sfumato.engines.table import LazyTable
     from sfumato.intruders import AttackReport
@@ -249,7 +250,7 @@ def make_release(
     people, taken = LearntFrom(), list[Taken]()
     asked = asked_of(recipe.meet)
     for place, step in enumerate(recipe.steps):
-        plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place, fixed=fixed))
+        plan = step.plan(shared, Goal(recipe.goals, seed, progress, population, place, fixed=fixed))
         before_it, shared = shared, step.apply(shared, plan)
         people = people.after(before_it, shared, plan)
         plans.append((step.name, plan))
@@ -262,14 +263,15 @@ def make_release(
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     mechanisms = applied_mechanisms(original, taken, shared, asked)
     limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people, memory)
+    posteriors = _posteriors(original, shared, recipe, seed, plans)
+    known: dict[str, Any] = {"population": population, "mechanisms": mechanisms, "posteriors": posteriors}
+    evidence = gather(shared, recipe.meet, original=original, **known)
     release = Release(
         dataset=shared,
         original=original,
         recipe=recipe,
         plans=tuple(plans),
-        verdicts=judge_all(
-            gather(shared, recipe.meet, original=original, population=population, mechanisms=mechanisms), recipe.meet
-        ),
+        verdicts=judge_all(evidence, recipe.meet),
         before=before.result(),
         after=assess(shared),
         columns=changes_of(original, shared, plans),
@@ -296,8 +298,9 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     recipe, original = release.recipe, release.original
     people = LearntFrom(release.learnt_from, release.held_out)
     limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people, release.memory)
+    posteriors = _posteriors(original, shared, recipe, release.seed, release.plans)
     known: dict[str, Any] = {"population": release.population, "mechanisms": release.mechanisms}
-    evidence = gather(shared, recipe.meet, original=original, **known)
+    evidence = gather(shared, recipe.meet, original=original, posteriors=posteriors, **known)
     found = dataclasses.replace(
         release,
         dataset=shared,
@@ -338,7 +341,7 @@ def _assessing(
     shown = original.drop(original.schema.direct)
     if fixed:
         shown = without_hierarchies(shown, shown.schema.quasi)
-    return assessing(shown, recipe.meet, population=population)
+    return assessing(shown, recipe.goals, population=population)
 
 
 def _format(dataset: Dataset, asked: str | None) -> str:
@@ -386,6 +389,30 @@ def _agreed(agreement: Agreement, pair: Pair, *, fixed: bool) -> Kept:
         if not fixed or agreement.refuse:
             raise
         return agreement.held("it cannot be measured on this table")
+
+
+def _posteriors(
+    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Plan]]
+) -> tuple[Posterior, ...]:
+    """What the attacks that the recipe limits believe of who is behind each released record, where a promise asks for it.
+
+    The intruder knows all quasi-identifiers of everybody.
+    """
+    if not needed(recipe.meet, shared.schema).posteriors:
+        return ()
+    pair = Pair.of(original, shared, levels_of(plan.describe() for _, plan in plans))
+    who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
+    scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
+    attacks = [registry.measured(limit) for limit in limits_of(recipe.limits) if limit.name in registry.attacks()]
+    found = []
+    for attack in attacks:
+        reason = attack.out_of_place(scene)
+        if reason is not None:
+            raise ParameterError(f"what {attack.words} believes of released records is not known: {reason}")
+        posterior = attack.posterior(scene)
+        if posterior is not None:
+            found.append(posterior)
+    return tuple(found)
 
 
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:

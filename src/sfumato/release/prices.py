@@ -116,7 +116,7 @@ def prices(dataset: Dataset, recipe: Recipe, tried: Sequence[int], progress: Pro
 
 def _paid(dataset: Dataset, recipe: Recipe, k: int) -> tuple[int | None, float | None]:
     promise = registry.build("models", {"k_anonymity": k})
-    others = tuple(model for model in recipe.meet if type(model) is not type(promise))
+    others = tuple(model for model in recipe.goals if type(model) is not type(promise))
     trial = dataclasses.replace(recipe, meet=(promise, *others), limits={}, contract=())
     try:
         release = make_release(dataset, trial, seed=Seed(0), refuse=False)

@@ -120,7 +120,7 @@ def with_any_loss(recipe: Recipe) -> Recipe:
 def to_survey(recipe: Recipe) -> Recipe:
     """The recipe up to the step that chooses from a lattice, with nothing asked of the result."""
     place = _place(recipe)
-    return dataclasses.replace(recipe, steps=recipe.steps[: place + 1], limits={}, contract=())
+    return dataclasses.replace(recipe, meet=recipe.goals, steps=recipe.steps[: place + 1], limits={}, contract=())
 
 
 def _place(recipe: Recipe) -> int:

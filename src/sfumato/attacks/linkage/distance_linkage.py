@@ -23,6 +23,7 @@ from sfumato.attacks.linkage.compared import (
 )
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.attacks.linkage.implied import implied_links
+from sfumato.attacks.linkage.posteriors import nearest_posterior
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import COLUMNS, parameters
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sfumato.attacks.linkage.compared import Arrays
     from sfumato.attacks.linkage.files import Files
     from sfumato.core.attack import Scene
+    from sfumato.core.model import Posterior
 
 
 PLAIN = ("pooled", "nearest", "zero")
@@ -174,6 +176,14 @@ class DistanceLinkage(Attack):
             found["implied"] = Credits(nearest.rows, links.credit, links.tied, unknown, complete=nearest.complete)
         best = max(found, key=lambda way: (round(found[way].rate, 12), way not in ("classes", "implied"), way))
         return self._finding(scene, files, found, best, "" if links is None else links.told)
+
+    def posterior(self, scene: Scene) -> Posterior | None:
+        """The originals that are nearest to a released record, all equally likely; nothing is said of one-to-one links."""
+        require_linkable(scene)
+        if self.one_to_one:
+            return None
+        files = files_of(scene)
+        return nearest_posterior(files, self._arrays(files), classes=only_generalised(scene))
 
     def _ways(self) -> tuple[str, ...]:
         if self.one_to_one:

@@ -32,7 +32,8 @@ from sfumato.attacks.linkage.fellegi_sunter import (
     shares,
 )
 from sfumato.attacks.linkage.files import Files, files_of
-from sfumato.attacks.linkage.match_weights import MatchLearning, graded_rule, learning_scene
+from sfumato.attacks.linkage.match_weights import MatchLearning, Weighing, graded_rule, learning_scene
+from sfumato.attacks.linkage.posteriors import WeighedPosterior
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
+    from sfumato.core.model import Posterior
 
 
 # The counts of patterns of agreement that follow from rules that grade it.
@@ -127,6 +129,15 @@ PAIRS, FEWEST = 5_000_000, 500
 """Pairs of distinct records that are counted; of longer files those of a random sample of the intruder's, no fewer than this."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class LearntWeights:
+    """The patterns of agreement that were counted, of how many of the intruder's records, and the weights that follow."""
+
+    patterns: Patterns
+    way: Weighing
+    records: int
+
+
 @parameters
 class ProbabilisticLinkage(Attack):
     r"""The intruder weighs every agreement by how much likelier it is for the same person than for two random people.
@@ -189,6 +200,27 @@ class ProbabilisticLinkage(Attack):
         require_linkable(scene)
         if reason := self.applies(scene):
             raise SchemaError(f"probabilistic linkage: {reason}")
+        learnt = self._learnt(scene)
+        patterns, way = learnt.patterns, learnt.way
+        decision = decide(patterns, way.found, self.wrong_links, self.missed)
+        files = files_of(scene)
+        costs, most = way.costs(files)
+        credit = linked(scene, files, costs)
+        scale = len(scene.intruder.file) / max(1, learnt.records)
+        details = _details(scene, credit, decision, patterns, way.found, most - credit.least, scale)
+        details["graded_columns"] = sorted(way.near)
+        return self._finding(scene, files, credit, details, _weights(way))
+
+    def posterior(self, scene: Scene) -> Posterior | None:
+        """Who may be behind each released record, by Bayes' rule with the weights of agreement."""
+        require_linkable(scene)
+        if reason := self.applies(scene):
+            raise SchemaError(f"probabilistic linkage: {reason}")
+        files = files_of(scene)
+        return WeighedPosterior(files, self._learnt(scene).way.costs(files)[0])
+
+    def _learnt(self, scene: Scene) -> LearntWeights:
+        """What agreement and gaps weigh, learnt of everybody whom the intruder might look for."""
         learning = learning_scene(scene)
         learnt_of = files_of(learning)
         arrays = arrays_of(learnt_of, [graded_rule(column, self.tolerance) for column in learnt_of.columns])
@@ -199,14 +231,7 @@ class ProbabilisticLinkage(Attack):
         half = scene.left / 2  # the other half is for looking people up
         estimated = estimate(patterns, min(1 / max(sizes), 0.5), chance, lambda: scene.left > half)
         way = MatchLearning(learning, arrays, estimated, self.tolerance).best()
-        decision = decide(patterns, way.found, self.wrong_links, self.missed)
-        files = files_of(scene)
-        costs, most = way.costs(files)
-        credit = linked(scene, files, costs)
-        scale = len(scene.intruder.file) / max(1, int(arrays.theirs.records[anchors].sum()))
-        details = _details(scene, credit, decision, patterns, way.found, most - credit.least, scale)
-        details["graded_columns"] = sorted(way.near)
-        return self._finding(scene, files, credit, details, _weights(arrays, way.found))
+        return LearntWeights(patterns, way, int(arrays.theirs.records[anchors].sum()))
 
     def _finding(
         self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
@@ -241,9 +266,9 @@ def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
     return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:most]).astype(np.int64)
 
 
-def _weights(arrays: Arrays, found: Parameters) -> dict[str, float]:
+def _weights(way: Weighing) -> dict[str, float]:
     """Per column the bits that the best agreement is worth, in falling order."""
-    best = dict(zip(arrays.names, found.weights[:, 1:4].max(axis=1).tolist(), strict=True))
+    best = dict(zip(way.place, way.found.weights[:, 1:4].max(axis=1).tolist(), strict=True))
     return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
 
 

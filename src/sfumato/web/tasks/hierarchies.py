@@ -474,7 +474,7 @@ def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[s
     step = edits.recoding(recipe)
     if step is None:
         raise ParameterError("the recipe has no step that gives whole columns a level")
-    plan = step.plan(described(bench, recipe).checked(), Goal(models=recipe.meet, progress=progress))
+    plan = step.plan(described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress))
     return {column: int(told["level"]) for column, told in plan.describe()["levels"].items()}
 
 
