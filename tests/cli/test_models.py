@@ -200,10 +200,8 @@ PROMISED = {
     "what k-anonymity implies": ("k_anonymity: {k: 3}", "k_concealment: {k: 3}"),
 }  # fmt: skip
 WAITING = {
-    "k, l and t": 1,
-    "several sensitive columns": 3,
-    "together": 1,
-    "factors": 3,
+    "several sensitive columns": 1,
+    "factors": 2,
     "noise": 1,
     "what k-anonymity implies": 1,
 }
