@@ -319,7 +319,7 @@ def test_the_whole_way(package, sfumato, people, tmp_path):
     assert any("Rows lost" in page for page in pages.values())
     report = json.loads(sfumato("attack", release, "--original", people, "--attack", "lucky_guess", "--json", "-q"))
     assert [tried["attack"] for tried in report["tried"]] == ["lucky_guess"]
-    assert "crowd of 4" in sfumato("verify", release / "share")
+    assert "crowd of 4" in sfumato("verify", release / "share", "--original", people)
 
 
 # --- the contracts of the families ---

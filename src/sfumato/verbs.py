@@ -430,8 +430,8 @@ def check(
     if not isinstance(table, Dataset):
         return verdicts
     for reading in read_as_one(counted.to_polars(), table.source.format, but=text_only_columns(loaded.accept)):
-        original_read = None if original is None else reading.of(original)
-        evidence = gather(reading.of(counted), loaded.meet, original=original_read, population=people)
+        reference = None if original is None else reading.of(original)
+        evidence = gather(reading.of(counted), loaded.meet, original=reference, population=people)
         both = zip(verdicts, judge_all(evidence, loaded.meet), strict=True)
         verdicts = tuple(
             one if other.holds or not one.holds else _read_otherwise(other, reading) for one, other in both

@@ -26,7 +26,8 @@ def test_one_command_from_a_file_to_a_release_that_verifies(sfumato, visits, tmp
     assert "population is unknown" in done.err and "taken as small" in done.err
     assert "5-anonymity" in done.out and "Why not the others" in done.out and "Not known" in done.out
     assert "complian" not in done.out.lower()
-    assert sfumato("verify", tmp_path / "out" / "share").code == 0
+    assert sfumato("verify", tmp_path / "out" / "share").code == 7  # its limit on an attack needs the original
+    assert sfumato("verify", tmp_path / "out" / "share", "--original", visits).code == 0
     again = sfumato("check", tmp_path / "out" / "share" / "data.csv", "-r", tmp_path / "rec" / "recipe.yaml")
     assert again.code == 0, again.err
     assert sfumato("recommend", visits, *where).code == 2  # nothing is replaced without being told to
