@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -20,7 +18,7 @@ def people(rows=200, seed=0):
     return pl.DataFrame({
         "id": [f"p{number}" for number in draws.permutation(10 * rows)[:rows]],
         "age": draws.integers(18, 90, rows),
-        "zip": [f"{number:05d}" for number in draws.integers(100, 99999, rows)],
+        "zip": [f"{number:05d}" for number in draws.integers(100, 160, rows)],
         "illness": draws.choice(["flu", "gout", "burn"], rows),
     })  # fmt: skip
 
@@ -126,7 +124,7 @@ def test_a_control_group_needs_rows_that_are_nobodys_and_the_same_columns():
     original = described(people())
     with pytest.raises(ParameterError, match="say that they are with align 'none'"):
         sf.attack(original, people(), align="order", control=people(seed=1))
-    with pytest.raises(SchemaError, match="lacks 1 columns of .*: zip"):
+    with pytest.raises(SchemaError, match=r"lacks 1 columns of .*: zip"):
         sf.attack(original, people().drop("id"), align="none", control=people(seed=1).drop("zip"))
 
 
@@ -134,56 +132,3 @@ def test_a_release_of_ours_takes_neither():
     release = sf.anonymize(described(people()), [sf.KAnonymity(2)], [sf.Mondrian()], seed=1)
     with pytest.raises(ParameterError, match="align and control"):
         sf.evaluate(release, align="order")
-
-
-# ------------------------------------------------------------------------------------------------- the command line
-
-
-@pytest.fixture
-def files(tmp_path):
-    everyone = people(900)
-    everyone[:600].write_csv(tmp_path / "o.csv")
-    everyone[600:].write_csv(tmp_path / "held.csv")
-    copies_among_strangers(everyone[:600]).write_csv(tmp_path / "synthetic.csv")
-    everyone[:600].with_columns(age=pl.col("age") // 10 * 10)[::-2].write_csv(tmp_path / "masked.csv")
-    lines = [f"  {name}: {{role: {role}}}" for role, names in ROLES.items() for name in names]
-    recipe = ["sfumato: 1", "columns:", *lines, "limits: {copied_records: 0.1}", "steps: []", "meet: []"]
-    (tmp_path / "roles.yaml").write_text("\n".join(recipe) + "\n")
-    return tmp_path
-
-
-def call(files, *words):
-    from typer.testing import CliRunner
-
-    from sfumato.cli.app import app
-
-    where = [str(files / word) if word.endswith((".csv", ".yaml")) else word for word in words]
-    return CliRunner().invoke(app, where)
-
-
-def test_the_command_asks_how_rows_belong_together(files):
-    found = call(files, "attack", "synthetic.csv", "--original", "o.csv", "-r", "roles.yaml")
-    assert found.exit_code == 2
-    found = call(files, "evaluate", "synthetic.csv", "--original", "o.csv", "-r", "roles.yaml")
-    assert found.exit_code == 2
-
-
-def test_the_command_sees_copies_and_keeps_the_limit_of_the_recipe(files):
-    words = ["--original", "o.csv", "-r", "roles.yaml", "--align", "none", "--control", "held.csv", "--json"]
-    found = call(files, "attack", "synthetic.csv", *words, "--attack", "copied_records")
-    assert found.exit_code == 1  # 0.2 where the recipe allows 0.1
-    tried = json.loads(found.stdout)["tried"]
-    assert tried[0]["value"] == pytest.approx(0.2, abs=0.01)
-
-
-def test_the_command_aligns_by_a_column(files):
-    words = ["--original", "o.csv", "-r", "roles.yaml", "--align", "id", "--json"]
-    found = call(files, "attack", "masked.csv", *words, "--attack", "linkage")
-    assert json.loads(found.stdout)["records"] == 300 and found.exit_code == 0
-    assert call(files, "evaluate", "masked.csv", *words).exit_code == 0
-
-
-@pytest.mark.parametrize("more", [["--keep"], ["--sign", "key.yaml"]])
-def test_what_is_about_a_folder_is_refused(files, more):
-    words = ["--original", "o.csv", "-r", "roles.yaml", "--align", "id"]
-    assert call(files, "evaluate", "masked.csv", *words, *more).exit_code == 2

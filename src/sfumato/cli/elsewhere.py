@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import read_data
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -66,6 +66,8 @@ def foreign_file(
     from sfumato.recipe_files import load
 
     if not path.is_file():
+        if (align is not None or control is not None) and not path.exists():
+            raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
         if align is not None or control is not None:
             raise ParameterError(
                 "--align and --control are about a file made elsewhere; a folder that run wrote needs neither"

@@ -86,7 +86,7 @@ def _value_cut(values, a, total, crowd, heavy, space, scratch):
 
     ``heavy``: only a value that half of the records have, otherwise only one that fewer have. Returns how many cuts that makes.
     """
-    base, best = space.dims[AT, a], np.int64(-1)
+    base, best = space.dims[AT, a], -1
     for i in range(values):
         rank = scratch.values[RANK, i]
         alone = space.cells[LOW, base + rank] == space.cells[HIGH, base + rank]
@@ -115,16 +115,16 @@ def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
         below += scratch.values[AMOUNT, median]
         median += 1
     upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
-    rank = scratch.values[RANK, median]
-    first = space.cells[LOW, space.dims[AT, a] + rank]
+    middle = scratch.values[RANK, median]
+    first = space.cells[LOW, space.dims[AT, a] + middle]
     if shared:
         if below < half < upto and total - half >= crowd:
-            found = _add(cuts, found, a, least, rank - 1, half - below, half)
-        elif half == upto and total - half >= crowd and rank < space.cells[HIGH, space.dims[AT, a] + rank]:
-            found = _add(cuts, found, a, least, rank, _NONE, half)  # between two values of one cell
+            found = _add(cuts, found, a, least, middle - 1, half - below, half)
+        elif half == upto and total - half >= crowd and middle < space.cells[HIGH, space.dims[AT, a] + middle]:
+            found = _add(cuts, found, a, least, middle, _NONE, half)  # between two values of one cell
         return found
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, least, rank, _NONE, upto)
+        found = _add(cuts, found, a, least, middle, _NONE, upto)
     if below >= crowd and total - below >= crowd:
         found = _add(cuts, found, a, least, first - 1, _NONE, below)
     return found
