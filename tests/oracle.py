@@ -563,10 +563,22 @@ def tree_children(dimension, values):
     return list(found.values())
 
 
-def mondrian_cuts(dimension, column, crowd, children):
+def frequent_value(dimension, column):
+    """The most frequent of the values that share their cell with another value of the table, the first of equal ones; None without any."""
+    cells = Counter(line_cell(dimension[1], v)[1:] for v in dimension[1])
+    crowded = [v for v in in_order(dimension, column) if v is not None and cells[line_cell(dimension[1], v)[1:]] > 1]
+    count = Counter(column)
+    return max(crowded, key=lambda v: count[v]) if crowded else None
+
+
+def mondrian_cuts(dimension, column, crowd, children, off_cell=False):
     """Left sides, as sets of values, in the order in which they are tried: ``column`` has one value a record."""
+    value = frequent_value(dimension, column) if dimension[0] == "line" else None
+    heavy = value is not None and 2 * Counter(column)[value] >= len(column)
+    if off_cell:
+        return [{value}] if value is not None and not heavy else []
     count, values = Counter(column), in_order(dimension, column)
-    n, lefts = len(column), []
+    n, lefts = len(column), [{value}] if heavy else []
     if dimension[0] == "tree":
         sizes = [(sum(count[v] for v in below), below) for below in tree_children(dimension, column)]
         sizes = sorted((abs(2 * m - n), i, below) for i, (m, below) in enumerate(sizes) if crowd <= m <= n - crowd)
@@ -587,10 +599,11 @@ def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):
     part = list(range(len(rows))) if part is None else part
     columns = [[rows[i][a] for i in part] for a in range(len(dimensions))]
     widths = [w * covering_loss(d, c) for d, c, w in zip(dimensions, columns, weights, strict=True)]
-    for a in sorted(range(len(dimensions)), key=lambda a: -widths[a]):
+    turns = sorted(range(len(dimensions)), key=lambda a: -widths[a])
+    for a, off_cell in [*((a, False) for a in turns), *((a, True) for a in turns)]:
         if len(set(columns[a])) == 1:
             continue
-        for left in mondrian_cuts(dimensions[a], columns[a], crowd, children):
+        for left in mondrian_cuts(dimensions[a], columns[a], crowd, children, off_cell):
             halves = [[i for i in part if (rows[i][a] in left) == side] for side in (True, False)]
             if all(len(half) >= crowd and allowed(half) for half in halves):
                 return [

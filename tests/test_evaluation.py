@@ -73,10 +73,12 @@ def test_what_may_be_given():
 def test_tables_that_do_not_belong_together():
     people = sf.examples.patients()
     with pytest.raises(sf.errors.SchemaError, match="no column in common"):
-        sf.evaluate(people, sf.examples.illnesses().take(np.array([0, 1, 2, 3, 0, 1])).drop(["sex"]))
+        sf.evaluate(people, sf.examples.illnesses().take(np.array([0, 1, 2, 3, 0, 1])).drop(["sex"]), align="order")
     other = sf.read(people.to_polars()[:3]).with_schema(people.schema)
-    with pytest.raises(sf.errors.SchemaError, match="cannot be aligned"):
+    with pytest.raises(sf.errors.ParameterError, match="does not say which rows"):
         sf.evaluate(people, other)
+    with pytest.raises(sf.errors.SchemaError, match="not aligned by order"):
+        sf.evaluate(people, other, align="order")
 
 
 def test_everything_suppressed_and_no_rows():
@@ -90,7 +92,7 @@ def test_everything_suppressed_and_no_rows():
 def test_other_columns():
     people = sf.examples.patients()
     more = people.drop(["zip"]).with_columns({"extra": pl.Series(range(6))})
-    found = sf.evaluate(people, more)
+    found = sf.evaluate(people, more, align="order")
     assert found.measure("loss").per_column["zip"] == 1
     assert "extra" not in found.to_frame()["column"].to_list()
 

@@ -90,6 +90,11 @@ class Skipped:
         return not isinstance(self.reason, NothingToAttack)
 
     @property
+    def accepted(self) -> bool:
+        """Whether the recipe accepts whatever an outcome of drawn rows is: no share is above 1."""
+        return self.attack == "recognised_members" and self.limit is not None and self.limit >= 1
+
+    @property
     def status(self) -> str:
         """``unknown`` or ``does not apply``."""
         return "unknown" if self.unknown else "does not apply"
@@ -124,7 +129,9 @@ class AttackReport:
     def refused(self) -> tuple[str, ...]:
         """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
         beyond = [f"{t.finding.words}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds]
-        blind = [f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None]
+        blind = [
+            f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None and not s.accepted
+        ]
         return (*beyond, *blind)
 
     @property

@@ -454,21 +454,44 @@ def _as_released(schema: Schema) -> Schema:
     return schema
 
 
-def attack(original: Table, released: Table, *, roles: Roles | None = None, **options: Any) -> AttackReport:
-    """Let every named intruder try a release; the rows of ``released`` must say where they come from.
+def attack(
+    original: Table,
+    released: Table,
+    *,
+    roles: Roles | None = None,
+    align: str | None = None,
+    control: Table | None = None,
+    **options: Any,
+) -> AttackReport:
+    """Let every named intruder try a release.
+
+    A release that was made elsewhere does not say where its rows come from: ``align`` names a column that identifies records in both
+    tables, ``"order"`` where row *i* was made from row *i*, or ``"none"`` where no row is anybody's (synthetic records). ``control`` are
+    then people of whom the rows were not made.
 
     Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases (pairs of the same
     original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
     ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
     """
-    from sfumato.core.pair import Pair
+    from sfumato.core.alignment import pair_elsewhere
 
     for name in ("steps", "only"):
         if options.get(name) is not None:
             options[name] = _several(options[name])
     if is_shaped(original) and is_shaped(released):
+        _refuse_alignment("attack", align, control)
         return attack_people(original, released, **options)
-    return attack_release(Pair.of(*_both(original, released, roles, "attack")), **options)
+    others = None if control is None else in_memory(read(control), "attack")
+    pair = pair_elsewhere(*_both(original, released, roles, "attack"), align=align, control=others)
+    return attack_release(pair, **options)
+
+
+def _refuse_alignment(what: str, align: str | None, control: Table | None) -> None:
+    """Refuse what is said about tables made elsewhere where there is none."""
+    if align is not None or control is not None:
+        raise ParameterError(
+            f"{what}: align and control are about two tables, of which one was made elsewhere; leave them out"
+        )
 
 
 def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
@@ -486,8 +509,12 @@ def evaluate(
     metrics: Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None = None,
     *,
     roles: Roles | None = None,
+    align: str | None = None,
+    control: Table | None = None,
 ) -> Evaluation:
     """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
+
+    ``align`` and ``control`` are those of :func:`attack`, for a table that was made elsewhere.
 
     ``metrics`` are metrics or, as in a recipe, their names with parameters (``"loss"``, ``{"c_avg": {"k": 5}}``); by default every one
     that needs no parameter.
@@ -497,12 +524,15 @@ def evaluate(
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
+    from sfumato.core.alignment import pair_elsewhere
     from sfumato.core.pair import Pair as _Pair
 
     wanted = None if metrics is None else _several(metrics)
     alone = isinstance(original, _Pair | Release | ShapedRelease)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    if alone or is_shaped(original):
+        _refuse_alignment("evaluate", align, control)
     if isinstance(original, ShapedRelease):
         return original.evaluate(wanted)
     if is_shaped(original) and is_shaped(released):
@@ -510,7 +540,8 @@ def evaluate(
     if isinstance(original, Release):
         original = original.pair
     elif not alone:
-        original = _Pair.of(*_both(original, released, roles, "evaluate"))
+        others = None if control is None else in_memory(read(control), "evaluate")
+        original = pair_elsewhere(*_both(original, released, roles, "evaluate"), align=align, control=others)
     return _evaluate(original, wanted)
 
 

@@ -17,6 +17,9 @@ columns:
   illness: {role: sensitive}
 """
 
+ANYWAY = "limits: {recognised_members: 1}"
+"""Of 300 people too few are set aside to tell whether they are recognised; that is accepted here."""
+
 
 @pytest.fixture
 def run(sfumato, tmp_path, monkeypatch):
@@ -42,7 +45,7 @@ def test_without_people_set_aside_it_is_refused_with_exit_1(run, tmp_path):
 
 
 def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run, sfumato):
-    found = run("  - synthesize")
+    found = run("  - synthesize", limits=ANYWAY)
     assert found.code == 0, found.err
     assert "drawn anew, nobody's" in found.out and "closest record" in found.out and "suppressed" not in found.out
     worth = sfumato("evaluate", "out", "--original", "t.csv")
@@ -54,5 +57,5 @@ def test_a_recipe_with_nothing_but_synthesize_is_released_attacked_and_told(run,
 
 
 def test_attacks_can_be_left_out(run):
-    found = run("  - synthesize", "--attack", "0")
+    found = run("  - synthesize", "--attack", "0", limits=ANYWAY)
     assert found.code == 0 and "closest record" not in found.out and "no attack was tried" in found.out

@@ -126,7 +126,7 @@ def test_other_nonsense_is_refused(release, people):
 
 
 def test_tables_of_different_length_that_do_not_say_who_is_who_are_refused(people):
-    with pytest.raises(SchemaError, match="cannot be aligned"):
+    with pytest.raises(ParameterError, match="does not say which rows"):
         sf.attack(people, Dataset(people.to_polars().head(20), people.schema))
 
 

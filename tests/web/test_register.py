@@ -266,7 +266,7 @@ def test_candidates_are_held_against_the_register_as_write_holds_them(
         "recoded": recoded,
         "masked": head
         + "meet:\n- k_anonymity: 2\nsteps:\n- pram: {columns: [job], retain: 0.7}\n- global_recoding: {}\n",
-        "drawn": head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1}\n",
+        "drawn": head + "steps:\n- synthesize: {}\nlimits: {copied_records: 1, recognised_members: 1}\n",
     }
     pins = [(name, recipe_files.parse(text)) for name, text in texts.items()]
     for name, text in texts.items():

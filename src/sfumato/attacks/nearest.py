@@ -132,7 +132,7 @@ def _some(scene: Scene, rows: NDArray[np.int64], purpose: str, most: int) -> NDA
 
 NO_CONTROL = (
     "nobody is known to have been set aside before the rows were drawn, so there is no control; "
-    "let the step set a share of the people aside (holdout: 0.2)"
+    "let the step set a share of the people aside (holdout: 0.2), or give people of whom a table made elsewhere was not made (control)"
 )
 
 

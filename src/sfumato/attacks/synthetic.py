@@ -406,7 +406,7 @@ class RecognisedMembers(Attack):
         aside = int((~people.member).sum())
         if blind:
             raise ParameterError(
-                f"with {aside:,} people set aside chance alone may make an excess of {max(chance[n] for n in blind):.2f} in "
+                f"with {aside:,} people set aside chance alone may make an excess of {min(1.0, max(chance[n] for n in blind)):.2f} in "
                 f"{', '.join(n.replace('_', ' ') for n in sorted(blind))}, so nobody can tell; set more people aside (holdout), or give more records"
             )
         lowest = {name: max(0.0, excesses[name] - chance[name]) for name in chance}

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.cli.elsewhere import Align, Control, foreign_file
 from sfumato.cli.options import (
     Json,
     People,
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 @reading
 def attack(
-    folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
+    folder: Annotated[
+        Path, typer.Argument(help="the folder that run wrote, with share and owner; or a table made elsewhere")
+    ],
     original: Annotated[str, typer.Option(help="the original table")],
     recipe: Annotated[
         Path | None,
@@ -77,6 +80,8 @@ def attack(
             help="a table of other people, with columns of the release and of the intruder's table: `other_columns_linkage` learns from it"
         ),
     ] = None,
+    align: Align = None,
+    control: Control = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,7 +109,7 @@ def attack(
     """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.
 
     An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
-    succeeds more often than its limit allows, or is unknown.
+    succeeds more often than its limit allows, or is unknown. A table made elsewhere needs a recipe with the roles (-r) and --align.
     """
     from sfumato.cli import shaped
     from sfumato.core.yaml_text import read_yaml
@@ -115,6 +120,9 @@ def attack(
     wanted = None if not only else [read_yaml(text, "--attack") for text in only]
     if recipe is not None and keep:
         raise ParameterError("what is found with another recipe (-r) is not added to the certificate; leave --keep out")
+    if folder.is_file() and (keep or sign is not None or others):
+        raise ParameterError("--keep, --sign and --others are about a folder that run wrote; leave them out here")
+    foreign = foreign_file(folder, recipe, align, control, intake)
     keep = recipe is None if keep is None else keep
     if (shape := shape_in(folder)) is not None:
         refuse_options(
@@ -133,7 +141,7 @@ def attack(
         return
     refuse_people(people)
     said = None if recipe is None else load(recipe)
-    written = read_release(folder)
+    written: Any = foreign or read_release(folder)
     if keep:
         written.require_key(sign)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)

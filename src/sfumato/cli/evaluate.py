@@ -10,9 +10,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.cli.elsewhere import Align, Control, foreign_file
 from sfumato.cli.options import Json, People, Quiet, open_data, reading, refuse_people, shape_in
 from sfumato.cli.talk import bar, give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.evaluation import Evaluation
@@ -20,12 +22,20 @@ if TYPE_CHECKING:
 
 @reading
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
+    folder: Annotated[
+        Path, typer.Argument(help="the folder that run wrote, with share and owner; or a table made elsewhere")
+    ],
     original: Annotated[str, typer.Option(help="the original table")],
     metric: Annotated[
         list[str] | None,
         typer.Option(help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"),
     ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", "-r", help="for a table made elsewhere: a recipe that says what columns are"),
+    ] = None,
+    align: Align = None,
+    control: Control = None,
     people: People = None,
     keep: Annotated[bool, typer.Option(help="add the values to the certificate and the reports")] = False,
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
@@ -33,18 +43,26 @@ def evaluate(
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
 ) -> None:
-    """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies."""
+    """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies.
+
+    A table made elsewhere needs a recipe with the roles (-r) and --align.
+    """
     from sfumato.cli import shaped
     from sfumato.release.folder import read_release
     from sfumato.verbs import evaluate as measure
 
     wanted = None if metric is None else [_spec(text) for text in metric]
+    if folder.is_file() and (keep or sign is not None):
+        raise ParameterError("--keep and --sign are about a folder that run wrote; leave them out here")
+    if not folder.is_file() and recipe is not None:
+        raise ParameterError("-r is about a table made elsewhere; a folder that run wrote has its recipe")
+    foreign = foreign_file(folder, recipe, align, control, intake)
     if shape_in(folder) is not None:
         kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_evaluation": show, "json": json, "quiet": quiet}
         shaped.evaluate(folder, original, people=people, said=intake, metrics=wanted, **kept)
         return
     refuse_people(people)
-    written = read_release(folder)
+    written: Any = foreign or read_release(folder)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):
         evaluation = measure(written.beside(dataset), metrics=wanted)

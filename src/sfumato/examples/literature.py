@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -250,7 +251,8 @@ def patients(*, release: str = "none") -> Dataset:
     Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, *Mondrian multidimensional k-anonymity*, ICDE 2006,
     https://doi.org/10.1109/ICDE.2006.101; as taught by A. Gerl, University of Passau, 2021/22.
     """
-    return as_dataset("patients", _patients(release))
+    people = as_dataset("patients", _patients(release))
+    return people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
 
 
 def _patients(release: str = "none") -> Example:

@@ -81,12 +81,32 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
 
 
 @inner
-def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
-    """The cuts of one dimension that leave enough records on both sides, in the order in which they are tried.
+def _value_cut(values, a, total, crowd, heavy, space, scratch):
+    """Cut off the most frequent of the values that share their cell with others: those who have it are released with it.
+
+    ``heavy``: only a value that half of the records have, otherwise only one that fewer have. Returns how many cuts that makes.
+    """
+    base, best = space.dims[AT, a], -1
+    for i in range(values):
+        rank = scratch.values[RANK, i]
+        alone = space.cells[LOW, base + rank] == space.cells[HIGH, base + rank]
+        if not alone and (best < 0 or scratch.values[AMOUNT, i] > scratch.values[AMOUNT, best]):
+            best = i
+    if best < 0:
+        return np.int64(0)
+    rank, left = scratch.values[RANK, best], scratch.values[AMOUNT, best]
+    if (2 * left >= total) != heavy or left < crowd or total - left < crowd:
+        return np.int64(0)
+    return _add(scratch.cuts, np.int64(0), a, rank, rank, _NONE, left)
+
+
+@inner
+def _cuts_of(values, a, total, crowd, shared, most, found, space, scratch):
+    """The cuts of one dimension that leave enough records on both sides, in the order in which they are tried, after ``found`` others.
 
     Either the cuts that keep the values of a cell together, or (``shared``) the one that shares out those of the median.
     """
-    cuts, found = scratch.cuts, np.int64(0)
+    cuts = scratch.cuts
     least = space.cells[LOW, space.dims[AT, a] + scratch.box[LOW, a]]
     if space.dims[FORM, a] == TREE and not shared:
         found = _child_cuts(values, a, total, crowd, most, space, scratch)
@@ -95,16 +115,16 @@ def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
         below += scratch.values[AMOUNT, median]
         median += 1
     upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
-    rank = scratch.values[RANK, median]
-    first = space.cells[LOW, space.dims[AT, a] + rank]
+    middle = scratch.values[RANK, median]
+    first = space.cells[LOW, space.dims[AT, a] + middle]
     if shared:
         if below < half < upto and total - half >= crowd:
-            found = _add(cuts, found, a, least, rank - 1, half - below, half)
-        elif half == upto and total - half >= crowd and rank < space.cells[HIGH, space.dims[AT, a] + rank]:
-            found = _add(cuts, found, a, least, rank, _NONE, half)  # between two values of one cell
+            found = _add(cuts, found, a, least, middle - 1, half - below, half)
+        elif half == upto and total - half >= crowd and middle < space.cells[HIGH, space.dims[AT, a] + middle]:
+            found = _add(cuts, found, a, least, middle, _NONE, half)  # between two values of one cell
         return found
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, least, rank, _NONE, upto)
+        found = _add(cuts, found, a, least, middle, _NONE, upto)
     if below >= crowd and total - below >= crowd:
         found = _add(cuts, found, a, least, first - 1, _NONE, below)
     return found
@@ -122,17 +142,20 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
         return False
     measure(points, start, end, space, scratch)
     by_width(space, scratch)
-    for shared in range(
-        1 + relaxed
-    ):  # cuts between values first; records of one value are shared out where there is none
+    # cuts between cells first; where there is none one value of a cell is cut off, and then records of one value are shared out
+    for stage in range(2 + relaxed):
         for i in range(space.dims.shape[1]):
             a = scratch.box[PLACE, i]
-            if scratch.box[LOW, a] >= scratch.box[HIGH, a]:
+            on_line = space.dims[FORM, a] == LINE
+            if scratch.box[LOW, a] >= scratch.box[HIGH, a] or (stage == 1 and not on_line):
                 continue
             values = value_weights(points, start, end, a, scratch)
-            if shared == 0 and space.dims[FORM, a] == LINE:
+            found = np.int64(0)
+            if on_line and stage < 2:
+                found = _value_cut(values, a, total, crowd, stage == 0, space, scratch)
                 values = join_cells(space, a, scratch.values, values)
-            found = _cuts_of(values, a, total, crowd, shared == 1, most, space, scratch)
+            if stage != 1:
+                found = _cuts_of(values, a, total, crowd, stage == 2, most, found, space, scratch)
             if skip < found:
                 for c in range(5):
                     chosen[c] = scratch.cuts[skip, c]

@@ -8,6 +8,7 @@ all others are a set. Missing values come last in every order. Numbers and dates
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,6 +69,18 @@ class Axis:
             cells: NDArray[np.int64] = getattr(self.grid, field)
             ranks[: len(cells)] = cells
         return ranks
+
+    @functools.cached_property
+    def node_losses(self) -> dict[str, float]:
+        """What a range loses that is a node of the hierarchy its cells come from: as the hierarchy says."""
+        if self.grid is None or self.grid.source != "hierarchy":
+            return {}
+        found: dict[str, float] = {}
+        for labels, losses in zip(self.ladder.labels[1:], self.ladder.loss[1:], strict=True):
+            for label, loss in zip(labels, losses.tolist(), strict=True):
+                if label is not None:
+                    found[label] = max(found.get(label, 0.0), loss)
+        return found
 
     def may_cut_before(self, rank: int) -> bool:
         """Whether a cell begins at a rank."""

@@ -205,6 +205,7 @@ def number_grid(keys: Sequence[int | float], scale: float, declared: int | float
         step = DecimalStep.of(declared)
     counts = _cell_numbers(keys, step.fraction)
     size = step.fraction
+    limits: list[tuple[Any, Any]]
     if whole and size.denominator == 1:
         width = int(size)
         negative = bool(counts) and counts[0] < 0
@@ -266,7 +267,7 @@ def _from_cells(
     """A grid from the number of the cell of every rank, ascending."""
     borders = [rank for rank in range(1, len(cells)) if cells[rank] != cells[rank - 1]]
     begins = np.array([0, *borders], dtype=np.int64)
-    lengths = np.diff(np.array([*begins.tolist(), len(cells)], dtype=np.int64))
+    lengths: NDArray[np.int64] = np.array([*borders, len(cells)], dtype=np.int64) - begins
     first = np.repeat(begins, lengths)
     last = np.repeat(begins + lengths - 1, lengths)
     starts, ends = (np.array(limit, dtype=np.float64) for limit in limits)

@@ -112,6 +112,9 @@ class Medians:
             if starts:
                 yield starts
             return
+        if int(axis.first[low]) == int(axis.first[high - 1]) and axis.labels[high - 1] is not None:
+            yield tuple(range(low + 1, high))  # values of one cell: each by itself, so that ranges do not overlap
+            return
         middle = self._median(a, low, high)
         for start in dict.fromkeys((int(axis.last[middle]) + 1, int(axis.first[middle]))):
             if low < start < high:
@@ -151,7 +154,8 @@ class Mondrian(Step):
     **The grid.** Numbers and dates are cut and labelled on a grid, so that no range ends at the value of a person: ``grid: {age: 5,
     birth: month}`` declares its steps; otherwise its cells are those of level 1 of the column's hierarchy; without either, a
     round step that the spread of the values suggests (:mod:`sfumato.steps.local.grid`). A range is a union of neighbouring
-    cells. Records of a region that share one value are released with it. The plan states the grid.
+    cells. Records of a region that share one value are released with it: a value of a cell is cut off where half of the region have it, or
+    where no cut between cells is allowed (``single`` parts all values of a cell or none). The plan states the grid.
 
     ``strict`` keeps values of one cell together; with k-anonymity alone no region has more than
     :math:`2d(k-1) + m` records (*d* columns, *m* the most records whose cells are equal). ``relaxed`` lets records that

@@ -352,8 +352,11 @@ def _line_cell(axis: Axis, low: int, high: int) -> Cell:
         return TOP, 1.0
     if axis.grid is None:
         raise InternalError("a line has no grid")
+    label = axis.grid.write(low, high)
+    if label in axis.node_losses:
+        return label, axis.node_losses[label]
     width = float(axis.grid.ends[high] - axis.grid.starts[low])
-    return axis.grid.write(low, high), min(1.0, width / axis.span) if axis.span > 0 else 0.0
+    return label, min(1.0, width / axis.span) if axis.span > 0 else 0.0
 
 
 def _tree_cell(axis: Axis, low: int, high: int) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -224,7 +224,9 @@ class Bucketize(Step):
     ) -> dict[str, BucketColumn]:
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = ranges if self.release_quasi == "ranges" else as_centres
-        show = {"range": ranges, "mean": as_centres, "number": as_numbers}[self.release]
+        shown: dict[str, Callable[[Dataset, str, Labels], BucketColumn]]
+        shown = {"range": ranges, "mean": as_centres, "number": as_numbers}
+        show = shown[self.release]
         columns = {name: write(dataset, name, groups) for name in quasi}
         return columns | {name: show(dataset, name, of) for name, of in buckets.items()}
 

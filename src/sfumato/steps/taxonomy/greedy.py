@@ -163,7 +163,10 @@ class _Specialising:
             return
         if axis.form == "line":
             split = best_split(sums, low, high, axis.first)
-            starts = () if split is None else (split,)
+            # values of one cell are parted each by itself, so that ranges do not overlap
+            starts = tuple(range(low + 1, high)) if split is None and axis.labels[high - 1] is not None else ()
+            if split is not None:
+                starts = (split,)
         else:
             starts = children_of(axis, low, high)
         if starts:

@@ -1,0 +1,108 @@
+"""Releases that were made elsewhere: which original row each released row came from, as somebody says.
+
+Row order is never taken for granted: a synthetic table with as many rows as the original would be compared row by row with people
+it has nothing to do with, and its copies would not be seen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import NOBODY, Dataset
+from sfumato.core.pair import Pair
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BY_ORDER, BY_NOTHING = "order", "none"
+CHOICES = (
+    "name a column that identifies records in both tables, 'order' where row i was made from row i of the original, "
+    "or 'none' where no row is anybody's (synthetic records)"
+)
+
+
+def pair_elsewhere(
+    original: Dataset, released: Dataset, *, align: str | None = None, control: Dataset | None = None
+) -> Pair:
+    """A pair of an original and a release that was made elsewhere.
+
+    ``align`` is a column that identifies records in both tables, ``order`` or ``none``; without it, tables that do not say where their
+    rows come from are refused, unless both are the same row by row. ``control`` are people of whom the rows were not made: rows
+    that are nobody's are attacked beside them.
+    """
+    if control is not None and align != BY_NOTHING:
+        raise ParameterError("a control group goes with rows that are nobody's; say that they are with align 'none'")
+    if align is None:
+        if released.origin is None and not _same_rows(original, released):
+            raise ParameterError(
+                f"{released.source.name} does not say which rows of {original.source.name} its rows were made from; say it with align: {CHOICES}"
+            )
+        return Pair.of(original, released)
+    if align == BY_NOTHING:
+        return _unaligned(original, released, control)
+    if align == BY_ORDER:
+        if len(released) != len(original):
+            raise SchemaError(
+                f"{released.source.name} has {len(released):,} rows and {original.source.name} {len(original):,}, so they are not aligned by "
+                f"order; {CHOICES}"
+            )
+        return Pair.of(original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64)))
+    rows = _by_key(original, released, align)
+    return Pair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
+
+
+def _same_rows(original: Dataset, released: Dataset) -> bool:
+    """Whether two tables are the same in every common column, row by row: then order says nothing that cells do not."""
+    if len(original) != len(released):
+        return False
+    common = [name for name in original.columns if name in released.columns]
+    return all(original.column(name).equals(released.column(name), null_equal=True) for name in common)
+
+
+def _by_key(original: Dataset, released: Dataset, key: str) -> NDArray[np.int64]:
+    """The original row of every released row, by a column that identifies both."""
+    texts: list[pl.Series] = []
+    for table in (original, released):
+        if key not in table.columns:
+            hint = did_you_mean(key, table.columns)
+            raise ParameterError(f"align: {table.source.name} has no column {key!r}.{hint} Otherwise {CHOICES}")
+        column = table.column(key).cast(pl.String, strict=False)
+        missing, repeated = column.null_count(), len(column) - column.n_unique()
+        if missing or repeated:
+            raise SchemaError(
+                f"align: column {key!r} of {table.source.name} does not identify records: {missing:,} missing and {repeated:,} repeated values"
+            )
+        texts.append(column)
+    places = pl.DataFrame({"key": texts[0], "row": np.arange(len(original), dtype=np.int64)})
+    found = pl.DataFrame({"key": texts[1]}).join(places, on="key", how="left", maintain_order="left")["row"]
+    if found.null_count():
+        raise SchemaError(
+            f"align: {found.null_count():,} of {len(released):,} records of {released.source.name} have a value of {key!r} that "
+            f"{original.source.name} does not have; give the table they were made from"
+        )
+    return found.to_numpy().astype(np.int64)
+
+
+def _unaligned(original: Dataset, released: Dataset, control: Dataset | None) -> Pair:
+    """Rows that are nobody's, beside the people they were made of and, where there are some, people they were not made of."""
+    learnt = np.arange(len(original), dtype=np.int64)
+    nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
+    if control is None:
+        return Pair.of(original, nobody, learnt_from=learnt)
+    lacking = [name for name in original.columns if name not in control.columns]
+    if lacking:
+        raise SchemaError(
+            f"control: {control.source.name} lacks {len(lacking)} columns of {original.source.name}: {', '.join(lacking[:8])}; give people with "
+            "the same columns"
+        )
+    if not len(control):
+        raise SchemaError(f"control: {control.source.name} has no rows")
+    both = pl.concat([original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed")
+    everyone = Dataset(both, original.schema, source=original.source)  # type: ignore[arg-type]  # a polars frame becomes a narwhals one
+    aside = np.arange(len(original), len(everyone), dtype=np.int64)
+    return Pair.of(everyone, nobody, learnt_from=learnt, held_out=aside)
