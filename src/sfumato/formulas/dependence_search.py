@@ -19,6 +19,7 @@ from sfumato.formulas.dependence import (
     DEVIATIONS,
     FEW_BINS,
     FEW_ROWS,
+    FEWEST_OPEN,
     FEWEST_REPEATS,
     MOST_QUASI,
     MOST_RELEASED,
@@ -148,6 +149,8 @@ class _Quasi:
     codes: Codes
     label: Codes
     remaining: float
+    hidden: int
+    """Records whose label leaves more than one value open."""
 
 
 class _Search:
@@ -217,7 +220,8 @@ class _Search:
             return None
         totals = np.bincount(of, weights=counts)[of]
         spread = -float((counts[several] * np.log2(counts[several] / totals[several])).sum())
-        return _Quasi(name, values, codes, label, spread / int(counts[several].sum()))
+        hidden = int(counts[several].sum())
+        return _Quasi(name, values, codes, label, spread / hidden, hidden)
 
     def masked_labels(self, name: str, label: Codes, values: Numbers) -> Codes:
         """Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by rank take their place."""
@@ -349,6 +353,8 @@ class _Search:
 
     def unknown(self, q: _Quasi, column: str) -> Finding:
         """Nothing was found; unknown where fewer records than tell anything share label and released value."""
+        if q.hidden < FEWEST_OPEN:
+            return Finding.UNKNOWN
         if q.values is not None and self.numbers(column) is not None:
             return Finding.SILENT
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]

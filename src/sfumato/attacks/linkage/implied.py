@@ -32,7 +32,7 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
     """Link people of the intruder's file, by row; None where no released column implies what the intruder knows.
 
     The intruder knows all quasi-identifiers, so takes the record of the right class whose other columns fit them best; how columns go together
-    is learnt from other people. Who was not released is not linked.
+    is learnt from other people. Who was not released, or was put into another class, is not linked.
     """
     pair = scene.pair
     known = set(common_columns(scene))
@@ -44,6 +44,7 @@ def implied_links(scene: Scene, rows: NDArray[np.int64]) -> ImpliedLinks | None:
         return None
     people = _places(scene, found)[scene.intruder.truth[rows]]
     there = people != NOT_RELEASED
+    there[there] = _in_own_class(scene, found)[people[there]]
     k = found.k or 2
     links = implied_linkage(found.classes, [each.evidence for each in usable], k=k, people=people[there])
     credit = np.zeros(len(rows))
@@ -74,6 +75,14 @@ def _usable(scene: Scene, dependence: Dependence, known: set[str]) -> bool:
         and scene.intruder.file.origin is not None
         and quasi in scene.intruder.file.columns
     )
+
+
+def _in_own_class(scene: Scene, found: Dependences) -> NDArray[np.bool_]:
+    """Per record that was looked at whether its labels stand for its own values: who was swapped into another class is sought in vain."""
+    own = np.ones(len(found.rows), dtype=bool)
+    for name in scene.pair.quasi:
+        own &= scene.pair.truthful(name)[found.rows]
+    return own
 
 
 def _places(scene: Scene, found: Dependences) -> NDArray[np.int64]:
