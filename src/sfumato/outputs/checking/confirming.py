@@ -54,6 +54,12 @@ class MadeOf:
         names = [name for name in behind.dataset.columns if behind.is_numeric(name)]
         return [behind.numbers(name) for name in names]
 
+    @cached_property
+    def _with_forms(self) -> list[tuple[NDArray[np.float64], list[ColumnForm]]]:
+        """Columns of numbers without a missing one, and the forms of each."""
+        whole = [one for one in self._numbers if np.isfinite(one).all() and np.ptp(one) > 0]
+        return [(one, list(_forms(one))) for one in whole]
+
     def explains(self, column: NDArray[np.float64]) -> bool:
         """Whether a column follows from one of the records: the same value from the same value, or in the same order; yes and no may follow from two."""
         if not len(column) or np.ptp(column) == 0:
@@ -91,7 +97,8 @@ class MadeOf:
         """Whether a column is one of the records in a form without a free constant, or the constant one."""
         if not len(column) or np.ptp(column) == 0:
             return bool((column == 1).all())
-        if any(_is_form(column, base) for base in self._numbers):
+        at = _some(column)  # a few rows show most that it is none
+        if any(_is_form(column, base, forms, at) for base, forms in self._with_forms):
             return True
         return _is_coded(column) and self.explains(column)
 
@@ -164,14 +171,16 @@ def _banded(x: NDArray[np.float64], *, width: float, cut: Any) -> NDArray[np.flo
     return found
 
 
-def _is_form(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    """Whether a column is another one in some form, in units that the form may have, and either sign."""
-    if not np.isfinite(base).all() or np.ptp(base) == 0 or len(base) != len(column):
+def _is_form(
+    column: NDArray[np.float64], base: NDArray[np.float64], forms: list[ColumnForm], at: NDArray[np.int64]
+) -> bool:
+    """Whether a column is another one in some form, in units that the form may have, and either sign; first ``at`` some rows."""
+    if len(base) != len(column):
         return False
-    at = _some(column)  # a few rows show most that it is not
+    some, there = column[at], base[at]
     with np.errstate(all="ignore"):
-        for form in _forms(base):
-            if _in_units(column[at], form.made(base[at]), form) and _in_units(column, form.made(base), form):
+        for form in forms:
+            if _in_units(some, form.made(there), form) and _in_units(column, form.made(base), form):
                 return True
     return False
 
