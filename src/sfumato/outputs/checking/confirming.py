@@ -7,9 +7,9 @@ usual functions, centred and standardised by its own mean and deviation, bands o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,12 @@ class MadeOf:
         names = [name for name in behind.dataset.columns if behind.is_numeric(name)]
         return [behind.numbers(name) for name in names]
 
+    @cached_property
+    def _with_forms(self) -> list[tuple[NDArray[np.float64], list[ColumnForm]]]:
+        """Columns of numbers without a missing one, and the forms of each."""
+        whole = [one for one in self._numbers if np.isfinite(one).all() and np.ptp(one) > 0]
+        return [(one, list(_forms(one))) for one in whole]
+
     def explains(self, column: NDArray[np.float64]) -> bool:
         """Whether a column follows from one of the records: the same value from the same value, or in the same order; yes and no may follow from two."""
         if not len(column) or np.ptp(column) == 0:
@@ -91,7 +97,8 @@ class MadeOf:
         """Whether a column is one of the records in a form without a free constant, or the constant one."""
         if not len(column) or np.ptp(column) == 0:
             return bool((column == 1).all())
-        if any(_is_form(column, base) for base in self._numbers):
+        at = _some(column)  # a few rows show most that it is none
+        if any(_is_form(column, base, forms, at) for base, forms in self._with_forms):
             return True
         return _is_coded(column) and self.explains(column)
 
@@ -127,44 +134,67 @@ CODINGS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-0.5, 0.5))
 """How yes and no are coded."""
 
 
-def _forms(base: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+class ColumnForm(NamedTuple):
+    """A function of a column, and what its values may be multiplied by besides one; ``in_tens``: by any power of ten, too."""
+
+    made: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    units: tuple[float, ...] = ()
+    in_tens: bool = True
+
+
+def _forms(base: NDArray[np.float64]) -> Iterator[ColumnForm]:
     """A column in all forms that leave no constant to choose."""
-    yield from (base, base**2, base**3, np.abs(base))
-    with np.errstate(all="ignore"):
-        yield from (np.log(base), np.log10(base), np.log2(base), np.log1p(base), np.sqrt(base), 1 / base, np.exp(base))
-    centred = base - base.mean()
-    yield centred
-    yield centred**2
+    yield ColumnForm(lambda x: x, (*UNITS, *(1 / one for one in UNITS)))
+    for function in (np.abs, np.log, np.log10, np.log2, np.log1p, np.sqrt, np.exp, np.square, np.reciprocal):
+        yield ColumnForm(function)
+    yield ColumnForm(lambda x: x**3)
+    mean = float(base.mean())
+    yield ColumnForm(lambda x: x - mean)
+    yield ColumnForm(lambda x: (x - mean) ** 2)
     for freedom in (0, 1):
-        if len(base) > freedom and (deviation := float(base.std(ddof=freedom))) > 0:
-            yield centred / deviation
+        deviation = float(base.std(ddof=freedom)) if len(base) > freedom else 0.0
+        if deviation > 0:
+            yield ColumnForm(partial(_standardised, mean=mean, deviation=deviation))
     top = int(np.floor(np.log10(max(float(np.abs(base).max(initial=0.0)), 1e-9))))
-    for width in (one * 10.0**power for power in range(min(top - 3, 0), top + 1) for one in ROUND):
-        with np.errstate(all="ignore"):
-            yield np.floor(base / width)
-            yield np.round(base / width)
+    for power in range(min(top - 3, 0), top + 1):
+        for width in (one * 10.0**power for one in ROUND):
+            yield ColumnForm(partial(_banded, width=width, cut=np.floor), (width,), in_tens=False)
+            yield ColumnForm(partial(_banded, width=width, cut=np.round), (width,), in_tens=False)
 
 
-def _is_form(column: NDArray[np.float64], base: NDArray[np.float64]) -> bool:
-    """Whether a column is another one in some form, in units of a power of ten or a round width, and either sign."""
-    if not np.isfinite(base).all() or np.ptp(base) == 0 or len(base) != len(column):
+def _standardised(x: NDArray[np.float64], *, mean: float, deviation: float) -> NDArray[np.float64]:
+    return (x - mean) / deviation
+
+
+def _banded(x: NDArray[np.float64], *, width: float, cut: Any) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = cut(x / width)
+    return found
+
+
+def _is_form(
+    column: NDArray[np.float64], base: NDArray[np.float64], forms: list[ColumnForm], at: NDArray[np.int64]
+) -> bool:
+    """Whether a column is another one in some form, in units that the form may have, and either sign; first ``at`` some rows."""
+    if len(base) != len(column):
         return False
-    at = _some(column)
-    return any(_in_units(column[at], form[at]) and _in_units(column, form) for form in _forms(base))
+    some, there = column[at], base[at]
+    with np.errstate(all="ignore"):
+        for form in forms:
+            if _in_units(some, form.made(there), form) and _in_units(column, form.made(base), form):
+                return True
+    return False
 
 
-def _in_units(column: NDArray[np.float64], form: NDArray[np.float64]) -> bool:
+def _in_units(column: NDArray[np.float64], values: NDArray[np.float64], form: ColumnForm) -> bool:
     place = int(np.argmax(np.abs(column)))
-    if not np.isfinite(form).all() or form[place] == 0 or column[place] == 0:
+    if not np.isfinite(values).all() or values[place] == 0 or column[place] == 0:
         return False
-    by = abs(float(column[place] / form[place]))
-    power = 10.0 ** np.floor(np.log10(by) + 1e-9)
-    usual = any(abs(by / power - one) <= 1e-9 for one in (*ROUND, 10.0))
-    if not usual and not any(abs(part - one) <= 1e-9 * one for one in UNITS for part in (by, 1 / by)):
+    by = float(column[place] / values[place])
+    power = np.log10(abs(by))
+    in_tens = form.in_tens and abs(power - round(power)) <= 1e-9
+    if not in_tens and not any(abs(abs(by) - one) <= 1e-9 * one for one in (1.0, *form.units)):
         return False
-    slack = 1e-9 * float(np.abs(column).max())
-    sign = 1.0 if column[place] / form[place] > 0 else -1.0
-    return bool((np.abs(column - sign * by * form) <= slack).all())
+    return bool((np.abs(column - by * values) <= 1e-9 * np.abs(column).max()).all())
 
 
 def _is_coded(column: NDArray[np.float64]) -> bool:
