@@ -41,6 +41,7 @@ from sfumato.policy.policy import (
 from sfumato.policy.safe_harbor import check_numbers
 from sfumato.release import verify as verifying
 from sfumato.release.certificates import pseudonymized, read_certificate
+from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
@@ -50,12 +51,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Released:
-    """A released table with its certificate; ``problems`` are claims that do not hold."""
+    """A released table with its certificate; ``problems`` are claims that do not hold, ``verified`` promises that do."""
 
     certificate: Mapping[str, Any]
     dataset: Dataset
     problems: tuple[str, ...]
     original: Dataset | None = None
+    verified: frozenset[str] = frozenset()
 
     @property
     def levels(self) -> dict[str, int]:
@@ -149,10 +151,10 @@ class Released:
         return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
 
     def _promised(self, model: Model) -> bool:
-        """Whether a certified promise implies the model. The certificate was verified as far as it can be."""
+        """Whether a promise that was verified implies the model; one that nobody could check is not believed."""
         specs = self.certificate.get("recipe", {}).get("meet", [])
-        certified = [registry.build("models", spec) for spec in specs]
-        return any(promise.implies(model) for promise in certified)
+        promises = [registry.build("models", spec) for spec in specs]
+        return any(promise.implies(model) for promise in promises if promise.promise in self.verified)
 
     def _as_seen_by(self, purpose: Purpose) -> Dataset:
         """The table in the roles of a policy; what is more protected in the release stays so."""
@@ -180,7 +182,12 @@ def read_released(folder: Path, original: Dataset | None = None) -> Released:
     table = verifying.read_released(folder, certificate)
     if not isinstance(table, Dataset):
         raise ParameterError(f"{folder} holds a table in parts, and a policy is held against one in memory")
-    return Released(certificate, table, problems, original)
+    verified = frozenset(
+        claim.name.removesuffix(AGAINST_ORIGINAL)
+        for claim in checked.claims
+        if claim.promise and claim.status == "holds"
+    )
+    return Released(certificate, table, problems, original, verified)
 
 
 SAFE_HARBOR = "safe_harbor"
