@@ -107,6 +107,8 @@ def recipe_of(case: str, **others: Any) -> Recipe:
     table = table_of(CASES[case].table)
     columns = recipes.to_dict(Recipe(table.schema))["columns"]
     plain = {"sfumato": 1, "columns": columns, "meet": [{"k_anonymity": 1}], "steps": [{case: CASES[case].step}]}
+    if case == "synthesize":
+        plain["limits"] = {"recognised_members": 1}  # of so few people nobody can tell
     return recipes.from_dict({**plain, **others})
 
 
