@@ -112,6 +112,8 @@ def recipe_of(case: str, **others: Any) -> Recipe:
     plain = {"sfumato": 1, "columns": columns, "meet": [{"k_anonymity": 1}], "steps": [{case: CASES[case].step}]}
     if CASES[case].table == "homes":
         plain["accept"] = WEIGHTS
+    if case == "synthesize":
+        plain["limits"] = {"recognised_members": 1}  # of so few people nobody can tell
     return recipes.from_dict({**plain, **others})
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.synthetic import FEW_ALARMS, TELLING, Recognition, chance_of
+from sfumato.attacks.synthetic import FEW_ALARMS, TELLING, DrawnEvidence, chance_of
 from sfumato.errors import ReleaseRefused
 
 
@@ -91,7 +91,7 @@ def random_people(draws, *, leak=0.0):
     far = draws.integers(1, draws.choice([5, 400]), members + others).astype(float)
     far[member & (draws.random(len(member)) < leak)] = 0.0
     unique = draws.random(len(member)) < draws.choice([0.0, 0.5, 1.0])
-    return Recognition(member, unique, draws.random(len(member)) < 0.1, far, float(draws.choice([0.0, 2.0, 50.0])))
+    return DrawnEvidence(member, unique, draws.random(len(member)) < 0.1, far, float(draws.choice([0.0, 2.0, 50.0])))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -124,6 +124,6 @@ def test_a_leak_of_a_third_is_seen():
 
 def test_nobody_unique_leaves_two_excesses():
     member = np.arange(100) < 50
-    people = Recognition(member, np.zeros(100, bool), np.zeros(100, bool), np.arange(100.0), 3.0)
+    people = DrawnEvidence(member, np.zeros(100, bool), np.zeros(100, bool), np.arange(100.0), 3.0)
     assert set(people.excesses(member)) == {"near_copies", "membership"}
     assert all(math.isfinite(value) for value in chance_of(people, np.random.default_rng(1)).values())

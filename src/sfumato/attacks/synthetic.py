@@ -310,7 +310,7 @@ FEW_ALARMS = 0.01
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Recognition:
+class DrawnEvidence:
     """What is known of some people, members first: whether each is unique, whether its record reappears, and how far the nearest drawn row is."""
 
     member: NDArray[np.bool_]
@@ -350,7 +350,7 @@ def _excess(hit: NDArray[np.bool_], member: NDArray[np.bool_]) -> float:
     return Successes(int(hit[member].sum()), int(member.sum()), int(hit[~member].sum()), int((~member).sum())).excess
 
 
-def chance_of(people: Recognition, draws: np.random.Generator) -> dict[str, float]:
+def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, float]:
     r"""How large each excess becomes by chance alone, all three together.
 
     Members and people set aside are exchanged at random :data:`EXCHANGES` times. With the mean :math:`\mu_i` and the standard deviation
@@ -420,10 +420,10 @@ class RecognisedMembers(Attack):
         return Finding(self.name, lowest[worst], told, interval, details=details, trials=int(people.member.sum()))
 
 
-def _recognition(scene: Scene, far: Distances) -> Recognition:
+def _recognition(scene: Scene, far: Distances) -> DrawnEvidence:
     unique, there = reappearing(scene.pair, data_columns(scene.pair))
     rows = np.concatenate([far.member_rows, far.other_rows])
-    return Recognition(
+    return DrawnEvidence(
         member=np.arange(len(rows)) < len(far.member_rows),
         unique=unique[rows],
         there=there[rows],

@@ -205,6 +205,7 @@ def number_grid(keys: Sequence[int | float], scale: float, declared: int | float
         step = DecimalStep.of(declared)
     counts = _cell_numbers(keys, step.fraction)
     size = step.fraction
+    cells = list(dict.fromkeys(counts))
     limits: list[tuple[Any, Any]]
     if whole and size.denominator == 1:
         width = int(size)
@@ -216,15 +217,17 @@ def number_grid(keys: Sequence[int | float], scale: float, declared: int | float
                 return str(start)
             return f"[{start}, {end}]" if negative else f"{start}-{end}"
 
-        limits = [(count * width, (count + 1) * width - 1) for count in counts]
+        limits = [(count * width, (count + 1) * width - 1) for count in cells]
     else:
 
         def write(low: int, high: int) -> str:
             return f"[{step.times(counts[low])}, {step.times(counts[high] + 1)})"
 
-        limits = [(count * size, (count + 1) * size) for count in counts]
+        limits = [(count * size, (count + 1) * size) for count in cells]
     source: Source = "default" if declared is None else "recipe"
-    return _from_cells(counts, _scaled(limits, scale), write, step.times(1), source)
+    lows, highs = (dict(zip(cells, ends, strict=True)) for ends in _scaled(limits, scale))
+    of_ranks = [lows[count] for count in counts], [highs[count] for count in counts]
+    return _from_cells(counts, of_ranks, write, step.times(1), source)
 
 
 def _cell_numbers(keys: Sequence[int | float], step: Fraction) -> list[int]:
