@@ -1,0 +1,261 @@
+"""Claims that ``verify`` finds to hold, and claims that nothing is better."""
+
+from __future__ import annotations
+
+from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, WRITTEN, best, check
+
+EDITED_BYTES = "tests/release/test_certificate_fuzz.py::test_one_byte_more_or_less_anywhere"
+FLIPPED_BYTE = "tests/shaped/test_release.py::test_a_flipped_byte_is_caught"
+CHANGED_RESULT = "tests/parties/test_conduct.py::test_a_changed_result_is_noticed"
+LIES = "tests/release/test_accounted.py::test_a_lie_that_the_folder_contradicts"
+
+CHECKS = (
+    check(
+        "release.verify",
+        "certificate unedited",
+        "The certificate is the text that was written.",
+        EDITED_BYTES,
+        "tests/release/test_certificates.py::test_a_mutated_certificate_is_judged_or_refused",
+    ),
+    check(
+        "release.verify",
+        "signature",
+        "Everything in the certificate was signed with the key.",
+        "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
+        "tests/release/test_signed_fuzz.py::test_no_place_at_any_depth_is_unsigned",
+        "tests/release/test_signed_fuzz.py::test_more_in_the_signature_is_no_signature",
+    ),
+    check("release.verify", "by unchanged", "The data file is the one that was certified.", EDITED_BYTES, FLIPPED_BYTE),
+    check("release.verify", "rows and columns", "The file has the certified rows and columns.", OTHER_ROWS, FORGED),
+    check(
+        "release.verify",
+        "direct identifiers gone",
+        "No column of a direct identifier is in the file.",
+        "tests/test_written_fuzz.py::test_a_direct_identifier_is_dropped_whatever_its_name",
+        FORGED,
+    ),
+    check(
+        "release.verify",
+        "by promise_claim",
+        "A promise holds on the written file, with the certified value.",
+        OTHER_ROWS,
+        FORGED,
+        WRITTEN,
+        "tests/release/test_certificate_fuzz.py::test_promises_and_verdicts_that_do_not_belong_together",
+    ),
+    check(
+        "release.verify",
+        "class sizes and risks",
+        "Class sizes and risks are those of the file.",
+        "tests/release/test_verify.py::test_a_row_removed_with_digests_mended_breaks_the_class_sizes",
+        OTHER_ROWS,
+    ),
+    check("release.accounted", "columns are what the recipe says", "The file has the columns of the recipe.", LIES),
+    check(
+        "release.accounted",
+        "by limit_claim",
+        "A limit is kept on the written file, with the certified value.",
+        LIES,
+        "tests/release/test_certificates.py::test_a_limit_left_out_of_the_verdicts_is_noticed",
+    ),
+    check(
+        "release.consistency",
+        "report",
+        "Page and pictures say what the certificate says.",
+        "tests/release/test_accounted.py::test_a_page_that_says_something_else",
+        "tests/release/test_accounted.py::test_a_picture_of_something_else",
+    ),
+    check(
+        "release.manifest",
+        "folder",
+        "The folder has the certified files and no others.",
+        "tests/release/test_certificate_fuzz.py::test_a_folder_that_is_not_what_was_certified",
+        "tests/release/test_certificates.py::test_the_folder_is_as_it_was_certified",
+    ),
+    check(
+        "release.replay",
+        ("by _replay", "{}, against the original", "suppressed records"),
+        "Recipe and seed make the released rows of the original again, and the promises hold beside it.",
+        "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
+        "tests/models/test_mechanism_promises.py::test_verify_from_the_certificate_and_from_the_original",
+        "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
+    ),
+    check(
+        "release.replay",
+        "input is the committed one",
+        "The original is the table of which the release was made.",
+        "tests/release/test_verify.py::test_another_original_is_noticed",
+        "tests/shaped/test_release.py::test_another_original_is_noticed",
+    ),
+    check(
+        "release.replay",
+        "released columns beside the labels, against the original",
+        "No released column tells a quasi-identifier beyond its label in the ways that were looked for.",
+        "tests/release/test_implied.py::test_planted_copies_are_refused_and_noise_is_not",
+        "tests/release/test_implied.py::test_verify_with_the_original_sees_what_the_certificate_does_not_accept",
+        "tests/core/test_dependence.py::test_implied_linkage_agrees_with_counting_record_by_record",
+    ),
+    check(
+        "release.replay",
+        "whose the rows are, against the original",
+        "The rows are drawn anew, and learnt from as many people as said.",
+        "tests/release/test_drawn_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
+    ),
+    check(
+        "release.shaped.accounted",
+        ("columns are what the recipe says", "direct identifiers gone"),
+        "The tables have the columns of the recipe, and none of a direct identifier.",
+        "tests/relations/test_accounted.py::test_a_column_that_the_recipe_does_not_have",
+        "tests/relations/test_released.py::test_no_key_and_no_listed_value_is_shared",
+        FORGED_PEOPLE,
+    ),
+    check(
+        "release.shaped.verifying",
+        ("counts", "rows and columns of {}"),
+        "The files have as many people and rows as certified.",
+        FORGED_PEOPLE,
+        "tests/shaped/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+    ),
+    check(
+        "release.shaped.verifying",
+        ("by _replayed", "by _left_out"),
+        "Recipe and seed make the released files of the original again, and as many people were left out as said.",
+        "tests/shaped/test_release.py::test_another_order_is_no_replay",
+        "tests/relations/test_accounted.py::test_only_the_original_tells_of_other_values",
+        FORGED_PEOPLE,
+    ),
+    check(
+        "release.shaped.verifying",
+        "by verify_people",
+        "Every key of several tables names a row.",
+        "tests/relations/test_released.py::test_keys_that_name_nobody_are_found_out",
+        "tests/relations/test_noun.py::test_owners_are_those_found_one_key_after_the_other",
+    ),
+    check(
+        "outputs.verifying",
+        ("additivity", "suppressed cells"),
+        "Every published sum fits, and as many cells are suppressed as said.",
+        "tests/outputs/test_published.py::test_a_hundred_edits_are_found",
+        "tests/outputs/test_folders.py::test_a_sum_that_does_not_fit_is_found",
+    ),
+    check(
+        "outputs.verifying",
+        "no cell follows from one sum",
+        "No sum lacks exactly one cell.",
+        "tests/outputs/test_published.py::test_a_stranger_sees_what_is_wrong",
+        "tests/outputs/test_folders.py::test_a_cell_that_follows_from_a_sum_is_found",
+    ),
+    check(
+        "outputs.verifying",
+        "audit",
+        "No sensitive cell of the published tables can be narrowed down too far.",
+        "tests/outputs/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/outputs/test_many_tables.py::test_no_published_table_of_many_fails",
+        "tests/outputs/test_published.py::test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner",
+    ),
+    check(
+        "outputs.checking.reviewing",
+        ("manifest", "folder", "by verify_outputs"),
+        "The released folder has the listed files, as listed, and no others.",
+        "tests/outputs/test_reviews.py::test_a_released_folder_is_verified",
+        "tests/outputs/test_reviews.py::test_strangers_are_told_and_never_released",
+    ),
+    check(
+        "outputs.checking.reviewing",
+        "signature",
+        "The manifest was signed with the key.",
+        "tests/outputs/test_reviews.py::test_a_signed_manifest",
+    ),
+    check(
+        "outputs.checking.reviewing",
+        ("log", "checks and decisions"),
+        "The log begins as it did at the release, and the outputs passed or were approved as it says.",
+        "tests/outputs/test_seals.py::test_edits_are_noticed",
+        "tests/outputs/test_seals.py::test_a_log_that_is_another_one_after_the_release",
+    ),
+    check(
+        "outputs.checking.reviewing",
+        "together",
+        "What the released outputs tell together was seen by who approved them.",
+        "tests/outputs/test_session_differences.py::test_random_sessions_tell_of_nobody",
+        "tests/outputs/test_session_differences.py::test_verify_says_what_review_says",
+    ),
+    check(
+        "parties.conduct",
+        ("study", "stated", "digest", "file"),
+        "The result is that of the study, as it was signed.",
+        CHANGED_RESULT,
+        "tests/parties/test_conduct.py::test_who_tells_different_stories_is_found_out",
+    ),
+    check(
+        "parties.conduct",
+        ("agreed", "signatures"),
+        "All parties signed the study, and enough of them the answer.",
+        CHANGED_RESULT,
+        "tests/parties/test_conduct.py::test_a_forged_signature_is_no_confirmation",
+        "tests/parties/test_study.py::test_only_all_signatures_are_enough",
+    ),
+)
+
+OPTIMALITY = (
+    best(
+        (("steps.recoding.classical", "optimal"),),
+        "The node that is taken is the best of all that keep the promises.",
+        "tests/steps/test_optimal_search.py::test_search_equals_trying_every_node",
+        "tests/models/test_reached_by_search.py::test_the_optimum_is_that_of_trying_every_node",
+    ),
+    best(
+        (("steps.recoding.anytime", "proved_optimal"), ("steps.recoding.anytime", "lower_bound")),
+        "Where a stopped search says so, no node is better, or none is below its bound.",
+        "tests/steps/test_anytime.py::test_anytime_never_claims_too_much",
+        "tests/steps/test_anytime.py::test_bounds_are_bounds",
+    ),
+    best(
+        (("steps.taxonomy.k_optimize", "proved_optimal"), ("steps.taxonomy.k_optimize", "lower_bound")),
+        "No set of cuts costs less than the bound, and where it says so none less than what was taken.",
+        "tests/steps/test_k_optimize.py::test_the_optimum_is_that_of_trying_every_set",
+        "tests/steps/test_k_optimize.py::test_a_search_that_is_stopped_never_claims_too_much",
+    ),
+    best(
+        (("steps.suppression.cell_plan", "exact"), ("steps.suppression.cell_plan", "lower_bound")),
+        "No suppression of cells that keeps the promise costs less.",
+        "tests/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
+        "tests/steps/test_cell_suppression.py::test_exact_is_valid_and_never_dearer_than_greedy",
+    ),
+    best(
+        (("steps.microaggregation.methods", "optimal"),),
+        "No groups of at least k records have a smaller error.",
+        "tests/steps/test_microaggregation.py::test_optimal_is_the_best_of_all_partitions",
+    ),
+    best(
+        (("steps.rules.hide_rules", "exact"), ("formulas.rule_hiding", "exact"), ("formulas.rule_hiding", "optimal")),
+        "No way to hide the rules has fewer side effects.",
+        "tests/rules/test_rules.py::test_exact_is_the_best_of_all_ways",
+        "tests/rules/test_rules.py::test_exact_is_the_best_for_itemsets",
+        "tests/steps/test_hide_rules.py::test_exact_never_has_more_side_effects",
+    ),
+    best(
+        (("baskets.recoding", "optimal"),),
+        "No cut of the item hierarchy that keeps the promise loses less.",
+        "tests/baskets/test_means.py::test_no_cut_is_cheaper_than_the_optimal_one",
+        "tests/baskets/test_single_leaves.py::test_optimal_cuts_of_random_trees",
+    ),
+    best(
+        (("outputs.protected", "exact"), ("outputs.beside", "exact")),
+        "No set of suppressed cells that protects the tables costs less.",
+        "tests/outputs/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
+        "tests/outputs/test_tables.py::test_the_heuristic_costs_no_less_than_the_least",
+    ),
+    best(
+        (("outputs.writing", "exact"),),
+        "The intervals told to the owner are the tightest that can be found.",
+        "tests/outputs/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds",
+        "tests/outputs/test_published.py::test_intervals_are_as_wide_as_they_must_be",
+    ),
+    best(
+        (("results.integral", "exact"),),
+        "All sets of records were tried.",
+        "tests/results/test_integral_privacy.py::test_subsets_are_counted",
+        "tests/results/test_integral_privacy.py::test_sums_tell_what_listing_tells",
+    ),
+)

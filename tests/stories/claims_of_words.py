@@ -1,0 +1,331 @@
+"""Claims in sentences to the user, besides those of promises and ``verify`` themselves."""
+
+from __future__ import annotations
+
+from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, RELEASED, WRITTEN, said
+
+EVERY_NODE = "tests/steps/test_optimal_search.py::test_search_equals_trying_every_node"
+SETS_OF_POINTS = "tests/paths/test_promises.py::test_sets_of_points"
+THREE_RESULTS = "tests/release/test_verification.py::test_the_result_follows_from_all_claims"
+AUDIT_BY_TRYING = "tests/outputs/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds"
+
+SENTENCES = (
+    # A release as a whole.
+    said(
+        "report.headline",
+        "Every promise holds",
+        "No promise of the recipe is broken in the written file.",
+        WRITTEN,
+        RELEASED,
+        "tests/report/test_headline.py::test_the_headline_of_random_records",
+    ),
+    said(
+        "report.headline",
+        "Every promise holds of the file, not of persons",
+        "Promises about drawn records are about the file only.",
+        "tests/release/test_drawn_release.py::test_a_promise_about_drawn_records_is_of_the_file",
+        "tests/report/test_headline.py::test_the_headline_of_random_records",
+    ),
+    said(
+        "report.headline",
+        "every {} is kept",
+        "No limit and no agreement of the recipe is broken.",
+        "tests/report/test_headline.py::test_the_headline_of_random_records",
+        "tests/risk/test_recognised_members.py::test_leaves_of_one_record_are_refused_although_no_cell_is_copied",
+    ),
+    said(
+        "cli.demo",
+        (
+            "The promise holds, and the {} finds people all the same, by columns it does not cover.",
+            "[bold green]The promise holds, and none of these intruders gets through.[/]",
+        ),
+        "The promise of the demo holds, and the intruders that get through are named.",
+        RELEASED,
+        "tests/cli/test_commands.py::test_demo",
+    ),
+    said(
+        "release.implied",
+        "k = {} holds on the quasi-identifiers;",
+        "The class size holds on the quasi-identifiers, also where another column undoes it.",
+        "tests/models/test_k_anonymity.py::test_verdict_against_the_definition",
+        "tests/release/test_implied.py::test_planted_copies_are_refused_and_noise_is_not",
+    ),
+    said(
+        "report.wording",
+        "An intruder may know it, but the promises hold with its exact values.",
+        "The promises hold although the column is released as it is.",
+        WRITTEN,
+        EVERY_NODE,
+    ),
+    said(
+        "cli.explain",
+        "{} is kept with nothing to spare",
+        "The promise holds, and its attained value is the required one.",
+        "tests/models/test_l_diversity.py::test_the_largest_l_that_holds_holds_and_no_larger_one",
+        "tests/models/test_t_closeness.py::test_the_smallest_t_that_holds_holds_and_no_smaller_one",
+    ),
+    said(
+        "report.pictures",
+        "The promised k allows a chance of {} at most.",
+        "Nobody is found with more than one chance in k.",
+        "tests/models/test_risk_thresholds.py::test_maximum_risk",
+    ),
+    said(
+        "web.pages.promises",
+        "It makes {} hold too, which need not be promised.",
+        "Wherever a promise holds, those it implies hold.",
+        "tests/models/test_contract.py::test_implication_is_sound",
+        "tests/models/test_sensitive_family.py::test_what_a_model_implies_holds_with_it",
+    ),
+    said(
+        "scripts",
+        "The release is judged on what would be shared; what it prints holds no value of a person.",
+        "What a script prints tells no value of a person.",
+        "tests/test_fuzz.py::test_run_releases_what_holds_or_refuses_politely",
+        "tests/test_scripts.py::test_script_notebook_command_and_workbench_make_the_same_release",
+    ),
+    # Verification.
+    said(
+        "release.verification",
+        ("verified: {} of {} checked and kept{}", ", {} vouched for by {}", "vouched for by {}; {}"),
+        "Everything was checked and holds, or a trusted key vouches for it.",
+        THREE_RESULTS,
+        FORGED,
+        "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
+    ),
+    said(
+        "release.verify",
+        "it follows from the steps of the recipe, about {}; that they ran as written no file shows, a signature vouches for it (--key)",
+        "A promise about a mechanism follows from the steps of the recipe.",
+        "tests/models/test_mechanism_promises.py::test_anything_else_does_not",
+        "tests/models/test_mechanism_promises.py::test_a_certificate_that_tells_of_no_mechanism_fails",
+        "tests/release/test_private_release.py::test_who_claims_a_smaller_epsilon_is_found_out",
+    ),
+    said(
+        "template public",
+        "It checks that file and certificate belong together and recomputes from the file alone that each promise holds with the value "
+        "given here, and that the class sizes and risks are right. Whether the records are those of the original, and how many were left "
+        "out, can only be checked with the original:",
+        "The command of the page recomputes each promise, class sizes and risks from the file alone.",
+        OTHER_ROWS,
+        FORGED,
+    ),
+    said(
+        "template people_public",
+        "It checks that files and certificate belong together, counts again what is in them, and recomputes from the files alone that "
+        "each promise holds with the value given here. Whether the people are those of the original, and how many were left out, can "
+        "only be checked with the original:",
+        "The command of the page recomputes each promise from the files alone.",
+        FORGED_PEOPLE,
+        "tests/relations/test_forged.py::test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files",
+    ),
+    said(
+        "policy.comply",
+        "the owner's record vouches for the policies of {} people",
+        "Everybody's own policy is kept in that person's row.",
+        "tests/policy/test_methods.py::test_what_each_person_asks_for_is_in_that_persons_row",
+        "tests/policy/test_policy_as_user.py::test_people_who_get_a_policy_that_others_have_are_noticed",
+    ),
+    # Promises in their own words.
+    said(
+        "models.risk_thresholds",
+        (
+            "at most {} expected re-identifications",
+            "at most {} of records at risk above {}",
+            "at most {} unique in the population",
+        ),
+        "The risk does not exceed its threshold.",
+        "tests/models/test_expected_reidentifications.py::test_is_the_number_of_classes",
+        "tests/models/test_risk_thresholds.py::test_records_at_risk",
+        "tests/models/test_population_uniqueness.py::test_zayatz_threshold",
+    ),
+    said(
+        "models.l_diversity",
+        (
+            "no value of {} stands out in any class; any c above {} would hold",
+            "{} where one value of {} stands out too much; l = {} would hold",
+        ),
+        "Recursive diversity would hold with the l, or any c above the one, that is told.",
+        "tests/models/test_l_diversity.py::test_the_largest_l_that_holds_holds_and_no_larger_one",
+        "tests/models/test_l_diversity.py::test_any_c_above_the_one_told_would_hold_and_that_one_not",
+    ),
+    said(
+        "baskets.models",
+        "all {} clusters hold at least {} people whose items cannot be joined again",
+        "Who joins the parts of a cluster again finds at least k people.",
+        "tests/baskets/test_means.py::test_some_way_to_put_a_cluster_together_has_k_carriers",
+    ),
+    said(
+        "baskets.models",
+        "at least {} {} every set of at most {} item{} that somebody has",
+        "Any m items that somebody has are had by at least k people.",
+        "tests/baskets/test_models.py::test_km_anonymity",
+    ),
+    said(
+        "baskets.models",
+        "of everyone who shares at most {} public item(s) at most {} share a private one; {}",
+        "Of those who share p public items at most a share h has a private one.",
+        "tests/baskets/test_models.py::test_coherence",
+    ),
+    said(
+        "paths.promises",
+        (", and at most {} of them share a sensitive value", "set of at most {} points"),
+        "Any m points that somebody has are had by at least k people, with at most the stated share of a sensitive value.",
+        SETS_OF_POINTS,
+    ),
+    said(
+        "paths.visits",
+        "every way of at most {} visits that somebody went was gone by at least {} people",
+        "Any m visits in their order were gone by at least k people.",
+        "tests/paths/test_promises.py::test_visits_in_order",
+    ),
+    said(
+        "relations.in_table",
+        "the smallest class holds {} persons",
+        "A promise in one of several tables counts persons, not rows.",
+        "tests/relations/test_table_means.py::test_promises_in_a_table_agree_with_counting",
+    ),
+    # Attacks and memory over releases.
+    said(
+        "attacks.inference",
+        "the {} of {} records is at least {} times as frequent in their class as in the table; at most {} times",
+        "As many values are so much more frequent in their class, and none more than told.",
+        "tests/risk/test_attribute_attacks.py::test_skewness_against_counting",
+    ),
+    said(
+        "relations.attacks",
+        "at least, and {} at most,",
+        "The number of persons who are alone lies between the two that are told.",
+        "tests/relations/test_knowledge.py::test_beyond_the_effort_there_are_bounds",
+    ),
+    said(
+        "register.together",
+        "of {}: at least {} value{} in a joint class, at most {} from all",
+        "All releases together leave so many values, and are not farther than told.",
+        "tests/register/test_joint_classes.py::test_values_of_joint_classes",
+        "tests/register/test_together.py::test_it_is_what_counting_over_persons_gives",
+    ),
+    said(
+        "relations.dates",
+        "The dates of every person ({}) were moved together by a random number of days, {} at most{}.",
+        "All dates of a person move by one shift, not farther than told.",
+        "tests/relations/test_table_means.py::test_all_dates_of_a_person_move_by_one_shift",
+    ),
+    # Noise and budgets.
+    said(
+        "core.declared",
+        "one {} (at most {} row{} of each count)",
+        "The stated ε is about all rows of one person that count.",
+        "tests/dp/test_domains.py::test_at_most_c_rows_of_a_unit_count",
+        "tests/dp/test_audit.py::test_an_audit_notices_surplus_rows",
+    ),
+    said(
+        "steps.synthesis.private",
+        "one person (at most {} row{} of each count)",
+        "The stated ε is about all rows of one person that count.",
+        "tests/steps/test_private_synthesis.py::test_a_person_has_so_many_rows_and_noise_for_them",
+    ),
+    said(
+        "dp.question",
+        (
+            "at {} its rank is at most {} rows worse than the grid's best",
+            "behind each the interval that holds the noise at {}",
+        ),
+        "The noise stays within what is told, as often as is told.",
+        "tests/dp/test_dp_noise.py::test_the_rank_error_holds",
+        "tests/dp/test_session.py::test_intervals_hold_as_often_as_they_say",
+        "tests/dp/test_audit.py::test_the_proved_loss_is_at_most_the_claimed",
+    ),
+    # Searches.
+    said(
+        "release.alternatives",
+        (
+            "This is the best of {}: proved by the search. {}. {}",
+            "This is the best of {}: proved, every node was looked at. {}; {}",
+        ),
+        "No node that keeps the promises is better.",
+        EVERY_NODE,
+        "tests/steps/test_anytime.py::test_anytime_never_claims_too_much",
+        "tests/release/test_alternatives.py::test_every_table_has_something_true_to_say",
+    ),
+    said(
+        "release.coarse",
+        "combinations of values were too many to hold, so {} was generalised before counting: the levels are the best of those that are "
+        "not lower, and what is told of the original is told of the table generalised so",
+        "No levels above those counted are better.",
+        "tests/release/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
+    ),
+    said(
+        "steps.recoding.reach",
+        "({} {}; no node has less than {}, so the gap is {} at most)",
+        "No node is below the bound that is told.",
+        "tests/steps/test_anytime.py::test_bounds_are_bounds",
+        "tests/steps/test_reach.py::test_what_is_proved_beyond_reach_is_the_optimum_without_a_warning",
+    ),
+    said(
+        "report.pages",
+        "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually "
+        "suppresses more.",
+        "No suppression of cells that keeps the promise costs less than that of method exact.",
+        "tests/steps/test_cell_suppression.py::test_exact_is_what_trying_everything_finds",
+    ),
+    said(
+        "formulas.bridge",
+        "A class can be as far from the table as a factor of {}; the least t these sizes could meet is {}.",
+        "No way to share the buckets out meets a smaller t.",
+        "tests/core/test_buckets.py::test_the_plan_is_the_best_of_all_counts",
+    ),
+    said(
+        "advice.recommendation",
+        "Of {} candidates that keep all promises and limits it has the least {}.",
+        "No other candidate that keeps everything loses less.",
+        "tests/advice/test_recommend.py::test_the_best_keeps_the_promises_and_loses_least",
+        "tests/advice/test_recommend.py::test_random_roles_never_cost_the_class_size",
+    ),
+    # Results instead of rows.
+    said(
+        "outputs.protected",
+        ("proved the least", "at most {} above the least"),
+        "No set of suppressed cells that protects the tables costs less, or less than the gap says.",
+        "tests/outputs/test_suppression.py::test_the_least_suppression_is_what_trying_all_sets_finds",
+        "tests/outputs/test_many_tables.py::test_no_published_table_of_many_fails",
+    ),
+    said(
+        "outputs.protected",
+        "the audit holds",
+        "No sensitive cell can be narrowed down too far by what is published.",
+        AUDIT_BY_TRYING,
+        "tests/outputs/test_published.py::test_no_published_table_fails_the_audit_of_a_stranger",
+        "tests/outputs/test_many_tables.py::test_no_published_table_of_many_fails",
+    ),
+    said(
+        "outputs.checking.check",
+        "the table was protected, and its audit holds",
+        "A protected table passes only as it was protected, of the records of the session.",
+        "tests/outputs/test_hostile.py::test_a_protected_table_that_was_opened_again",
+        "tests/outputs/test_hostile.py::test_a_protected_table_of_other_records",
+        AUDIT_BY_TRYING,
+    ),
+    said(
+        "outputs.checking.trees",
+        "each of {} leaves holds at least {} persons",
+        "No leaf of a tree is about fewer persons than the threshold.",
+        "tests/outputs/test_checked_models.py::test_leaves_are_counted_again",
+        "tests/outputs/test_checked_models.py::test_leaves_of_random_trees_by_counting",
+    ),
+    said(
+        "results.integral",
+        "{} of {} of {} records: {} sets, {}; {} different results, {} proved {}-integrally private, {} not shown, {} disproved",
+        "A result that is proved comes from k sets of records without a common record.",
+        "tests/results/test_integral_privacy.py::test_sums_tell_what_listing_tells",
+        "tests/results/test_integral_privacy.py::test_trees_of_all_sets",
+    ),
+    said(
+        "parties.study",
+        "everybody learns the answer, and that the rules on records and parties hold: {}",
+        "Nothing is opened where the rules on records and parties do not hold.",
+        "tests/parties/test_conduct.py::test_too_few_records_open_nothing",
+        "tests/parties/test_conduct.py::test_too_few_parties_with_a_record_open_nothing",
+        "tests/parties/test_fuzz.py::test_dominance_is_that_of_plain_python",
+    ),
+)
