@@ -14,7 +14,7 @@ NAMES = [
     "BottomUpGeneralization", "Bucketize", "Classification", "ClosestRecord", "Comparison", "Completeness", "Composition",
     "Consistency", "CopiedRecords", "Correlations", "CountError", "Covariances", "Dataset", "DeltaDisclosure", "DeltaPresence",
     "Discernibility", "DistanceLinkage", "Dominance", "Downcoding", "Eigenvalues", "Evaluation", "ExpectedReidentifications",
-    "GlobalRecoding", "GroupDisclosure", "Height", "HiddenRules", "HideRules", "Homogeneity", "HybridMicrodata",
+    "Follow", "GlobalRecoding", "GroupDisclosure", "Height", "HiddenRules", "HideRules", "Homogeneity", "HybridMicrodata",
     "IndividualRisk", "Inference", "InsensitiveMicroaggregate", "IntegralPrivacy", "IntervalDisclosure",
     "JointAnswer", "JointNoise", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember",
     "KOnCombinations", "KOnSubsets", "KOneAnonymity", "KOptimize", "KullbackLeibler", "LDiversity",

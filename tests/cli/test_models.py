@@ -32,7 +32,12 @@ columns:
   length_of_stay: {role: plain, kind: numeric}
 meet:
 """
-STEPS = "\nsteps: [{global_recoding: {budget: 0.1}}]\n"
+STEPS = """
+steps: [{global_recoding: {budget: 0.1}}]
+accept:
+  diagnosis: [{implies: sex, because: some are of women only}, {implies: occupation, because: some are of children only}]
+  ward: {implies: sex, because: one is of women only}
+"""
 
 
 def refuse(constant):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import sfumato as sf
 from sfumato.core.pair import Pair
 from sfumato.formulas.dependence import (
+    DependenceKind,
     Figures,
-    Finding,
     Spans,
     dense,
     figures_of,
@@ -209,7 +209,7 @@ def _compared(
     return find_dependences(Pair.of(original, shared), k=5)
 
 
-def _findings(found: Dependences) -> dict[tuple[str, ...], Finding]:
+def _findings(found: Dependences) -> dict[tuple[str, ...], DependenceKind]:
     return {each.columns: each.finding for each in found.found}
 
 
@@ -225,18 +225,18 @@ def test_a_copy_with_exceptions_nearly_determines() -> None:
     found = _compared(
         accounts, accounts // 3, lines=lines, rate=rng.normal(10, 3, 10_000), balance=rng.permutation(10_000)
     )
-    assert _findings(found) == {("lines",): Finding.NEARLY}
+    assert _findings(found) == {("lines",): DependenceKind.NEARLY}
 
 
 def test_a_birth_year_off_by_one_nearly_determines_an_age() -> None:
     year = 2018 - AGE - RNG.integers(0, 2, len(AGE))
-    assert _findings(_compared(AGE, TENS, year=year)) == {("year",): Finding.NEARLY}
+    assert _findings(_compared(AGE, TENS, year=year)) == {("year",): DependenceKind.NEARLY}
     assert _findings(_compared(AGE, AGE, year=year)) == {}
 
 
 def test_a_noisy_copy_narrows() -> None:
     noisy = (AGE + RNG.normal(0, 2, len(AGE))).round(1)
-    assert _findings(_compared(AGE, TENS, noisy=noisy)) == {("noisy",): Finding.NARROWS}
+    assert _findings(_compared(AGE, TENS, noisy=noisy)) == {("noisy",): DependenceKind.NARROWS}
 
 
 def test_a_correlation_over_the_whole_range_tells_little_inside_a_decade() -> None:
@@ -250,7 +250,9 @@ def test_a_scale_of_another_kind_is_a_copy() -> None:
     rng = np.random.default_rng(7)
     celsius = rng.normal(15, 8, 3000).round(1)
     fahrenheit = (celsius * 1.8 + 32).round(1)
-    assert _findings(_compared(celsius, celsius // 5, fahrenheit=fahrenheit)) == {("fahrenheit",): Finding.NEARLY}
+    assert _findings(_compared(celsius, celsius // 5, fahrenheit=fahrenheit)) == {
+        ("fahrenheit",): DependenceKind.NEARLY
+    }
 
 
 def test_a_copy_of_numbers_that_nobody_shares_is_found_by_the_line() -> None:
@@ -259,10 +261,10 @@ def test_a_copy_of_numbers_that_nobody_shares_is_found_by_the_line() -> None:
     label = np.argsort(np.argsort(income)) // 10
     euros = (income * 0.92).round(2)
     found = _compared(income, label, euros=euros, other=rng.permutation(euros))
-    assert _findings(found) == {("euros",): Finding.NEARLY}
+    assert _findings(found) == {("euros",): DependenceKind.NEARLY}
     assert found.found[0].figures.line == pytest.approx(1.0)
     curved = np.log(income)
-    assert _findings(_compared(income, label, curved=curved)) == {("curved",): Finding.NEARLY}
+    assert _findings(_compared(income, label, curved=curved)) == {("curved",): DependenceKind.NEARLY}
 
 
 def test_a_sum_of_three_parts_is_named_with_all_of_them() -> None:
@@ -281,7 +283,7 @@ def test_a_difference_of_two_columns_is_found() -> None:
     start = rng.integers(0, 1000, 4000)
     stay = rng.integers(1, 60, 4000)
     found = _compared(stay, stay // 10, start=start, end=start + stay)
-    assert _findings(found) == {("end", "start"): Finding.NEARLY} or set(_findings(found)) in (
+    assert _findings(found) == {("end", "start"): DependenceKind.NEARLY} or set(_findings(found)) in (
         {("start", "end")},
         {("end", "start")},
     )
@@ -292,7 +294,7 @@ def test_missing_there_is_a_leak() -> None:
     device = rng.choice(["a", "b"], 3000)
     reading = np.where(device == "a", rng.normal(size=3000), np.nan)
     found = _compared(device, np.zeros(3000), reading=reading)
-    assert _findings(found) == {("reading",): Finding.DETERMINES}
+    assert _findings(found) == {("reading",): DependenceKind.DETERMINES}
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
@@ -302,10 +304,12 @@ def test_one_direction_is_found_for_few_people(share: float) -> None:
     pregnant = female & (rng.random(6000) < 0.03)
     sex = np.where(female, "f", "m")
     found = _compared(sex, np.zeros(6000), crowd=6, pregnant=pregnant)
-    assert _findings(found) == {("pregnant",): Finding.SOME}
+    assert _findings(found) == {("pregnant",): DependenceKind.SOME}
     assert found.found[0].refused
     everybody_together = _compared(sex, np.zeros(6000), pregnant=pregnant)
-    assert _findings(everybody_together) == {("pregnant",): Finding.NARROWS}, "nobody is found in one large class"
+    assert _findings(everybody_together) == {("pregnant",): DependenceKind.NARROWS}, (
+        "nobody is found in one large class"
+    )
 
 
 def test_a_disease_of_children_finds_nobody_among_children() -> None:
@@ -315,17 +319,17 @@ def test_a_disease_of_children_finds_nobody_among_children() -> None:
     croup = young & (rng.random(6000) < 0.1)
     work = np.where(young, "below school age", rng.choice(["cook", "nurse", "clerk"], 6000))
     found = _compared(work, np.zeros(6000), crowd=6, croup=croup)
-    assert _findings(found) == {("croup",): Finding.NARROWS}, "everybody of the class is as young"
+    assert _findings(found) == {("croup",): DependenceKind.NARROWS}, "everybody of the class is as young"
     mixed = rng.permutation(6000)
     found = _compared(work[mixed], np.zeros(6000), crowd=6, croup=croup[mixed])
-    assert _findings(found) == {("croup",): Finding.SOME}
+    assert _findings(found) == {("croup",): DependenceKind.SOME}
 
 
 def test_a_high_base_rate_alarms_only_where_somebody_learns_something() -> None:
     rng = np.random.default_rng(13)
     ill = rng.random(5000) < 0.02
     word = np.where(ill, "yes", "no")
-    assert _findings(_compared(word, np.zeros(5000), crowd=6, copy=ill.astype(int))) == {("copy",): Finding.SOME}
+    assert _findings(_compared(word, np.zeros(5000), crowd=6, copy=ill.astype(int))) == {("copy",): DependenceKind.SOME}
     well = rng.random(5000) < 0.5
     assert _findings(_compared(word, np.zeros(5000), not_ill=well & ~ill)) == {}
 
@@ -335,7 +339,7 @@ def test_what_is_released_as_it_is_hides_nothing() -> None:
     state = rng.integers(0, 20, 3000).astype(str)
     city = np.char.add(state, rng.integers(0, 9, 3000).astype(str))
     assert _findings(_compared(state, state, city=city)) == {}
-    assert _findings(_compared(state, np.zeros(3000), city=city)) == {("city",): Finding.DETERMINES}
+    assert _findings(_compared(state, np.zeros(3000), city=city)) == {("city",): DependenceKind.DETERMINES}
 
 
 def test_a_part_of_a_date_is_looked_at() -> None:
@@ -344,10 +348,10 @@ def test_a_part_of_a_date_is_looked_at() -> None:
     dates = pl.Series(days).cast(pl.Int32).cast(pl.Date)
     year = dates.dt.year()
     found = _compared(year.to_numpy(), np.zeros(4000), seen=dates.to_list())
-    assert _findings(found) == {("seen",): Finding.DETERMINES}
+    assert _findings(found) == {("seen",): DependenceKind.DETERMINES}
     weekday = dates.dt.weekday().cast(pl.String)
     assert _findings(_compared(weekday.to_list(), np.zeros(4000), seen=dates.to_list())) == {
-        ("seen",): Finding.DETERMINES
+        ("seen",): DependenceKind.DETERMINES
     }
 
 
@@ -365,7 +369,10 @@ def test_small_tables_with_noise_stay_silent(turn: int) -> None:
 def test_small_tables_with_a_copy_do_not() -> None:
     rng = np.random.default_rng(16)
     age = rng.integers(20, 80, 300)
-    assert _findings(_compared(age, age // 10, copy=2018 - age))[("copy",)] in (Finding.DETERMINES, Finding.NEARLY)
+    assert _findings(_compared(age, age // 10, copy=2018 - age))[("copy",)] in (
+        DependenceKind.DETERMINES,
+        DependenceKind.NEARLY,
+    )
 
 
 def test_a_few_suppressed_cells_are_labels_like_others() -> None:
@@ -373,7 +380,7 @@ def test_a_few_suppressed_cells_are_labels_like_others() -> None:
     state = rng.integers(0, 6, 3000).astype(str)
     label = np.where(rng.random(3000) < 0.05, "*", state)
     found = _compared(state, label, copy=np.char.add("s", state), other=rng.integers(0, 6, 3000).astype(str))
-    assert _findings(found) == {("copy",): Finding.DETERMINES}
+    assert _findings(found) == {("copy",): DependenceKind.DETERMINES}
     assert found.found[0].figures.records == int((label == "*").sum())
 
 
@@ -395,7 +402,7 @@ def test_a_quasi_identifier_that_was_dropped_is_one_label() -> None:
     table = table.with_columns(year=2018 - pl.col("age"))
     original = sf.read(table).with_roles(quasi=["age", "sex"], plain="year")
     found = find_dependences(Pair.of(original, original.drop(["age"])), k=5)
-    assert _findings(found) == {("year",): Finding.DETERMINES}
+    assert _findings(found) == {("year",): DependenceKind.DETERMINES}
 
 
 def test_a_masked_number_is_compared_in_bins_of_what_was_released() -> None:
@@ -404,25 +411,25 @@ def test_a_masked_number_is_compared_in_bins_of_what_was_released() -> None:
     original = sf.read(pl.DataFrame({"q": income, "copy": income, "other": rng.permutation(income)}))
     original = original.with_roles(quasi="q", plain=["copy", "other"])
     noisy = original.with_columns({"q": pl.Series("q", income * np.exp(rng.normal(0, 0.3, 3000)))})
-    assert _findings(find_dependences(Pair.of(original, noisy), k=5)) == {("copy",): Finding.NEARLY}
+    assert _findings(find_dependences(Pair.of(original, noisy), k=5)) == {("copy",): DependenceKind.NEARLY}
 
 
 def test_figures_are_judged_by_the_rules() -> None:
     usual = Figures(hit=0.5, base=0.5, records=1000, repeats=1000)
-    steps: dict[Finding, Any] = {
-        Finding.DETERMINES: {"hit": 0.995},
-        Finding.NEARLY: {"bits": 0.5},
-        Finding.SOME: {"sure": 0.006},
-        Finding.NARROWS: {"hit": 0.61},
-        Finding.SILENT: {"hit": 0.59},
-        Finding.UNKNOWN: {"repeats": 29},
+    steps: dict[DependenceKind, Any] = {
+        DependenceKind.DETERMINES: {"hit": 0.995},
+        DependenceKind.NEARLY: {"bits": 0.5},
+        DependenceKind.SOME: {"sure": 0.006},
+        DependenceKind.NARROWS: {"hit": 0.61},
+        DependenceKind.SILENT: {"hit": 0.59},
+        DependenceKind.UNKNOWN: {"repeats": 29},
     }
     for finding, change in steps.items():
         assert dataclasses.replace(usual, **change).finding(5) is finding
-    assert dataclasses.replace(usual, sure=0.006).finding(7) is Finding.SILENT, "fewer than k people"
-    assert dataclasses.replace(usual, base=0.96, hit=1.0, bits=0.9).finding() is Finding.SILENT
-    assert dataclasses.replace(usual, line=0.81, line_base=0.3).finding() is Finding.NEARLY
-    assert dataclasses.replace(usual, line=0.81, line_base=0.7).finding() is Finding.NARROWS
+    assert dataclasses.replace(usual, sure=0.006).finding(7) is DependenceKind.SILENT, "fewer than k people"
+    assert dataclasses.replace(usual, base=0.96, hit=1.0, bits=0.9).finding() is DependenceKind.SILENT
+    assert dataclasses.replace(usual, line=0.81, line_base=0.3).finding() is DependenceKind.NEARLY
+    assert dataclasses.replace(usual, line=0.81, line_base=0.7).finding() is DependenceKind.NARROWS
     assert line_of(np.arange(20.0), np.zeros(20, dtype=np.int64), np.arange(20.0)) is None
 
 

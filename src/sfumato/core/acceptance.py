@@ -23,6 +23,10 @@ PAIR_KEYS = ("implies", "because")
 EXAMPLE = "'open_credit_lines: {implies: num_accounts, because: \"…\"}' or 'postcode: text only'"
 
 
+def _anything(value: Any) -> Any:
+    return value
+
+
 @dataclasses.dataclass(frozen=True)
 class ImpliedQuasi:
     """Accepted: a released column tells more about a quasi-identifier than its released label does; ``because`` is published."""
@@ -32,9 +36,10 @@ class ImpliedQuasi:
     because: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.implies, str) or not self.implies:
+        implies, because = _anything(self.implies), _anything(self.because)  # a recipe file may hold anything there
+        if not isinstance(implies, str) or not implies:
             raise ParameterError("implies must name one quasi-identifier; write a list of mappings for several")
-        if not isinstance(self.because, str) or not self.because.strip():
+        if not isinstance(because, str) or not because.strip():
             raise ParameterError(
                 'because must give the reason in words, like because: "the recipient has both columns"'
             )

@@ -31,7 +31,7 @@ MOST_CELLS = 4_000_000
 """Cells that are counted without sorting."""
 
 
-class Finding(StrEnum):
+class DependenceKind(StrEnum):
     """What a released column does to a quasi-identifier, from the worst to nothing; ``unknown``: too few records tell."""
 
     DETERMINES = "determines"
@@ -42,7 +42,7 @@ class Finding(StrEnum):
     SILENT = "silent"
 
 
-REFUSED = (Finding.DETERMINES, Finding.NEARLY, Finding.SOME)
+REFUSED = (DependenceKind.DETERMINES, DependenceKind.NEARLY, DependenceKind.SOME)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Figures:
         """The same of the line."""
         return 0.0 if self.line is None else share_gained(self.line, self.line_base)
 
-    def finding(self, k: int = 2) -> Finding:
+    def finding(self, k: int = 2) -> DependenceKind:
         """What the figures mean where classes of ``k`` are promised."""
         steep = self.base > STEEP  # there both are unstable
         gain, bits = (0.0, 0.0) if steep else (self.gain, self.bits)
@@ -85,16 +85,16 @@ class Figures:
         line = self.line is not None and self.line >= LINE and line_gain >= STRONG
         if not self.chance and self.records >= FEWEST_OPEN:
             if self.hit >= CERTAIN and gain >= STRONG:
-                return Finding.DETERMINES
+                return DependenceKind.DETERMINES
             if max(gain, bits) >= STRONG or line:
-                return Finding.NEARLY
+                return DependenceKind.NEARLY
             if self.sure > 0 and self.sure >= max(SMALLEST_SHARE, k / self.records):
-                return Finding.SOME
+                return DependenceKind.SOME
             if max(gain, bits, line_gain) >= WEAK:
-                return Finding.NARROWS
+                return DependenceKind.NARROWS
         if self.records and self.repeats < FEWEST_REPEATS and self.line is None:
-            return Finding.UNKNOWN
-        return Finding.SILENT
+            return DependenceKind.UNKNOWN
+        return DependenceKind.SILENT
 
 
 def share_gained(rate: float, base: float) -> float:
@@ -399,7 +399,7 @@ def nearest_median(x: Numbers, y: Numbers, asked: Numbers) -> Numbers:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Block:
+class NumberBlock:
     """Columns of numbers, standardised once, missing ones as the mean, with their products."""
 
     columns: Numbers
@@ -407,7 +407,7 @@ class Block:
     gram: Numbers
 
     @classmethod
-    def of(cls, columns: Numbers) -> Block:
+    def of(cls, columns: Numbers) -> NumberBlock:
         """Columns of numbers side by side; none may lack all."""
         standard = standardised(columns)
         return cls(columns, standard, standard.T @ standard / max(1, len(columns)))
@@ -421,7 +421,7 @@ def standardised(columns: Numbers) -> Numbers:
     return np.asarray(filled / np.where(spread > 0, spread, 1.0))
 
 
-def chosen_sum(q: Numbers, block: Block, left: list[int], most: int = 3) -> tuple[int, ...]:
+def chosen_sum(q: Numbers, block: NumberBlock, left: list[int], most: int = 3) -> tuple[int, ...]:
     """Up to ``most`` of the columns ``left`` whose least squares tell most of a number, chosen one by one."""
     with_q = standardised(q[:, None])[:, 0] @ block.standard / max(1, len(q))
     chosen: list[int] = []

@@ -28,9 +28,9 @@ from sfumato.formulas.dependence import (
     REFUSED,
     SMALLEST_SHARE,
     WEAK,
-    Block,
+    DependenceKind,
     Figures,
-    Finding,
+    NumberBlock,
     chosen_sum,
     counted,
     dense,
@@ -47,7 +47,7 @@ from sfumato.formulas.dependence import (
 )
 from sfumato.formulas.implied_linkage import (
     MOST_PEOPLE,
-    Evidence,
+    ImpliedEvidence,
     LineEvidence,
     Linkage,
     TableEvidence,
@@ -74,9 +74,9 @@ class Dependence:
 
     columns: tuple[str, ...]
     quasi: str
-    finding: Finding
+    finding: DependenceKind
     figures: Figures
-    evidence: Evidence
+    evidence: ImpliedEvidence
 
     @property
     def refused(self) -> bool:
@@ -189,7 +189,7 @@ class _Search:
                 dependence = self.compared(one, column)
                 if isinstance(dependence, Dependence):
                     own.append(dependence)
-                elif dependence is Finding.UNKNOWN:
+                elif dependence is DependenceKind.UNKNOWN:
                     unknown.append((column, one.name))
             alone = {name for each in own if each.refused for name in each.columns}
             own += self.sums(one, [c for c in self.columns if c not in alone])
@@ -287,13 +287,13 @@ class _Search:
 
     # pairs
 
-    def compared(self, q: _Quasi, column: str) -> Dependence | Finding:
+    def compared(self, q: _Quasi, column: str) -> Dependence | DependenceKind:
         """What a released column tells of a quasi-identifier: a dependence, unknown, or nothing."""
         near = self.near(q, column)
         views = [view for view in self.views(column) if self.kept(q, column, view)]
         if not views and not near:
             return self.unknown(q, column)
-        flagged = (*REFUSED, Finding.NARROWS)
+        flagged = (*REFUSED, DependenceKind.NARROWS)
         first = self.whole_labels(q)
         figures = self.measured(q, column, views, first, near=near)
         if first != "all" and figures.finding(self.k or 2) in flagged:
@@ -304,10 +304,10 @@ class _Search:
             figures = self.beyond_chance(q, column, views, figures, near=near)
         finding = figures.finding(self.k or 2)
         if finding not in flagged or self.same_in_classes(column):
-            return Finding.SILENT if finding in flagged else finding
+            return DependenceKind.SILENT if finding in flagged else finding
         evidence = self.evidence(q, column, figures)
-        if finding is Finding.SOME and not self.found_by(q, column, views, evidence):
-            finding = Finding.NARROWS
+        if finding is DependenceKind.SOME and not self.found_by(q, column, views, evidence):
+            finding = DependenceKind.NARROWS
         return Dependence((column,), q.name, finding, figures, evidence)
 
     def same_in_classes(self, column: str) -> bool:
@@ -325,7 +325,7 @@ class _Search:
         found: bool = self.once(("same in classes", column, None), same)
         return found
 
-    def found_by(self, q: _Quasi, column: str, views: Sequence[str | int], evidence: Evidence) -> bool:
+    def found_by(self, q: _Quasi, column: str, views: Sequence[str | int], evidence: ImpliedEvidence) -> bool:
         """Whether people are found by values that leave their quasi-identifier nearly certain.
 
         Those are the people of whom a record of their class with such a value says what they are: if as many others of the class
@@ -351,16 +351,16 @@ class _Search:
         found: Codes = self.once(("classes", None), grouped)
         return found
 
-    def unknown(self, q: _Quasi, column: str) -> Finding:
+    def unknown(self, q: _Quasi, column: str) -> DependenceKind:
         """Nothing was found; unknown where fewer records than tell anything share label and released value."""
         if q.hidden < FEWEST_OPEN:
-            return Finding.UNKNOWN
+            return DependenceKind.UNKNOWN
         if q.values is not None and self.numbers(column) is not None:
-            return Finding.SILENT
+            return DependenceKind.SILENT
         r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
         both = dense(label * (int(r.max(initial=0)) + 1) + r)
         repeated = np.bincount(both)[both] > 1
-        return Finding.UNKNOWN if int(repeated.sum()) < FEWEST_REPEATS else Finding.SILENT
+        return DependenceKind.UNKNOWN if int(repeated.sum()) < FEWEST_REPEATS else DependenceKind.SILENT
 
     def kept(self, q: _Quasi, column: str, view: str | int) -> bool:
         """Whether a pair is looked at closely: without labels, on a sample, anything at all goes along."""
@@ -457,7 +457,7 @@ class _Search:
             line_base=figures.line_base if figures.line_gain > usual[3] else 1.0,
         )
 
-    def evidence(self, q: _Quasi, column: str, figures: Figures) -> Evidence:
+    def evidence(self, q: _Quasi, column: str, figures: Figures) -> ImpliedEvidence:
         """What the linkage of a flagged pair goes by: the line where that tells more, else counts."""
         numbers = self.numbers(column)
         if q.values is not None and numbers is not None and figures.line_gain > figures.gain:
@@ -470,12 +470,12 @@ class _Search:
 
     # sums
 
-    def block(self) -> tuple[list[str], Block | None]:
+    def block(self) -> tuple[list[str], NumberBlock | None]:
         """The released columns of numbers, in a few records."""
         some = self.sets["few"]
         told = {c: values[some] for c in self.columns if (values := self.numbers(c)) is not None}
         usable = {c: values for c, values in told.items() if not np.isnan(values).all()}
-        return list(usable), Block.of(np.column_stack(list(usable.values()))) if usable else None
+        return list(usable), NumberBlock.of(np.column_stack(list(usable.values()))) if usable else None
 
     def sums(self, q: _Quasi, columns: Sequence[str]) -> list[Dependence]:
         """A number that least squares of up to three released numbers tell, none of which tells it alone."""

@@ -19,7 +19,7 @@ TIE = 1e-12
 Z = 1.96
 
 
-class Evidence(Protocol):
+class ImpliedEvidence(Protocol):
     """What a released column of records says of a quasi-identifier of a person."""
 
     def scores(self, person: int, members: Codes) -> Numbers:
@@ -95,7 +95,9 @@ class Linkage:
         return self.low > max(1 / k if k else 0.0, 1.25 * self.class_only) + 1e-9
 
 
-def implied_linkage(classes: Codes, evidence: Sequence[Evidence], *, k: int, people: Codes | None = None) -> Linkage:
+def implied_linkage(
+    classes: Codes, evidence: Sequence[ImpliedEvidence], *, k: int, people: Codes | None = None
+) -> Linkage:
     """Look for people in their released class by all evidence together; ties are split.
 
     ``people`` are rows to look for, by default a random sample of all. Scores of several columns are multiplied.

@@ -15,7 +15,7 @@ from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import SfumatoError
-from sfumato.formulas.dependence import Finding
+from sfumato.formulas.dependence import DependenceKind
 from sfumato.formulas.dependence_search import Dependences, find_dependences
 from sfumato.profiling.finding import percent
 from sfumato.profiling.means import PROMISE, ROWS, K, attribute_of
@@ -90,7 +90,7 @@ def _proposed(found: Dependences, known: Copies) -> Copies:
         sure = percent(max(each.figures.hit, each.figures.line or 0.0))
         if len(each.columns) > 1:
             dropped[first] = f"dropped: with {', '.join(each.columns[1:])} it tells {each.quasi} of {sure} of records"
-        elif each.finding is Finding.SOME:
+        elif each.finding is DependenceKind.SOME:
             reasons[first] = (
                 f"some of its values tell {each.quasi}, so the run refuses: make it coarser, drop it, or write accept"
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.step import accounts
-from sfumato.formulas.dependence import Finding
+from sfumato.formulas.dependence import DependenceKind
 from sfumato.formulas.dependence_search import LOOKED_FOR, Dependence, Dependences, find_dependences, linkage_words
 
 if TYPE_CHECKING:
@@ -154,4 +154,4 @@ def not_accepted(implied: Implied, accepted: set[tuple[str, str]]) -> list[str]:
     strict = dataclasses.replace(
         implied, accepted={pair: one for pair, one in implied.accepted.items() if pair in accepted}
     )
-    return [each.pair for each in strict.undoing if each.finding is not Finding.UNKNOWN]
+    return [each.pair for each in strict.undoing if each.finding is not DependenceKind.UNKNOWN]
