@@ -129,9 +129,7 @@ class AttackReport:
     def refused(self) -> tuple[str, ...]:
         """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
         beyond = [f"{t.finding.words}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds]
-        blind = [
-            f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None and not s.accepted
-        ]
+        blind = [f"{s.words} is unknown: {s.reason}" for s in self.unknown if s.limit is not None and not s.accepted]
         return (*beyond, *blind)
 
     @property

@@ -72,7 +72,9 @@ def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
         cookie = heads["set-cookie"].split(";")[0]
         home = re.search(r"Path=(/[^/;]+)/", heads["set-cookie"])[1]
         ours = {"Cookie": cookie, "Origin": bench.origin}
-        assert ask(bench, "/", Cookie=cookie)[0] == 401, "the cookie alone, which other ports may be sent, opens nothing"
+        assert ask(bench, "/", Cookie=cookie)[0] == 401, (
+            "the cookie alone, which other ports may be sent, opens nothing"
+        )
         status, page, heads = ask(bench, f"{home}/", Cookie=cookie)
         assert status == 200 and "server" not in heads and heads["cache-control"] == "no-store"
         assert "default-src 'none'" in heads["content-security-policy"]
