@@ -193,15 +193,11 @@ def test_models_like_those_of_scikit_learn():
     plain = line(["age", "sex"])
     assert check(plain).status == "review"
     assert check(plain, counts=80).status == "review"
-    assert (
-        check(plain, people).status == "review"
-    )  # nobody knows what it explains, and how many it was fitted to
+    assert check(plain, people).status == "review"  # nobody knows what it explains, and how many it was fitted to
     assert check(plain, people, counts=80).status == "review"
     assert check(plain, people, column="cost").passes
     assert rules_of(check(plain, people, column="cost", counts=81)) == {"counts"}
-    assert "recomputed" in rules_of(
-        check(plain, people, column="rare"), "review"
-    )  # it solves no equation of that
+    assert "recomputed" in rules_of(check(plain, people, column="rare"), "review")  # it solves no equation of that
     assert check(line(["age", "sex"], 0.5), people, column="cost").status == "review"
     assert check(plain, people).shown["term"].to_list() == ["intercept", "age", "sex"]
     rare = SimpleNamespace(coef_=np.array([1.0, 2.0]), intercept_=0.5)
@@ -295,9 +291,25 @@ def test_columns_that_are_made_of_the_records():
         assert made.explains(column)
     assert made.unexplained(np.column_stack([age, woman, age * woman, np.log(cost)])) == 0
     assert made.unexplained(np.column_stack([age, draw.normal(size=300)])) == 1
-    for column in (np.log(cost), 1000 * cost, -cost, cost - cost.mean(), age // 10, np.sqrt(cost), age**2.0, np.ones(300)):
+    for column in (
+        np.log(cost),
+        1000 * cost,
+        -cost,
+        cost - cost.mean(),
+        age // 10,
+        np.sqrt(cost),
+        age**2.0,
+        np.ones(300),
+    ):
         assert made.exactly(column)
-    for column in (cost + draw.normal(size=300), cost + 57.31, 57.31 * cost, np.full(300, 57.31), 7 - 3.5 * woman, age // 7):
+    for column in (
+        cost + draw.normal(size=300),
+        cost + 57.31,
+        57.31 * cost,
+        np.full(300, 57.31),
+        7 - 3.5 * woman,
+        age // 7,
+    ):
         assert not made.exactly(column)
     assert made.cuts(np.searchsorted([10.0, 30.0], cost) * 1.0)
     assert not made.cuts(draw.integers(0, 3, 300) * 1.0)
@@ -350,6 +362,43 @@ def test_leaves_are_counted_again():
     assert check(tree([90, young, 90 - young], value=shares), people).passes
 
 
+def test_leaves_of_random_trees_by_counting():
+    """A tree passes only where every leaf, walked record by record, has enough persons."""
+    draw = np.random.default_rng(11)
+    passed = refused = 0
+    for _ in range(60):
+        rows, persons = int(draw.integers(40, 120)), int(draw.integers(15, 120))
+        people = pl.DataFrame(
+            {
+                "age": draw.integers(0, 60, rows),
+                "size": draw.integers(0, 60, rows),
+                "cost": draw.lognormal(2, 0.3, rows),
+                "who": draw.integers(0, persons, rows),
+            }
+        )
+        # a root and one more split on its right: leaves 1, 3 and 4
+        features, cuts = [0, -2, 1, -2, -2], [float(draw.integers(10, 50)), -2, float(draw.integers(10, 50)), -2, -2]
+        leaves: dict[int, list[int]] = {1: [], 3: [], 4: []}
+        for age, size, who in people.select("age", "size", "who").iter_rows():
+            leaf = 1 if age <= cuts[0] else 3 if size <= cuts[2] else 4
+            leaves[leaf].append(who)
+        counts = [rows, len(leaves[1]), len(leaves[3]) + len(leaves[4]), len(leaves[3]), len(leaves[4])]
+        inner = SimpleNamespace(
+            children_left=[1, -1, 3, -1, -1],
+            children_right=[2, -1, 4, -1, -1],
+            feature=features,
+            threshold=cuts,
+            n_node_samples=counts,
+        )
+        tree = SimpleNamespace(tree_=inner, feature_names_in_=["age", "size"])
+        verdict = check(tree, people, unit="who", column="cost")
+        enough = all(len(set(persons_of_leaf)) >= 10 for persons_of_leaf in leaves.values())
+        assert enough or not verdict.passes
+        passed += verdict.passes
+        refused += not enough
+    assert passed and refused
+
+
 def test_groups_of_a_test():
     from scipy import stats
 
@@ -391,9 +440,7 @@ def test_groups_of_a_test():
     assert rules_of(check(real), "review") == {"groups"}
     assert rules_of(check(real, counts=[60, 60]), "review") == {"groups"}  # told, and not counted
     assert "groups" in rules_of(check(real, counts=[4, 116]))
-    assert rules_of(check(real, counts=[30, 30])) == {
-        "residual_df"
-    }  # 118 degrees of freedom of sixty persons
+    assert rules_of(check(real, counts=[30, 30])) == {"residual_df"}  # 118 degrees of freedom of sixty persons
     assert rules_of(check(real, people, counts=[59, 61], **said)) == {"counts"}
     assert check(real, people, counts=[60, 60], **said).passes
 

@@ -228,7 +228,11 @@ def _says_nothing(node: ast.AST) -> list[Any]:
         return node.args[:2]  # name and status: see ``find_claims_of_verify``
     if isinstance(node, ast.Subscript):
         return [node.slice]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "count"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("get", "pop", "count")
+    ):
         return node.args[:1]
     return []
 
@@ -236,4 +240,3 @@ def _says_nothing(node: ast.AST) -> list[Any]:
 def find_all() -> set[Found]:
     """Everything the product affirms."""
     return find_promises() | find_accounted_steps() | find_claims_of_verify() | find_optimality() | find_sentences()
-

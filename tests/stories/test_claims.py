@@ -75,7 +75,9 @@ def problem_of(test: str, root: Path = ROOT) -> str | None:
 
 
 def test_every_claim_has_an_entry(product: set[Found]) -> None:
-    assert not without_entry(product), "enter them in tests/stories/claims_of_*.py with the test that tries to break them"
+    assert not without_entry(product), (
+        "enter them in tests/stories/claims_of_*.py with the test that tries to break them"
+    )
 
 
 def test_every_entry_is_claimed(product: set[Found]) -> None:
@@ -171,7 +173,10 @@ def test_tests_that_cannot_break_anything_are_noticed(tmp_path: Path) -> None:
         "@pytest.mark.skipif(False, reason='x')\ndef test_sometimes():\n    assert 1\n",
         encoding="utf-8",
     )
-    assert problem_of("test_it.py::test_skipped", tmp_path) == "test_it.py::test_skipped: it is skipped or expected to fail"
+    assert (
+        problem_of("test_it.py::test_skipped", tmp_path)
+        == "test_it.py::test_skipped: it is skipped or expected to fail"
+    )
     assert problem_of("test_it.py::test_expected", tmp_path) is not None
     assert problem_of("test_it.py::test_sometimes", tmp_path) is None
     assert problem_of("test_it.py::test_gone", tmp_path) == "test_it.py::test_gone: there is no such test"
