@@ -174,7 +174,7 @@ def test_homogeneity_against_counting(drawn, confidence):
     assert Homogeneity(confidence).attack(scene_of(people)).value == pytest.approx(expected)
 
 
-@given(rows, st.sampled_from([1.1, 1.4, 2.3, 4.7]))
+@given(rows, st.sampled_from([1.07, 1.41, 2.31, 4.71]))  # no share of so few records is at the line
 def test_skewness_against_counting(drawn, lift):
     people = table([c for c, _ in drawn], [s for _, s in drawn])
     sizes, both, totals = Counter(c for c, _ in drawn), Counter(drawn), Counter(s for _, s in drawn)
