@@ -28,6 +28,7 @@ from sfumato.graphs.neighbourhood_anonymization import NeighbourhoodAnonymizatio
 from sfumato.graphs.private_degrees import SENSITIVITY, PrivateDegrees
 from sfumato.graphs.sequences import anonymous_degrees, is_graphical, isotonic, joined_demands, made_graphical, nothing
 from tests.graphs.graphs import PEOPLE, TIES, edges, graph, graphs
+from tests.oracles.closeness_and_privacy import epsilon_from_below
 
 GOAL = Goal(seed=Seed(1))
 SEQUENCES = st.lists(st.integers(0, 9), min_size=2, max_size=9)
@@ -311,6 +312,19 @@ def test_noise_has_the_spread_it_should_have():
     spread = np.sqrt(2 * 600 * q) / (1 - q)
     assert all(abs(t - 2400) < 6 * spread + 120 for t in total)  # six standard deviations, and what rounding moves
     assert len(set(total)) > 1
+
+
+def test_audit_of_private_degrees_never_exceeds_the_claim():
+    """Graphs that differ by one tie, 1,500 runs each; wrong with probability 1e-4 were ε exactly as claimed."""
+    claim, runs = 1.5, 1500
+    without, tied = graph(2, []), graph(2, [(0, 1)])
+    hits = []
+    for people in (without, tied):
+        drawn = (made(PrivateDegrees(claim), people, Goal(seed=Seed.fresh())) for _ in range(runs))
+        hits.append(sum(bool(one.ties.degrees.sum()) for one in drawn))
+    strongest = [epsilon_from_below(hits[1], hits[0], runs), epsilon_from_below(runs - hits[0], runs - hits[1], runs)]
+    assert max(strongest) <= claim
+    assert max(strongest) > 0.2 * claim  # the audit tells the graphs apart: it could fail
 
 
 def test_people_who_are_nobody_have_no_columns():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,25 @@ def test_the_largest_l_that_holds_holds_and_no_larger_one(classes):
         larger = attained + (1e-6 if kind == "entropy" else 1)
         if larger <= values:
             assert not verdict_of(classes, LDiversity("secret", l=larger, kind=kind, c=c)).holds
+
+
+@given(classes=counted_classes(), l=st.integers(2, 3))
+def test_any_c_above_the_one_told_would_hold_and_that_one_not(classes, l):  # noqa: E741
+    sentence = verdict_of(classes, LDiversity("secret", l=l, kind="recursive", c=1e6)).sentence
+    told = re.search(r"any c above (\S+) would hold", sentence)
+    if told is None:
+        return
+    c = float(told[1])
+    above = c * 1.000001 + 1e-9
+    assert all(oracle.recursively_diverse(counts, above, l) for counts in classes)
+    below = c * 0.998
+    assert below == 0 or not all(oracle.recursively_diverse(counts, below, l) for counts in classes)
+
+
+def test_a_bound_of_c_is_rounded_up():
+    # 100003 against 100000: a c of 1.00001 is above 1 and below their ratio
+    verdict = verdict_of([[100003, 100000]], LDiversity("secret", l=2, kind="recursive", c=2))
+    assert verdict.sentence.endswith("any c above 1.001 would hold")
 
 
 @pytest.mark.parametrize(

@@ -362,6 +362,43 @@ def test_leaves_are_counted_again():
     assert check(tree([90, young, 90 - young], value=shares), people).passes
 
 
+def test_leaves_of_random_trees_by_counting():
+    """A tree passes only where every leaf, walked record by record, has enough persons."""
+    draw = np.random.default_rng(11)
+    passed = refused = 0
+    for _ in range(60):
+        rows, persons = int(draw.integers(40, 120)), int(draw.integers(15, 120))
+        people = pl.DataFrame(
+            {
+                "age": draw.integers(0, 60, rows),
+                "size": draw.integers(0, 60, rows),
+                "cost": draw.lognormal(2, 0.3, rows),
+                "who": draw.integers(0, persons, rows),
+            }
+        )
+        # a root and one more split on its right: leaves 1, 3 and 4
+        features, cuts = [0, -2, 1, -2, -2], [float(draw.integers(10, 50)), -2, float(draw.integers(10, 50)), -2, -2]
+        leaves: dict[int, list[int]] = {1: [], 3: [], 4: []}
+        for age, size, who in people.select("age", "size", "who").iter_rows():
+            leaf = 1 if age <= cuts[0] else 3 if size <= cuts[2] else 4
+            leaves[leaf].append(who)
+        counts = [rows, len(leaves[1]), len(leaves[3]) + len(leaves[4]), len(leaves[3]), len(leaves[4])]
+        inner = SimpleNamespace(
+            children_left=[1, -1, 3, -1, -1],
+            children_right=[2, -1, 4, -1, -1],
+            feature=features,
+            threshold=cuts,
+            n_node_samples=counts,
+        )
+        tree = SimpleNamespace(tree_=inner, feature_names_in_=["age", "size"])
+        verdict = check(tree, people, unit="who", column="cost")
+        enough = all(len(set(persons_of_leaf)) >= 10 for persons_of_leaf in leaves.values())
+        assert enough or not verdict.passes
+        passed += verdict.passes
+        refused += not enough
+    assert passed and refused
+
+
 def test_groups_of_a_test():
     from scipy import stats
 

@@ -128,6 +128,55 @@ def test_unknown_is_not_a_pass(people, k, m, effort):
         assert truth < k
 
 
+KNOWN = st.one_of(
+    st.tuples(st.sampled_from(["own", "counts", "rows"]), st.none()), st.tuples(st.just("any"), st.integers(1, 3))
+)
+
+
+def crowds_of(people, known):
+    """Every crowd that somebody who knows so much may find, by the definition."""
+    knows, m = known
+    return [crowd for person in people for crowd in oracle.crowds(people, person, knows, m or 0)]
+
+
+@settings(max_examples=150)
+@given(PEOPLE, st.data(), KNOWN, st.sampled_from(["frequency", "entropy", "distinct"]))
+def test_diversity_is_that_of_counting_crowds(people, data, known, kind):
+    people = [(own, dict(by)) for own, by in people]
+    fewest, most = {"frequency": (0, 2), "entropy": (1, 1), "distinct": (0, 2)}[kind]
+    held = st.frozensets(st.integers(0, 3), min_size=fewest, max_size=most)
+    values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
+    l = data.draw(st.sampled_from([1, 2, 3] if kind == "distinct" else [1, 1.3, 1.7, 2.2, 2.7]))  # noqa: E741
+    knows, m = known
+    verdict = PersonsLDiversity("people.diagnosis", l, kind, knows=knows, m=m).judge(few(people, values))
+    secrets = {id(person): own for person, own in zip(people, values, strict=True)}
+    crowds = crowds_of(people, known)
+    if kind == "frequency":
+        truth = all(oracle.most_frequent(crowd, secrets) <= 1 / l + 1e-9 for crowd in crowds)
+    elif kind == "entropy":
+        truth = all(oracle.diversity_of_entropy(crowd, secrets) >= l - 1e-9 for crowd in crowds)
+    else:  # where nobody has a value, none is given away
+        truth = all(oracle.apart(crowd, secrets) >= l for crowd in crowds if any(secrets[id(one)] for one in crowd))
+    if kind == "distinct" and any(len(one) > 1 for one in values):
+        assert truth or not verdict.holds  # the largest group is not searched for: it may hold and not be shown
+    else:
+        assert verdict.holds == truth
+
+
+@settings(max_examples=150)
+@given(PEOPLE, st.data(), KNOWN, st.sampled_from([0.0, 0.15, 0.35, 0.55, 0.8]), st.booleans())
+def test_closeness_is_that_of_counting_crowds(people, data, known, t, several):
+    people = [(own, dict(by)) for own, by in people]
+    held = st.frozensets(st.integers(0, 3), max_size=3 if several else 1)
+    values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
+    knows, m = known
+    verdict = PersonsTCloseness("people.diagnosis", t, knows=knows, m=m).judge(few(people, values))
+    secrets = {id(person): own for person, own in zip(people, values, strict=True)}
+    farthest = max(oracle.distance(people, crowd, secrets) for crowd in crowds_of(people, known))
+    assert verdict.holds == (farthest <= t + 1e-9)
+    assert verdict.attained == pytest.approx(farthest)
+
+
 def test_some_verdicts_are_unknown():
     # p6 of the worked example is told apart by two rows only; with one row looked at that is open, with k = 2 and p3 aside
     people = [(1, {"visits": (1, 2)}), (1, {"visits": (1, 2)}), (1, {"visits": (1, 1)})]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import sfumato as sf
@@ -76,3 +78,31 @@ def test_a_release_has_the_headline_of_its_page():
     assert made.headline.text == "Every promise holds; no attack was tried"
     assert str(made).splitlines()[0].endswith(made.headline.text)
     assert made.headline.text in made._repr_html_()
+
+
+def test_the_headline_of_random_records():
+    """Good words only where every single verdict, limit and agreement is good."""
+    draw = random.Random(5)
+    states = set()
+    for _ in range(1500):
+        verdicts = [
+            {"holds": draw.random() < 0.8, "of_persons": draw.random() < 0.8} for _ in range(draw.randint(0, 3))
+        ]
+        limits = [{"holds": draw.random() < 0.8} for _ in range(draw.randint(0, 2))]
+        contract = [{"holds": draw.random() < 0.7, "refuses": draw.random() < 0.5} for _ in range(draw.randint(0, 2))]
+        tried = [draw.choice([FINE, FINE, BEYOND, OVER]) for _ in range(draw.randint(0, 2))]
+        skipped = [draw.choice([{}, {"limit": 0.1}]) for _ in range(draw.choice([0, 0, 1]))]
+        record = {"verdicts": verdicts, "limits": limits, "contract": contract}
+        found = headline({**record, "attacks": {"tried": tried, "skipped": skipped}})
+        kept = {name: bool(record[name]) and all(one["holds"] for one in record[name]) for name in record}
+        assert found.text.startswith("Every promise holds") == kept["verdicts"]
+        of_file = any(not one["of_persons"] for one in verdicts)
+        assert ("of the file, not of persons" in found.text) == (kept["verdicts"] and of_file)
+        assert ("every limit is kept" in found.text) == kept["limits"]
+        assert ("every agreement is kept" in found.text) == kept["contract"]
+        everything = all(one["holds"] for part in record.values() for one in part)
+        assert (found.state == "holds") == (
+            bool(verdicts) and everything and not skipped and set(map(id, tried)) <= {id(FINE)}
+        )
+        states.add(found.state)
+    assert states == {"holds", "mixed", "broken", "open"}

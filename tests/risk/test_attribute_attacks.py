@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -171,6 +172,18 @@ def test_homogeneity_against_counting(drawn, confidence):
     sizes, both = Counter(c for c, _ in drawn), Counter(drawn)
     expected = sum(both[row] / sizes[row[0]] >= confidence - 1e-12 for row in drawn) / len(drawn)
     assert Homogeneity(confidence).attack(scene_of(people)).value == pytest.approx(expected)
+
+
+@given(rows, st.sampled_from([1.07, 1.41, 2.31, 4.71]))  # no share of so few records is at the line
+def test_skewness_against_counting(drawn, lift):
+    people = table([c for c, _ in drawn], [s for _, s in drawn])
+    sizes, both, totals = Counter(c for c, _ in drawn), Counter(drawn), Counter(s for _, s in drawn)
+    lifts = [Fraction(both[c, s] * len(drawn), sizes[c] * totals[s]) for c, s in drawn]
+    found = Skewness(lift=lift).attack(scene_of(people))
+    assert found.value == pytest.approx(sum(one >= lift for one in lifts) / len(drawn))
+    assert found.details["largest_lift"] == pytest.approx(float(max(lifts)))
+    told = re.search(r"at most (\S+) times", found.sentence)
+    assert float(told[1]) >= float(max(lifts)) * (1 - 1e-12)
 
 
 @given(rows, st.integers(0, 3))

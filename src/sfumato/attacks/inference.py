@@ -12,6 +12,7 @@ from sfumato.attacks.crowd import no_target, worst_column
 from sfumato.core.attack import Attack, Finding, Learns, rows_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
+from sfumato.formulas.upper_figures import upper_figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,7 +209,7 @@ class Skewness(Attack):
         hit = crowd.mine(lifts >= self.lift - 1e-12)
         told = (
             f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as frequent in their class "
-            f"as in the table; at most {float(lifts.max()):.3g} times"
+            f"as in the table; at most {upper_figure(float(lifts.max()), 3)} times"
         )
         guess = self._by_chance(crowd)
         return Finding(

@@ -13,6 +13,7 @@ from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.upper_figures import upper_figure
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.sensitive import (
     Sensitive,
@@ -207,7 +208,7 @@ class LDiversity(SensitiveModel):
         return {
             "distinct": f"every class shows at least {attained} different values of {column}",
             "entropy": f"every class is as diverse as {attained:.4g} equally frequent values of {column}, or more",
-            "recursive": f"no value of {column} stands out in any class; any c above {values.max():.4g} would hold",
+            "recursive": f"no value of {column} stands out in any class; any c above {upper_figure(float(values.max()), 4)} would hold",
         }[self.kind]
 
 

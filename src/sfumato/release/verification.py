@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,8 @@ AGAINST_ORIGINAL = ", against the original"
 
 Result = Literal["verified", "false", "not all verified"]
 EXIT_CODES: dict[Result, int] = {"verified": 0, "false": 1, "not all verified": 7}
+WORSE = ("holds", "vouched", "needs original", "fails")
+"""Statuses of a claim, from the best to the worst."""
 MARKS = {"holds": "✓", "fails": "✗", "needs original": "?", "vouched": "≈"}
 
 
@@ -42,8 +45,30 @@ class Verification:
 
     @property
     def promises(self) -> dict[str, str]:
-        """Every promise and limit with its status: that beside the original where it was judged there, too."""
-        return {claim.name.removesuffix(AGAINST_ORIGINAL): claim.status for claim in self.claims if claim.promise}
+        """Every promise and limit by name, with its status; of several with one name, the worst."""
+        worst: dict[str, str] = {}
+        for name, status in self._statuses():
+            worst[name] = max(worst.get(name, status), status, key=WORSE.index)
+        return worst
+
+    def _statuses(self) -> list[tuple[str, str]]:
+        """Name and status of every promise; one that was judged twice, on the file and beside the original, counts once, by the worse of both.
+
+        Two promises may have one name: what is open of one is not settled by the other.
+        """
+        on_file: dict[str, list[str]] = {}
+        beside_original: dict[str, list[str]] = {}
+        for claim in self.claims:
+            if claim.promise:
+                judged = beside_original if claim.name.endswith(AGAINST_ORIGINAL) else on_file
+                judged.setdefault(claim.name.removesuffix(AGAINST_ORIGINAL), []).append(claim.status)
+        statuses = []
+        for name in {**on_file, **beside_original}:
+            first = sorted(on_file.get(name, ()), key=WORSE.index, reverse=True)
+            second = sorted(beside_original.get(name, ()), key=WORSE.index, reverse=True)
+            pairs = itertools.zip_longest(first, second, fillvalue=WORSE[0])
+            statuses += [(name, max(pair, key=WORSE.index)) for pair in pairs]
+        return statuses
 
     @property
     def result(self) -> Result:
@@ -54,7 +79,7 @@ class Verification:
         """
         if any(claim.status == "fails" for claim in self.claims):
             return "false"
-        statuses = set(self.promises.values())
+        statuses = {status for _, status in self._statuses()}
         return "verified" if statuses and statuses <= {"holds", "vouched"} else "not all verified"
 
     @property
@@ -70,7 +95,7 @@ class Verification:
     @property
     def headline(self) -> str:
         """What comes of it, in one line."""
-        promises = list(self.promises.values())
+        promises = [status for _, status in self._statuses()]
         if self.result == "false":
             count = sum(claim.status == "fails" for claim in self.claims)
             return f"false: {count:,} {'claim fails' if count == 1 else 'claims fail'}"
@@ -99,6 +124,17 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join([self.headline, *(f"{MARKS[c.status]} {c.name}: {c.detail}" for c in self.claims)])
+
+
+def without_replayed(promises: Iterable[Claim], again: Iterable[Claim]) -> list[Claim]:
+    """Promises on the file, but for open ones that were judged beside the original.
+
+    Only a promise settles a promise: a certificate may call one like some other claim.
+    """
+    judged = {claim.name for claim in again if claim.promise}
+    return [
+        claim for claim in promises if claim.status != "needs original" or claim.name + AGAINST_ORIGINAL not in judged
+    ]
 
 
 def _vouched(claim: Claim, signer: str) -> Claim:

@@ -46,7 +46,7 @@ from sfumato.release.large import columns_seen
 from sfumato.release.make import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.replay import NEEDS_REGISTER, as_judged, as_released, claims_from_original
-from sfumato.release.verification import AGAINST_ORIGINAL, Verification
+from sfumato.release.verification import Verification, without_replayed
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def verify(
     before = as_judged(certificate, original, owner, released.columns)
     promises = _promises(certificate, released, before)
     again = claims_from_original(certificate, whole, original, owner, population)
-    replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
-    claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
+    claims += without_replayed(promises, again)
     claims += [_guarded(_classes, certificate, released, names), *again]
     claims.append(_default_readers(certificate, whole, before))
     return Verification.of(folder, claims, certificate, trusted_key)

@@ -35,7 +35,7 @@ from sfumato.release.shaped.reading import (
 )
 from sfumato.release.shaped.trying import counted_told, judge_people
 from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
-from sfumato.release.verification import AGAINST_ORIGINAL, Verification
+from sfumato.release.verification import Verification, without_replayed
 from sfumato.release.verify import (
     edited,
     promise_claim,
@@ -85,8 +85,7 @@ def verify_people(
         certificate, lambda spec, said: _promised(spec, said, released, original, shape, alike=alike)
     )
     again = _from_original(certificate, released, original, owner)
-    replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
-    claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
+    claims += without_replayed(promises, again)
     claims += again
     return Verification.of(folder, claims, certificate, trusted_key)
 
