@@ -54,6 +54,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r".*(how near that is to the least|is not known)",
         r"whether the tables hold together is unknown: .*",
         r"Each table was audited by itself .*",
+        r"its tables were audited each by itself; .* unknown",
         r"unknown to lone respondents: .*",
         r"how many persons a leaf holds is told by the tree, and was not counted",
     ),

@@ -170,12 +170,17 @@ def attack(
         )
     if keep:
         written.add("attacks", report.to_dict(), sign=sign)
+    _tell_found(report, folder if keep else None, json=json, quiet=quiet)
+
+
+def _tell_found(report: AttackReport, changed: Path | None, *, json: bool, quiet: bool) -> None:
+    """Show what was found, say where it was added, and leave with exit code 1 where a limit is not kept."""
     if json:
         give_json(report.to_dict())
     else:
         show(report)
-    if keep:
-        tell(f"added to {folder / 'share' / 'certificate.json'} and both reports", quiet=quiet)
+    if changed is not None:
+        tell(f"added to {changed / 'share' / 'certificate.json'} and both reports", quiet=quiet)
     if report.refused:
         raise typer.Exit(1)
 

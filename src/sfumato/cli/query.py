@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
 from sfumato.cli.talk import give_json, out, tell
+from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import UnreadableInput
-from sfumato.verbs import cell_by_cell
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

@@ -55,7 +55,7 @@ class MadeOf:
         return [behind.numbers(name) for name in names]
 
     @cached_property
-    def _with_forms(self) -> list[tuple[NDArray[np.float64], list[ColumnForm]]]:
+    def _with_forms(self) -> list[tuple[NDArray[np.float64], list[AllowedForm]]]:
         """Columns of numbers without a missing one, and the forms of each."""
         whole = [one for one in self._numbers if np.isfinite(one).all() and np.ptp(one) > 0]
         return [(one, list(_forms(one))) for one in whole]
@@ -134,7 +134,7 @@ CODINGS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0), (-0.5, 0.5))
 """How yes and no are coded."""
 
 
-class ColumnForm(NamedTuple):
+class AllowedForm(NamedTuple):
     """A function of a column, and what its values may be multiplied by besides one; ``in_tens``: by any power of ten, too."""
 
     made: Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -142,24 +142,24 @@ class ColumnForm(NamedTuple):
     in_tens: bool = True
 
 
-def _forms(base: NDArray[np.float64]) -> Iterator[ColumnForm]:
+def _forms(base: NDArray[np.float64]) -> Iterator[AllowedForm]:
     """A column in all forms that leave no constant to choose."""
-    yield ColumnForm(lambda x: x, (*UNITS, *(1 / one for one in UNITS)))
+    yield AllowedForm(lambda x: x, (*UNITS, *(1 / one for one in UNITS)))
     for function in (np.abs, np.log, np.log10, np.log2, np.log1p, np.sqrt, np.exp, np.square, np.reciprocal):
-        yield ColumnForm(function)
-    yield ColumnForm(lambda x: x**3)
+        yield AllowedForm(function)
+    yield AllowedForm(lambda x: x**3)
     mean = float(base.mean())
-    yield ColumnForm(lambda x: x - mean)
-    yield ColumnForm(lambda x: (x - mean) ** 2)
+    yield AllowedForm(lambda x: x - mean)
+    yield AllowedForm(lambda x: (x - mean) ** 2)
     for freedom in (0, 1):
         deviation = float(base.std(ddof=freedom)) if len(base) > freedom else 0.0
         if deviation > 0:
-            yield ColumnForm(partial(_standardised, mean=mean, deviation=deviation))
+            yield AllowedForm(partial(_standardised, mean=mean, deviation=deviation))
     top = int(np.floor(np.log10(max(float(np.abs(base).max(initial=0.0)), 1e-9))))
     for power in range(min(top - 3, 0), top + 1):
         for width in (one * 10.0**power for one in ROUND):
-            yield ColumnForm(partial(_banded, width=width, cut=np.floor), (width,), in_tens=False)
-            yield ColumnForm(partial(_banded, width=width, cut=np.round), (width,), in_tens=False)
+            yield AllowedForm(partial(_banded, width=width, cut=np.floor), (width,), in_tens=False)
+            yield AllowedForm(partial(_banded, width=width, cut=np.round), (width,), in_tens=False)
 
 
 def _standardised(x: NDArray[np.float64], *, mean: float, deviation: float) -> NDArray[np.float64]:
@@ -172,7 +172,7 @@ def _banded(x: NDArray[np.float64], *, width: float, cut: Any) -> NDArray[np.flo
 
 
 def _is_form(
-    column: NDArray[np.float64], base: NDArray[np.float64], forms: list[ColumnForm], at: NDArray[np.int64]
+    column: NDArray[np.float64], base: NDArray[np.float64], forms: list[AllowedForm], at: NDArray[np.int64]
 ) -> bool:
     """Whether a column is another one in some form, in units that the form may have, and either sign; first ``at`` some rows."""
     if len(base) != len(column):
@@ -185,7 +185,7 @@ def _is_form(
     return False
 
 
-def _in_units(column: NDArray[np.float64], values: NDArray[np.float64], form: ColumnForm) -> bool:
+def _in_units(column: NDArray[np.float64], values: NDArray[np.float64], form: AllowedForm) -> bool:
     place = int(np.argmax(np.abs(column)))
     if not np.isfinite(values).all() or values[place] == 0 or column[place] == 0:
         return False

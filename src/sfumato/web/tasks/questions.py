@@ -6,12 +6,13 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.cell_by_cell import cell_by_cell
 from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.schema import Role
 from sfumato.dp import Budget, expected_error, session
 from sfumato.errors import ParameterError, require
-from sfumato.verbs import cell_by_cell, in_memory, read
+from sfumato.verbs import in_memory, read
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
