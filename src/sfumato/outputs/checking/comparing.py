@@ -35,7 +35,8 @@ def _standard_scores(column: pl.Series) -> NDArray[np.float64] | None:
     values[~there] = np.nan
     if not there.any() or values[there].min() == values[there].max():
         return None
-    return (values - values[there].mean()) / values[there].std()
+    scores: NDArray[np.float64] = (values - values[there].mean()) / values[there].std()
+    return scores
 
 
 def _same_but_for_sign(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
