@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 from pathlib import Path
@@ -58,3 +59,10 @@ def test_the_page_on_masking_tells_every_secret_parameter():
     for name, cls in registry.family("steps").items():
         told = " ".join(row for row in rows if f"`{name}`" in row)
         assert not [field for field in getattr(cls, "secret", ()) if f"`{field}`" not in told]
+
+
+def test_classes_are_where_the_page_says():
+    named = re.findall(r"In Python `([\w.]+)\.(\w+)`", TOOL["PAGE"].read_text(encoding="utf-8"))
+    assert len(named) > 60
+    for module, name in named:
+        assert isinstance(getattr(importlib.import_module(module), name), type)

@@ -24,7 +24,7 @@ NAMES = [
     "OutputSession", "OutputVerdict", "PPercent", "PQ", "PSensitive", "PersonalLevels", "Policies", "Policy",
     "PopulationUniqueness", "PopulationUniques", "Pram", "Precision", "PredictiveAccuracy",
     "ProbabilisticInference", "ProbabilisticLinkage", "Propensity", "ProtectedTable", "Pseudonymize", "Quantiles",
-    "QueryWorkload", "RankSwap", "Recipe", "Recode", "RecordSquaredError", "RecordsAtRisk", "RegressionOf",
+    "QueryWorkload", "RankSwap", "Recipe", "Recode", "RecognisedMembers", "RecordSquaredError", "RecordsAtRisk", "RegressionOf",
     "RegressionOverlap", "Release", "Round", "RuleSideEffects", "SafeAnonymize", "Sample", "Schema",
     "ShapedAgreement", "ShapedRecipe", "ShapedRelease", "ShiftDates", "ShuffleValues", "Similarity", "SinglingOut",
     "Skewness", "SquaredError", "StandardisedError", "StochasticTCloseness", "StumpOf", "Suda", "SumOfSquares",

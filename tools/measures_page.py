@@ -37,16 +37,16 @@ SECTIONS: dict[str, Callable[[], dict[str, type]]] = {
 
 def section(name: str) -> str:
     """One entry a measure: name and class, meaning, formula, caveats, parameters."""
-    family = "utility" if name == "utility" else "risk"
-    return "\n".join(entry(cls, family) for cls in SECTIONS[name]().values())
+    package = "risk" if name == "risks" else name
+    return "\n".join(entry(cls, package) for cls in SECTIONS[name]().values())
 
 
-def entry(cls: Any, family: str) -> str:
+def entry(cls: Any, package: str) -> str:
     """A measure as its docstring tells it; where that leaves the formula to a function, as the function tells it."""
     better = f", {cls.better} is better" if getattr(cls, "better", None) else ""
     doc = inspect.getdoc(cls) or ""
     told = [text_of(ELSEWHERE.sub("", doc)), *(text_of(inspect.getdoc(f) or "") for f in referred(doc))]
-    home = f"In Python `sfumato.{family}.{cls.__name__}`{better}."
+    home = f"In Python `sfumato.{package}.{cls.__name__}`{better}."
     return "\n\n".join([f"### `{cls.name}`", home, *told, parameters(cls)]).rstrip() + "\n"
 
 

@@ -53,7 +53,7 @@ _HOMES = {
         "AttackCost", "BackgroundKnowledge", "ClosestRecord", "Composition", "CopiedRecords", "DistanceLinkage", "Downcoding",
         "Homogeneity", "IndividualRisk", "Inference", "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear",
         "Membership", "Minimality", "NearCopies", "OtherColumnsLinkage", "PopulationUniques", "ProbabilisticInference",
-        "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency", "UniqueInPopulation",
+        "ProbabilisticLinkage", "RecognisedMembers", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency", "UniqueInPopulation",
     ),
     "sfumato.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "Follow", "GlobalRecoding", "HideRules",

@@ -125,3 +125,38 @@ def test_names_and_values_with_quotes():
     [one] = conditions("\"it's\" = 'it''s'")
     assert (one.column, one.values[0].text) == ("it's", "it's")
     assert [one.column for one in conditions("body weight > 3 and 'a and b' = c")] == ["body weight", "a and b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "where", "rows"),
+    [
+        (pl.Int64, [1234567890123456789, 1234567890123456788], "x = 1234567890123456789", [0]),
+        (pl.Int64, [2**53, 2**53 + 1], "x = 9007199254740992.0", [0]),
+        (pl.UInt64, [2**53, 2**53 + 1, 2**64 - 1], "x > 9007199254740992", [1, 2]),
+        (pl.UInt64, [2**53, 2**53 + 1, 2**64 - 1], "x not in 9007199254740993, -1", [0, 2]),
+        (pl.Int64, [1, 2, 3], "x < 1e40", [0, 1, 2]),
+        (pl.Int64, [1, 2, 3], "x >= 1.5", [1, 2]),
+        (pl.Float32, [0.1, 0.2, 0.3], "x <= 0.3", [0, 1, 2]),
+        (pl.Float32, [0.1, 0.2, 0.3], "x in 0.1, 0.2", [0, 1]),
+        (pl.Date, [datetime.date(2024, 12, 31), datetime.date(2025, 1, 1)], "x < 2024-12-31T12:00", [0]),
+    ],
+)
+def test_numbers_and_days_are_compared_exactly(kind, values, where, rows):
+    dataset = sf.read(pl.DataFrame({"x": pl.Series(values, dtype=kind)}))
+    assert selected(dataset, where).tolist() == rows
+
+
+def test_a_moment_with_a_zone_is_that_moment():
+    night = pl.Series("x", ["2024-12-31 23:30:00", "2025-01-01 00:00:00", "2025-01-01 01:00:00"]).str.to_datetime()
+    dataset = sf.read(night.dt.replace_time_zone("Europe/Berlin").to_frame())
+    assert selected(dataset, "x >= '2025-01-01T00:00:00+00:00'").tolist() == [2]
+    assert selected(dataset, "x >= '2025-01-01T00:00:00'").tolist() == [1, 2]
+    with pytest.raises(ParameterError, match="time zone"):
+        selected(dataset, "x in '2025-01-01T00:00:00Z', 2025-01-01")
+    with pytest.raises(ParameterError, match="time zone"):
+        selected(sf.read(night.to_frame()), "x >= '2025-01-01T00:00:00Z'")
+
+
+def test_lists_are_not_compared():
+    with pytest.raises(ParameterError, match="lists"):
+        selected(sf.read(pl.DataFrame({"x": [[1], [2]]})), "x = 1")

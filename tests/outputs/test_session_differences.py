@@ -415,3 +415,27 @@ def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
     assert told_of_few([cells[one] for one in leaving], people, threshold) == ""
     claims = {one.name: one.status for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
     assert claims["together"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("other", "status"), [("thousands", "fail"), ("below", "fail"), ("shifted", "fail"), ("logarithm", "pass")]
+)
+def test_columns_on_a_line_are_one(tmp_path, other, status):
+    # Regions 1 and 2 are sides u and v but for one person: no cell of one output is nearly one of the other, their sums are.
+    draw = np.random.default_rng(5)
+    region = draw.integers(1, 5, 400)
+    side = np.where(region <= 2, np.where(draw.integers(0, 2, 400) == 0, "u", "v"), "w")
+    side[np.flatnonzero(region == 1)[0]] = "w"
+    cost = (draw.lognormal(3, 0.4, 400) + 10).round(2)
+    data = pl.DataFrame({"id": np.arange(400), "region": region.astype(str), "side": side, "cost": cost})
+    data = data.with_columns(
+        thousands=pl.col("cost") / 1000,
+        below=2000 - pl.col("cost"),
+        shifted=pl.col("cost") + 5,
+        logarithm=pl.col("cost").log(),
+    )
+    with sf.output_session(tmp_path / "outputs", data, unit="id") as session:
+        first = session.add(data.group_by("region").agg(pl.col("cost").mean().alias("cost_mean")), "Cost by region")
+    with sf.output_session(tmp_path / "outputs", data, unit="id") as session:
+        second = session.add(data.group_by("side").agg(pl.col(other).mean().alias(f"{other}_mean")), "By side")
+    assert (first.status, second.status) == ("pass", status)

@@ -8,6 +8,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,22 +86,41 @@ class RecordCondition:
     def _comparable(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
         """The column and the values as things of one kind, which compare as they should."""
         kind = column.dtype
-        if kind.is_signed_integer() and all(re.fullmatch(r"[-+]?[0-9]{1,18}", one.text) for one in self.values):
-            return column.cast(pl.Int64), [int(one.text) for one in self.values]  # exactly, however large
+        if kind.is_nested():
+            raise ParameterError(
+                f"column {self.column!r} holds lists, which no value is compared with; name another column"
+            )
+        if kind.is_integer() and all(_is_whole(one.text) for one in self.values):
+            return column.cast(pl.Int128), [int(Decimal(one.text)) for one in self.values]  # exactly, however large
+        if kind == pl.Float32:  # its 0.3 is not that of longer numbers: values are read as such numbers too
+            return column.cast(pl.Float64), [float(np.float32(self._number(one.text))) for one in self.values]
         if kind.is_numeric():
             return column.cast(pl.Float64), [self._number(one.text) for one in self.values]
         if kind == pl.Boolean:
             return column.cast(pl.Int8), [int(self._truth(one.text)) for one in self.values]
-        if kind == pl.Date:
-            return column, [self._moment(one.text).date() for one in self.values]
-        if kind == pl.Datetime:
-            local = column.dt.replace_time_zone(None).cast(pl.Datetime("us"))
-            return local, [self._moment(one.text) for one in self.values]
+        if kind == pl.Date or isinstance(kind, pl.Datetime):
+            return self._comparable_moments(column)
         if self.how not in ("=", "!=", *LISTED) and not self.values[0].quoted and _is_number(self.values[0].text):
             raise ParameterError(
                 f"column {self.column!r} holds text, in which 9 comes after 18; read it as numbers, or put the value in quotes to compare text"
             )
         return column.cast(pl.String), [one.text for one in self.values]
+
+    def _comparable_moments(self, column: pl.Series) -> tuple[pl.Series, list[Any]]:
+        """Moments by the clock of the column, or all in one zone where the values name theirs."""
+        moments = [self._moment(one.text) for one in self.values]
+        zones = [one.tzinfo is not None for one in moments]
+        zone = column.dtype.time_zone if isinstance(column.dtype, pl.Datetime) else None
+        if zone is not None and all(zones):
+            column = column.dt.convert_time_zone("UTC")
+            moments = [one.astimezone(datetime.UTC).replace(tzinfo=None) for one in moments]
+        elif any(zones):
+            raise ParameterError(
+                f"column {self.column!r} has no time zone, or a value lacks one; write moments without it"
+            )
+        if zone is not None:
+            column = column.dt.replace_time_zone(None)
+        return column.cast(pl.Datetime("us")), moments
 
     def _number(self, text: str) -> float:
         if not _is_number(text):
@@ -114,7 +134,7 @@ class RecordCondition:
 
     def _moment(self, text: str) -> datetime.datetime:
         try:
-            return datetime.datetime.fromisoformat(text).replace(tzinfo=None)
+            return datetime.datetime.fromisoformat(text)
         except ValueError:
             raise ParameterError(
                 f"column {self.column!r} holds dates; compare it with one, written as 2024-12-31"
@@ -126,6 +146,13 @@ def _is_number(text: str) -> bool:
         return not math.isnan(float(text))
     except ValueError:
         return False
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it is a whole number that 128 bits hold, however it is written."""
+    if not _is_number(text) or not math.isfinite(float(text)):
+        return False
+    return abs(float(text)) < 1e38 and Decimal(text) == Decimal(text).to_integral_value()
 
 
 def conditions(text: str) -> tuple[RecordCondition, ...]:

@@ -28,6 +28,26 @@ ROW, COPY = "\x00row", "\x00copy"
 SAME_RECORDS = "use the same records for both, or records that differ by more persons"
 
 
+def _standard_scores(column: pl.Series) -> NDArray[np.float64] | None:
+    """How many deviations every value is from the mean, NaN where there is none; None where all are equal."""
+    values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy().copy()
+    there = np.isfinite(values)
+    values[~there] = np.nan
+    if not there.any() or values[there].min() == values[there].max():
+        return None
+    scores: NDArray[np.float64] = (values - values[there].mean()) / values[there].std()
+    return scores
+
+
+def _same_but_for_sign(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Whether two columns lie on a line, by their scores; most pairs are told apart by the first few."""
+    for part in (slice(8), slice(None)):
+        a, b = one[part], other[part]
+        if not np.allclose(a, b, atol=1e-7, equal_nan=True) and not np.allclose(a, -b, atol=1e-7, equal_nan=True):
+            return False
+    return True
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Universe:
     """All records of a session; what an output is about is some of them."""
@@ -45,6 +65,22 @@ class Universe:
         frame = self.behind.dataset.to_polars()
         flat = frame.select([name for name, dtype in frame.schema.items() if not dtype.is_nested()])
         return hashlib.sha256(flat.write_csv().encode()).hexdigest()
+
+    @cached_property
+    def lines(self) -> dict[str, str]:
+        """Per column the first one on a line with it (age and year of birth, a cost in two currencies): sums of both tell the same."""
+        frame = self.behind.dataset.to_polars()
+        firsts: dict[str, NDArray[np.float64]] = {}
+        found = {}
+        for name in frame.columns:
+            found[name] = name
+            scores = _standard_scores(frame[name]) if frame[name].dtype.is_numeric() else None
+            if scores is None:
+                continue
+            alike = (other for other, kept in firsts.items() if _same_but_for_sign(scores, kept))
+            found[name] = next(alike, name)
+            firsts.setdefault(found[name], scores)
+        return found
 
     def persons(self, sample: NDArray[np.bool_]) -> int:
         """How many persons some records are of."""

@@ -213,11 +213,11 @@ def in_order(table: MagnitudeTable, behind: Behind) -> bool:
 
 
 def in_session(
-    sets: Sequence[RecordSet], rows: Rows, same: Callable[[str], bool], *, once_each: bool
+    sets: Sequence[RecordSet], rows: Rows, known: Callable[[str], str | None], *, once_each: bool
 ) -> list[RecordSet]:
     """Sets of rows of an output's records as sets of the session's, each once with all that it tells.
 
-    ``rows`` has the record of the session of every row. ``same`` says whether a column is the session's own: a sum of another one may be a sum of any. Where every person
+    ``rows`` has the record of the session of every row. ``known`` gives the name under which sums of a column are compared, and None where it is not the session's own: a sum of another one may be a sum of any. Where every person
     has one record (``once_each``) persons and records are counted alike.
     """
     together: dict[bytes, tuple[Rows, dict[str, None]]] = {}
@@ -227,14 +227,17 @@ def in_session(
             continue
         _, tells = together.setdefault(found.tobytes(), (found, {}))
         for word in one.tells:
-            tells[_known_as(word, same, once_each=once_each)] = None
+            tells[_known_as(word, known, once_each=once_each)] = None
     return [RecordSet(tuple(tells), found) for found, tells in together.values()]
 
 
-def _known_as(word: str, same: Callable[[str], bool], *, once_each: bool) -> str:
+def _known_as(word: str, known: Callable[[str], str | None], *, once_each: bool) -> str:
     kind, _, columns = word.partition(" ")
     if kind in ("sum", "square") and word != ANY_SUM:
-        return word if all(same(name) for name in columns.split(" by ")) or same(columns) else ANY_SUM
+        whole, parts = known(columns), [known(name) for name in columns.split(" by ")]
+        if whole is not None:
+            return f"{kind} {whole}"
+        return ANY_SUM if None in parts else f"{kind} {' by '.join(map(str, parts))}"
     if once_each and kind == ROWS:
         return f"{PERSONS} {columns}".rstrip()
     return word

@@ -243,9 +243,9 @@ class OutputSession:
             return whole, [
                 open_question("difference", words, "give data with all columns of the session, or where=...")
             ]
-        own = self.universe.same_columns(data, where, rows)
+        own = {name: self.universe.lines[name] for name in self.universe.same_columns(data, where, rows)}
         once_each = self.behind.persons == len(self.behind)
-        sets = in_session(verdict.cells(), rows, own.__contains__, once_each=once_each)
+        sets = in_session(verdict.cells(), rows, own.get, once_each=once_each)
         if len(sets) > MOST_SETS:
             words = f"it has more than {MOST_SETS:,} cells: they were not compared with those of other outputs"
             return whole, [open_question("difference", words, "tell fewer cells at a time")]
