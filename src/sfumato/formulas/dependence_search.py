@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import encode
-from sfumato.core.schema import Kind, Role
+from sfumato.core.schema import Role
 from sfumato.formulas.dependence import (
     DEVIATIONS,
     FEW_BINS,
@@ -45,6 +45,7 @@ from sfumato.formulas.dependence import (
     sure_records,
     within_labels,
 )
+from sfumato.formulas.dependence_columns import PARTS, date_part, days_of, numbers_of
 from sfumato.formulas.implied_linkage import (
     MOST_PEOPLE,
     ImpliedEvidence,
@@ -56,7 +57,6 @@ from sfumato.formulas.implied_linkage import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
     from sfumato.core.schema import Schema
     from sfumato.formulas.dependence import Codes, Numbers
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 SAMPLE, FEW, FEWEST = 20_000, 2_000, 5
 KEPT_GAIN, KEPT_BITS, KEPT_BITS_OF_A_VALUE = 0.05, 0.05, 0.3
 NEAR_LINE, SAME_NUMBERS = 0.5, 0.2
-PARTS = ("year", "month", "weekday")
+THERE = "whether there is a value"
 LOOKED_FOR = "pairs, lines and sums of up to three columns"
 
 
@@ -260,8 +260,13 @@ class _Search:
         found: Numbers | None = self.once(("numbers", column, None), read)
         return found
 
+    def days(self, column: str) -> pl.Series | None:
+        """A released column as days of the calendar, or None."""
+        found: pl.Series | None = self.once(("days", column, None), lambda: days_of(self.pair.released, column))
+        return found
+
     def codes(self, column: str, records: str, view: str | int = MOST_RELEASED) -> Codes:
-        """Codes of a released column; ``view``: bins of numbers, or a part of a date."""
+        """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there is a value."""
         of = records if records.startswith("labels of ") else None  # forgotten with the quasi-identifier
         key = ("codes", column, view, records, None if of is None else of.removeprefix("labels of "))
         found: Codes = self.once(key, lambda: self.coded(column, self.sets[records], view))
@@ -270,8 +275,11 @@ class _Search:
     def coded(self, column: str, some: Any, view: str | int) -> Codes:
         """Codes made anew."""
         released, rows = self.pair.released, self.rows[some]
+        if view == THERE:
+            return np.asarray(released.column(column).gather(rows).is_null().to_numpy().astype(np.int64))
         if isinstance(view, str):
-            return dense(_date_part(released.column(column).gather(rows), view).fill_null(-1).to_numpy())
+            days: Any = self.days(column)
+            return dense(date_part(days.gather(rows), view))
         values = self.numbers(column)
         if values is not None:
             return number_codes(values[some], view)
@@ -280,10 +288,15 @@ class _Search:
         return frequent_codes(encode(released.column(column).gather(rows)).codes)
 
     def views(self, column: str) -> list[str | int]:
-        """The ways in which a column is looked at: bins of numbers, parts of dates."""
-        if self.pair.released.dtype(column) in (pl.Date, pl.Datetime):
-            return [MOST_RELEASED, *PARTS]
-        return [MOST_RELEASED] if self.numbers(column) is None else [MOST_RELEASED, FEW_BINS]
+        """The ways in which a column is looked at: bins of numbers, parts of dates, and whether there is a value at all."""
+        views: list[str | int] = [MOST_RELEASED]
+        if self.days(column) is not None:
+            views += PARTS
+        elif self.numbers(column) is not None:
+            views.append(FEW_BINS)
+        if self.pair.released.column(column).null_count():
+            views.append(THERE)
+        return views
 
     # pairs
 
@@ -515,40 +528,6 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     ranked = released[order]
     place = (np.searchsorted(ranked, released[asked], "left") + np.searchsorted(ranked, released[asked], "right")) // 2
     return asked, order[np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)]
-
-
-# Columns as numbers.
-
-
-def numbers_of(dataset: Dataset, name: str) -> Numbers | None:
-    """A column as numbers, missing ones as NaN: numbers, days of dates, text that is nothing but numbers; None for any other."""
-    dtype = dataset.dtype(name)
-    if dtype.is_numeric():
-        return _floats(dataset.column(name).cast(pl.Float64, strict=False))
-    if dtype in (pl.Date, pl.Datetime):
-        return _floats(dataset.column(name).cast(pl.Date).to_physical().cast(pl.Float64))
-    if dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return None
-    encoded = dataset.encoded(name)
-    labels = pl.Series(encoded.labels, dtype=pl.String)
-    parsed = labels.cast(pl.Float64, strict=False)
-    if parsed.null_count() > labels.null_count() and dataset.schema.attributes[name].kind is Kind.DATE:
-        parsed = labels.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
-    if parsed.null_count() > labels.null_count() or labels.null_count() == len(labels):
-        return None
-    return _floats(parsed)[encoded.narrow.astype(np.int64)]
-
-
-def _floats(column: pl.Series) -> Numbers:
-    values = np.array(column.to_numpy(), dtype=np.float64)
-    values[np.isinf(values)] = np.nan
-    return values
-
-
-def _date_part(column: pl.Series, part: str) -> pl.Series:
-    if part == "year":
-        return column.dt.year().cast(pl.Int64)
-    return (column.dt.month() if part == "month" else column.dt.weekday()).cast(pl.Int64)
 
 
 def _one_a_person(pair: Pair) -> Codes:
