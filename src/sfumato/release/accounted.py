@@ -234,7 +234,8 @@ def _not_drawn(plan: Mapping[str, Any]) -> int:
     """How many rows a sample of single rows left out: its plan tells the exact share."""
     if plan["step"] != Sample.name or plan["unit"] != "row":
         return 0
-    return round(plan["rows"] / plan["fraction"]) - int(plan["rows"])
+    rows, share = int(plan["rows"]), float(plan["fraction"])
+    return round(rows / share) - rows
 
 
 # Limits and contract: a bound, what was measured, and the sentence that follows from both.
@@ -342,8 +343,11 @@ def _may_apply(spec: Any, shown: list[Any]) -> bool:
     """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner keeps the mechanism."""
     if recipes.keeps_back("models", spec):
         return True
-    column, rule = registry.build("models", spec).released_by
-    return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
+    try:
+        column, rule = registry.build("models", spec).released_by
+        return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
+    except (SfumatoError, TypeError):  # an edited recipe may hold anything
+        return False
 
 
 # What was measured beside the original: only what its numbers say of each other can be asked.
