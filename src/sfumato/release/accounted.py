@@ -46,8 +46,6 @@ from sfumato.release.consistency import (
 from sfumato.release.make import about_all_releases, kept_within
 from sfumato.release.manifest import NEAR, Claim, near
 from sfumato.release.written import has_words
-from sfumato.steps.masking.sampling import Sample
-from sfumato.steps.recoding.authorised import Authorised
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -55,6 +53,8 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 COLUMNS = "columns are what the recipe says"
+SAMPLE, AUTHORISED = "sample", "authorised"
+"""Steps that leave out records, and do not call them suppressed."""
 
 
 def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Iterator[Claim | None]:
@@ -232,7 +232,7 @@ def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
 
 def _not_drawn(plan: Mapping[str, Any]) -> int:
     """How many rows a sample of single rows left out: its plan tells the exact share."""
-    if plan["step"] != Sample.name or plan["unit"] != "row":
+    if plan["step"] != SAMPLE or plan["unit"] != "row":
         return 0
     rows, share = int(plan["rows"]), float(plan["fraction"])
     return round(rows / share) - rows
@@ -432,7 +432,7 @@ def released_unchanged(certificate: Mapping[str, Any], columns: Iterable[str]) -
     steps = certificate["recipe"]["steps"]
     if any(map(hides, steps)) or "drawn_anew" in certificate:
         return False
-    if any(plan["step"] == Authorised.name or plan.get("unit", "row") != "row" for plan in certificate["plan"]):
+    if any(plan["step"] == AUTHORISED or plan.get("unit", "row") != "row" for plan in certificate["plan"]):
         return False  # how many records these left out nothing else tells
     try:
         changed = _touched(certificate) | {c for spec in steps for c in _changed_by(spec)}
