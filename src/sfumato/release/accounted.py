@@ -13,6 +13,7 @@ import polars as pl
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
+from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.attack import Finding
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
@@ -23,10 +24,11 @@ from sfumato.core.model import Model
 from sfumato.core.pair import of_a_sample
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.evaluation import default_metrics
+from sfumato.formulas.dependence_search import LOOKED_FOR
 from sfumato.intruders import Tried
-from sfumato.release.certificates import KNOWN
+from sfumato.release.certificates import IMPLIED, KNOWN
 from sfumato.release.consistency import (
     count_of,
     hides,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 COLUMNS = "columns are what the recipe says"
+SAMPLE, AUTHORISED = "sample", "authorised"
+"""Steps that leave out records, and do not call them suppressed."""
 
 
 def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Iterator[Claim | None]:
@@ -76,6 +80,7 @@ def accounted_for(certificate: Mapping[str, Any], released: Dataset, names: list
     yield _story(certificate, released)
     yield _utility(certificate, recipe, released)
     yield _attacks(certificate)
+    yield _implied(certificate, recipe)
 
 
 def _said_more(certificate: Mapping[str, Any]) -> Claim | None:
@@ -84,6 +89,26 @@ def _said_more(certificate: Mapping[str, Any]) -> Claim | None:
     if not more or not made_by_this_version(certificate):
         return None
     return Claim("certificate", "fails", f"it says what no release says: {named(more)}")
+
+
+def _implied(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
+    """What is said of columns that may undo the release can be said of these columns, and accepts what the recipe does.
+
+    What was found in them only the original tells.
+    """
+    said, name = certificate.get("implied"), "released columns beside the labels"
+    if said is None:
+        return None
+    more = [key for key in said if key not in (*IMPLIED, "sampled")]
+    if made_by_this_version(certificate) and (more or said["looked_for"] != LOOKED_FOR):
+        return Claim(name, "fails", "the certificate says of them what no release says")
+    if not 0 <= said["unknown"] <= said["compared"] <= len(certificate["roles"]) * len(recipe.schema.quasi):
+        return Claim(name, "fails", "more pairs are counted than there are")
+    accepted = accepted_pairs(recipe.accept)
+    taken_on = {(column, one["implies"]) for one in said["accepted"] for column in one["columns"]}
+    if taken_on <= set(accepted):
+        return None
+    return Claim(name, "fails", "the certificate says that more was accepted than the recipe accepts")
 
 
 def _records(certificate: Mapping[str, Any]) -> int | None:
@@ -198,11 +223,19 @@ def _levels(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
 def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
     """As many records are said to have gone as the steps say they suppressed, or more where others leave records out, too."""
     said, plans = certificate["suppressed_records"], certificate["plan"]
-    told = sum(plan.get("suppressed_records", 0) for plan in plans)
+    told = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
     whole = all("suppressed_records" in plan for plan in plans)
     if said is None or (0 <= said == told if whole else told <= said):
         return None
     return Claim("steps", "fails", f"{told:,} records went by the steps, and {said:,} are certified as suppressed")
+
+
+def _not_drawn(plan: Mapping[str, Any]) -> int:
+    """How many rows a sample of single rows left out: its plan tells the exact share."""
+    if plan["step"] != SAMPLE or plan["unit"] != "row":
+        return 0
+    rows, share = int(plan["rows"]), float(plan["fraction"])
+    return round(rows / share) - rows
 
 
 # Limits and contract: a bound, what was measured, and the sentence that follows from both.
@@ -310,8 +343,11 @@ def _may_apply(spec: Any, shown: list[Any]) -> bool:
     """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner keeps the mechanism."""
     if recipes.keeps_back("models", spec):
         return True
-    column, rule = registry.build("models", spec).released_by
-    return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
+    try:
+        column, rule = registry.build("models", spec).released_by
+        return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
+    except (SfumatoError, TypeError):  # an edited recipe may hold anything
+        return False
 
 
 # What was measured beside the original: only what its numbers say of each other can be asked.
@@ -384,10 +420,45 @@ def _listed(role: str | list[str]) -> list[str]:
     return [role] if isinstance(role, str) else role
 
 
+READ_ONLY = ("within", "label", "sensitive", "confidential", "weights", "importance")
+"""Fields of steps that name columns to look at, not to change."""
+
+
 def released_unchanged(certificate: Mapping[str, Any], columns: Iterable[str]) -> bool:
-    """Whether, as far as the certificate tells, the released records have these values as the original has them."""
-    known = not any(map(hides, certificate["recipe"]["steps"])) and "drawn_anew" not in certificate
-    return known and _touched(certificate).isdisjoint(columns)
+    """Whether, as far as the certificate tells, the released records have these values as the original has them.
+
+    Recipe and plan must both say so: of a plan that was edited nobody knows what it leaves out. Quasi-identifiers are what recoding is for.
+    """
+    steps = certificate["recipe"]["steps"]
+    if any(map(hides, steps)) or "drawn_anew" in certificate:
+        return False
+    if any(plan["step"] == AUTHORISED or plan.get("unit", "row") != "row" for plan in certificate["plan"]):
+        return False  # how many records these left out nothing else tells
+    try:
+        changed = _touched(certificate) | {c for spec in steps for c in _changed_by(spec)}
+        quasi = {c for c, spec in certificate["recipe"]["columns"].items() if Role.QUASI in _listed(spec["role"])}
+    except (SfumatoError, KeyError, TypeError, AttributeError):  # an edited certificate may hold anything
+        return False
+    return (changed | quasi).isdisjoint(columns) and not any("certified" in plan for plan in certificate["plan"])
+
+
+def _changed_by(spec: Any) -> Iterator[str]:
+    """Columns that a step is told to change, and of a step that does not say which, every word that may be one."""
+    step = registry.build("steps", spec)
+    yield from step.masks
+    if not step.masks and isinstance(spec, Mapping):
+        for fields in spec.values():
+            yield from _words({name: value for name, value in fields.items() if name not in READ_ONLY})
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value:
+            yield from _words(part)
+            if isinstance(value, Mapping):
+                yield from _words(value[part])
 
 
 def _touched(certificate: Mapping[str, Any]) -> set[str]:

@@ -120,6 +120,24 @@ LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
 """What came with version 2."""
 
 
+PRIVATE: dict[str, Any] = {
+    "certified": TRUTH,
+    "epsilon": NUMBER,
+    "delta": NUMBER,
+    "steps": [{"step": TEXT, "effect": TEXT, "means": TEXT}],
+}
+"""What is said of an ε, in certificates of all shapes that speak of one."""
+
+IMPLIED: dict[str, Any] = {
+    "looked_for": TEXT,
+    "compared": WHOLE,
+    "unknown": WHOLE,
+    "accepted": [{"columns": [TEXT], "implies": TEXT}],
+}
+"""What is said of columns that may undo the release."""
+
+OPTIONAL = {"differential_privacy": PRIVATE, "implied": IMPLIED}
+
 COMPARED = ("utility", "story", "attacks", "implied", "differential_privacy", "drawn_anew", "sampled")
 KNOWN = frozenset({*SHAPE, *LATER, *COMPARED, "sfumato_certificate", "signature"})
 """Everything that the certificate of a table says, today."""
@@ -190,6 +208,9 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
         raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
     _require_writable(document, name)
     _require_shape(document, _shape_for(document, name), "", name)
+    for key, shape in OPTIONAL.items():
+        if key in document:
+            _require_shape(document[key], shape, key, name)
     if "signature" in document and not is_spelled_once(data, document):
         raise UnreadableInput(f"{name} is signed and spells something otherwise than it was signed; it was edited")
     return dict(document)

@@ -266,17 +266,17 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
 def promises_of(
     certificate: Mapping[str, Any],
     judge: Callable[[Any, Mapping[str, Any]], Claim],
-    accounted: Callable[[], Claim] | None = None,
+    accounted: Callable[[], Claim | None] | None = None,
     limited: Callable[[Mapping[str, Any]], Claim | None] = lambda said: None,
 ) -> list[Claim]:
     """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original.
 
-    ``accounted`` recomputes a certified ε, ``limited`` a limit that the file alone decides or contradicts; without them
+    ``accounted`` recomputes what is said of an ε, ``limited`` a limit that the file alone decides or contradicts; without them
     they wait for the original too.
     """
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
-    private = certificate.get("differential_privacy") or {}
-    accounts = [_epsilon_claim(private, accounted)] if private.get("certified") else []
+    epsilon = _unstated_epsilon(certificate) or (_stated_epsilon(certificate) if accounted is None else accounted())
+    accounts = [] if epsilon is None else [epsilon]
     if not verdicts and not certificate["limits"]:
         nothing = Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")
         return accounts or [nothing]
@@ -289,19 +289,36 @@ def promises_of(
     return accounts + claims + [limited(said) or _open(said) for said in certificate["limits"]]
 
 
-def _epsilon_claim(private: Mapping[str, Any], accounted: Callable[[], Claim] | None) -> Claim:
-    """What can be said of a certified ε: whatever else is promised, it is recomputed from the recipe."""
-    if accounted is not None:
-        return accounted()
+def _unstated_epsilon(certificate: Mapping[str, Any]) -> Claim | None:
+    """That an ε stands in the certificate for which its section about ε does not answer: a reader would take it for certified."""
+    private = certificate.get("differential_privacy")
+    if private is None:
+        if any(plan.get("certified") is True or plan.get("epsilon") is not None for plan in certificate["plan"]):
+            return Claim(
+                "ε", "fails", "a step tells of an ε, and the certificate does not say what holds of the whole", True
+            )
+        return None
+    if not private["certified"] and (private["epsilon"], private["delta"]) != (None, None):
+        return Claim("ε", "fails", "it stands in the certificate, which says that none is certified", True)
+    return None
+
+
+def _stated_epsilon(certificate: Mapping[str, Any]) -> Claim | None:
+    """A certified ε that is not recomputed."""
+    private = certificate.get("differential_privacy")
+    if private is None or not private["certified"]:
+        return None
+    if None in (private["epsilon"], private["delta"]):
+        return Claim("ε", "fails", "the certificate does not say which one is certified", True)
     told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
-    return Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)
+    return Claim(f"ε = {private['epsilon']:g}", "needs original", told, True)
 
 
 def _same_limits(certificate: Mapping[str, Any]) -> bool:
     """Whether the limits that were judged are those of the recipe: names, parameters and bounds, in the same order."""
     try:
         limits = limits_of(certificate["recipe"].get("limits") or {})
-    except ParameterError:
+    except (ParameterError, AttributeError, TypeError):  # an edited recipe may hold anything
         return False
     judged = certificate["limits"]
     named = [(said["name"], said.get("parameters", {})) for said in judged]
@@ -328,36 +345,57 @@ def _limited(
     return None if words is None else Claim(said["name"], "fails", words, True)
 
 
-def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
     """Whether ε, δ and whom they are about follow from the recipe; that it ran as it is written no file shows."""
-    said = certificate["differential_privacy"]
-    name = f"ε = {said['epsilon']:g}, δ = {said['delta']:g}"
+    if (stated := _stated_epsilon(certificate)) is not None and stated.status == "fails":
+        return stated
     try:
         recipe = recipes.from_dict(certificate["recipe"])
         found = certified(recipe, released.columns, released.schema)
     except SfumatoError:
+        if stated is None:
+            return None
+        told = "the certificate leaves out parts of the recipe that it follows from"
+        return Claim(stated.name, "needs original", told, True)
+    said = certificate.get("differential_privacy")
+    if said is None and found is None:
+        return None
+    if said is None:
         return Claim(
-            name, "needs original", "the certificate leaves out parts of the recipe that it follows from", True
+            "ε", "fails", "a step accounts for one, and the certificate does not say what holds of the whole", True
         )
-    if found is None or not found.holds:
+    name = "ε" if stated is None else f"ε = {said['epsilon']:g}, δ = {said['delta']:g}"
+    if found is None or (said["certified"] and not found.holds):
         return Claim(name, "fails", "it does not follow from the steps of the recipe", True)
-    again = found.to_dict()
-    if any(said.get(part) != again[part] for part in ("epsilon", "delta", "neighbours", "unit_of_privacy")):
-        return Claim(
-            name, "fails", f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}", True
-        )
-    if words := _plans_otherwise(found, certificate["plan"]):
+    if words := _accounted_otherwise(found, said) or _plans_otherwise(found, certificate["plan"], said["certified"]):
         return Claim(name, "fails", words, True)
+    if stated is None:
+        return None
     told = f"it follows from the steps of the recipe, about {found.unit}; that they ran as written no file shows, a signature vouches for it (--key)"
     return Claim(name, "needs original", told, True)
 
 
-def _plans_otherwise(found: Certified, plans: Sequence[Mapping[str, Any]]) -> str | None:
-    """That the plan of an accounted step does not tell of its ε: then nothing says that it applied its mechanism."""
+def _accounted_otherwise(found: Certified, said: Mapping[str, Any]) -> str | None:
+    """That the section about ε says another one than the steps of the recipe account for, of one of them or of the whole."""
+    again = found.to_dict()
+    parts = ("epsilon", "delta", "neighbours", "unit_of_privacy") if said["certified"] else ()
+    if any(said.get(part) != again[part] for part in parts):
+        return f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}"
+    costs = [
+        [(step["step"], step.get("epsilon"), step.get("delta")) for step in each["steps"]] for each in (said, again)
+    ]
+    return None if costs[0] == costs[1] else "the steps of the recipe account for something else each"
+
+
+def _plans_otherwise(found: Certified, plans: Sequence[Mapping[str, Any]], whole: bool) -> str | None:
+    """That the plan of an accounted step does not tell of its ε: then nothing says that it applied its mechanism.
+
+    Where none is certified for the ``whole`` recipe it may tell of none, and of no other.
+    """
     for part, plan in zip(found.parts, plans, strict=False):
-        if part.account.effect is Effect.ACCOUNTED and not (
-            plan.get("certified") is True and near(plan.get("epsilon"), part.account.epsilon)
-        ):
+        if part.account.effect is not Effect.ACCOUNTED or (not whole and plan.get("epsilon") is None):
+            continue
+        if plan.get("certified") is not True or not near(plan.get("epsilon"), part.account.epsilon):
             return f"the plan of {part.step} does not tell of the ε that it accounts for"
     return None
 
