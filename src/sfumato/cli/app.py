@@ -11,7 +11,7 @@ import typer
 
 from sfumato import __version__
 
-EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable · 6 another party fails"
+EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable · 6 another party fails · 7 nothing false, but not all verified"
 
 
 def _tell_version(asked: bool | None) -> None:
