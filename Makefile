@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick test-services check format bench docs clean
+.PHONY: help demo test quick test-services check guard format bench docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +38,10 @@ check:  ## Check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
+
+guard:  ## Hold whole commands against the ceilings of benchmarks/ceilings.json: passes over the rows, memory, modules, CPU
+	@sh tools/install.sh test
+	@$(BIN)/python benchmarks/guard.py $(ARGS)
 
 format:  ## Format the code and apply the safe fixes
 	@sh tools/install.sh test lint

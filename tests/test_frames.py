@@ -137,11 +137,12 @@ def types(frame) -> list[str]:
 def test_noise_keeps_the_types_it_can(kind):
     frame = typed(kind)
     roles = {"quasi": ["n"], "plain": ["u", "f", "d"]}
+    options = {"roles": roles, "seed": 1, "accept": {"d": {"implies": "n", "because": "both count up"}}}
     whole = sf.AddNoise(["n", "f"], alpha=0.1, keep_integers=True)
-    released = sf.anonymize(frame, sf.KAnonymity(1), whole, roles=roles, seed=1).dataset.to_native()
+    released = sf.anonymize(frame, sf.KAnonymity(1), whole, **options).dataset.to_native()
     assert types(released) == types(frame)
     loose = sf.AddNoise(["n", "f"], alpha=0.1)  # fractions do not fit into whole numbers
-    released = sf.anonymize(frame, sf.KAnonymity(1), loose, roles=roles, seed=1).dataset
+    released = sf.anonymize(frame, sf.KAnonymity(1), loose, **options).dataset
     assert released.column("n").dtype == pl.Float64 and released.column("f").dtype == pl.Float32
 
 

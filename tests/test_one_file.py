@@ -316,7 +316,8 @@ def test_the_whole_way(package, sfumato, people, tmp_path):
     assert "cut_off" in [step["step"] for step in certificate["plan"]]
     pages = {page.name: page.read_text(encoding="utf-8") for page in release.rglob("*.html")}
     assert pages and all("a crowd of 4" in page for page in pages.values())
-    assert any("Rows lost" in page for page in pages.values())
+    measured = json.loads(sfumato("evaluate", release, "--original", people, "--json", "-q"))
+    assert "rows_lost" in [measure["name"] for measure in measured["measures"]]
     report = json.loads(sfumato("attack", release, "--original", people, "--attack", "lucky_guess", "--json", "-q"))
     assert [tried["attack"] for tried in report["tried"]] == ["lucky_guess"]
     assert "crowd of 4" in sfumato("verify", release / "share", "--original", people)

@@ -17,7 +17,7 @@ FREE_OF_VALUES = {
     "axis", "by", "columns", "combinations", "label", "order", "outcome", "predictors", "quasi", "sensitive", "within", "weight",
     "column", "carry", "geography", "keep", "match", "members", "risk", "similar", "subsets", "among", "of", "version",
     # columns, and numbers or levels for them
-    "importance", "levels", "weights", "bounds", "bins", "decimals", "leaves", "workload",
+    "importance", "levels", "weights", "bounds", "bins", "decimals", "leaves", "workload", "grid",
     # words of the method, names chosen for what is released, and paths
     "objective", "domain", "locale", "format", "encoding", "delimiter", "other", "top_label", "bottom_label", "population", "today",
     "char", "pad",

@@ -53,7 +53,15 @@ def test_the_best_keeps_the_promises_and_loses_least(hospital):
     assert "5-anonymity" in hospital.best.promises
 
 
-@pytest.mark.parametrize("name", ["hospital", "survey", "visits"])
+def test_where_released_columns_tell_quasi_identifiers_what_keeps_limits_only_is_called_a_fallback():
+    """Survey weights tell the region, work the age: no candidate with classes keeps the limit on linkage."""
+    found = recommended("survey")
+    assert found.fallback and found.headline.startswith("Fallback")
+    with pytest.raises(ReleaseRefused, match="only limits are kept"):
+        found.release(seed=7)
+
+
+@pytest.mark.parametrize("name", ["hospital", "visits"])
 def test_no_worse_than_profile_and_run_at_equal_promises_and_it_verifies(name, tmp_path):
     found = recommended(name)
     plain = found.outcome(PROFILE)

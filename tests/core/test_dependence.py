@@ -50,8 +50,7 @@ def naive_figures(q: list[int], label: list[int], r: list[int]) -> tuple[float, 
         same_label = [q[j] for j in rows if j != i and label[j] == label[i]]
         same_both = [q[j] for j in rows if j != i and label[j] == label[i] and r[j] == r[i]]
         hits0[i] = _hit(q[i], same_label)
-        told = [q[j] for j in rows if j != i and r[j] == r[i] and q[j] in values[label[i]]]
-        hits1[i] = _hit(q[i], same_both or told) if same_both or told else hits0[i]
+        hits1[i] = _hit(q[i], same_both) if same_both else hits0[i]
         shares[i] = same_label.count(q[i]) / max(1, len(same_label))
         p0 = (same_label.count(q[i]) + 1 / width) / (len(same_label) + 1)
         p1 = (same_both.count(q[i]) + 2 * p0) / (len(same_both) + 2)

@@ -67,6 +67,7 @@ CASES: dict[str, list[Any]] = {
         sf.Pseudonymize(["sex", "marital_status"], key=KEY, together=True),
         sf.GlobalRecoding(budget=0.9),
     ],
+    "follow": [*COARSE, sf.Follow({"length_of_stay": "age"})],
     "all drawn": [
         sf.Sample(0.6),
         sf.AddNoise(["cost"], 0.2, method="uncorrelated"),

@@ -45,7 +45,7 @@ def test_what_could_not_be_tried_is_unknown_and_told_from_what_has_nothing_to_at
     report = battery.attack_release(swapped(), only=["homogeneity", "composition", "linkage"])
     status = {skipped.attack: (skipped.status, skipped.reason) for skipped in report.skipped}
     assert status["homogeneity"][0] == "unknown" and "values of age were changed" in status["homogeneity"][1]
-    assert status["composition"] == ("does not apply", "there is no other release of the same table")
+    assert status["composition"] == ("does not apply", "there is no other release of these people")
     assert [skipped.attack for skipped in report.unknown] == ["homogeneity"]
     assert "1 unknown" in str(report).splitlines()[0] and "? prosecutor, homogeneity: unknown;" in str(report)
     assert "unknown" in report._repr_html_() and "Does not apply" in report._repr_html_()

@@ -217,7 +217,7 @@ def test_a_proposed_recipe_certifies_nothing(tmp_path):
 )  # fmt: skip
 def test_verify_recomputes_the_epsilon_beside_promises(change, tmp_path):
     sf.run(pl.DataFrame({"age": AGES * 5}), recipe_of(SAFE)).write(tmp_path)
-    assert sf.verify(tmp_path / "share").holds
+    assert not [claim for claim in sf.verify(tmp_path / "share").claims if claim.status == "fails"]
     file = tmp_path / "share" / "certificate.json"
     certificate = json.loads(file.read_text())
     change(certificate)

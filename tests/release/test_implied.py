@@ -73,7 +73,7 @@ def test_a_pseudonym_that_is_one_to_one_with_a_quasi_identifier_is_a_copy(monkey
     table = LOANS.select("accounts", "state", "age", "balance").with_columns(office=pl.col("accounts").cast(pl.String))
     people = loans(table, plain=["balance"], direct=["office"])
     step = sf.Pseudonymize(["office"], key={"env": "OFFICE_KEY"})
-    with pytest.raises(ReleaseRefused, match="office determines accounts"):
+    with pytest.raises(ReleaseRefused, match=r"office (nearly )?determines accounts"):
         sf.anonymize(people, sf.KAnonymity(5), [step, sf.Mondrian()], seed=1)
 
 
@@ -213,7 +213,7 @@ def test_following_nothing_known_or_no_quasi_identifier_is_refused() -> None:
 
 
 def test_following_before_the_recoding_does_not_help() -> None:
-    with pytest.raises(ReleaseRefused, match="lines determines accounts"):
+    with pytest.raises(ReleaseRefused, match=r"lines (nearly )?determines accounts"):
         sf.anonymize(loans(), sf.KAnonymity(5), [sf.Follow({"lines": "accounts"}), sf.Mondrian()], seed=1)
 
 

@@ -49,8 +49,7 @@ REFUSED = (DependenceKind.DETERMINES, DependenceKind.NEARLY, DependenceKind.SOME
 class Figures:
     """What was measured of a released column and a quasi-identifier.
 
-    ``hit``: share of records whose value is the most frequent one among others with the same label and released value (with the same released
-    value, where nobody else has both); ``base``: with
+    ``hit``: share of records whose value is the most frequent one among others with the same label and released value; ``base``: with
     the label alone; ``bits``: share of the remaining bits that the released value removes; ``sure``: share of records whose
     released value leaves the quasi-identifier nearly certain where the label does not; ``line`` and ``line_base``: share of records near what a function
     of the released number predicts, and near the middle of their label (None: not numbers). ``records`` have a label that leaves more
@@ -224,7 +223,7 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
     both = dense(label * (int(r.max()) + 1) + r)
     same0, others0, hit0 = leave_one_out(q, label)
     same1, others1, hit1 = leave_one_out(q, both)
-    hit1 = _backed_off(hit1, others1, hit0, q, label, r)
+    hit1 = np.where(others1 > 0, hit1, hit0)
     width = int(q.max()) + 1
     p0 = (same0 + 1 / width) / (others0 + 1)
     p1 = (same1 + 2 * p0) / (others1 + 2)
@@ -240,35 +239,6 @@ def figures_of(q: Codes, label: Codes, r: Codes) -> Figures:
         records=records,
         repeats=int((others1 > 0).sum()),
     )
-
-
-def _backed_off(hit: Numbers, others: Codes, before: Numbers, q: Codes, label: Codes, r: Codes) -> Numbers:
-    """Hits by label and released value; of records that share both with nobody, hits by the released value alone.
-
-    The guess is then the value that is most frequent among others with the same released value, of those that the label leaves open. Labels of local
-    recoding overlap, and few records have each: what a released value says of one label is true of the others. Where nobody else
-    has such a value the label alone is left.
-    """
-    alone = np.flatnonzero(others == 0)
-    width = int(q.max(initial=0)) + 1
-    told = np.where(others > 0, hit, before)
-    left_open, _ = counted(label * width + q)
-    starts, sizes = _runs(left_open // width)
-    expanded = sizes[label[alone]]
-    if not len(alone) or int(expanded.sum()) > MOST_CELLS:
-        return told
-    first = np.cumsum(expanded) - expanded
-    place = np.arange(int(expanded.sum())) - np.repeat(first - starts[label[alone]], expanded)
-    candidate = left_open[place] % width
-    keys, counts = counted(r * width + q)
-    wanted = np.repeat(r[alone], expanded) * width + candidate
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    own = candidate == np.repeat(q[alone], expanded)
-    seen = np.where(keys[found] == wanted, counts[found], 0) - own
-    best, rival = np.maximum.reduceat(seen, first), np.maximum.reduceat(np.where(own, -1, seen), first)
-    mine = seen[own]
-    told[alone] = np.where(best <= 0, before[alone], np.where(mine > rival, 1.0, np.where(mine == rival, 0.5, 0.0)))
-    return told
 
 
 def _sure_values(r: Codes, before: Numbers, after: Numbers, share: Numbers) -> NDArray[np.bool_]:
@@ -291,7 +261,7 @@ def sure_records(q: Codes, label: Codes, r: Codes) -> NDArray[np.bool_]:
     quasi, labels, released = dense(q[there]), dense(label[there]), dense(r[there])
     same, others, before = leave_one_out(quasi, labels)
     _, known, after = leave_one_out(quasi, dense(labels * (int(released.max()) + 1) + released))
-    after = _backed_off(after, known, before, quasi, labels, released)
+    after = np.where(known > 0, after, before)
     marked[there] = _sure_values(released, before, after, same / np.maximum(1, others))[released]
     return marked
 
