@@ -99,6 +99,17 @@ def _size(node: Any, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
+UNFOLDED = 1 << 20
+"""A width of lines that nothing reaches."""
+
+
+def _has_key_with_blank(document: Any) -> bool:
+    """Whether some mapping of a document has a key of several words."""
+    if isinstance(document, dict):
+        return any(" " in str(key) or _has_key_with_blank(below) for key, below in document.items())
+    return isinstance(document, list) and any(map(_has_key_with_blank, document))
+
+
 def write_yaml(document: Any) -> str:
     """Plain data as YAML text.
 
@@ -110,7 +121,8 @@ def write_yaml(document: Any) -> str:
 
     yaml = YAML()
     yaml.default_flow_style = None
-    yaml.width = 120
+    # A key with a blank must not be folded: YAML reads no key that goes over two lines.
+    yaml.width = UNFOLDED if _has_key_with_blank(document) else 120
     buffer = io.StringIO()
     yaml.dump(_quoted(document), buffer)
     return buffer.getvalue()
