@@ -246,6 +246,7 @@ def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
         "recipe": json.loads(json.dumps(recipes.public_dict(made.recipe))),
         "limits": [kept.to_dict() for kept in made.limits],
         "verdicts": [],
+        "plan": [],
     }
     certificate["recipe"]["meet"] = []
     assert [claim.status for claim in promises_of(certificate, lambda *_: None)] == ["needs original"]
