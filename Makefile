@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick test-services check guard format bench docs clean
+.PHONY: help demo test quick test-services golden house check guard format bench docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,11 +33,20 @@ test-services:  ## Run the tests that need a browser, a server, a Java machine o
 	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m service tests $(ARGS)
 
-check:  ## Check format, lint and types
+golden:  ## Compare golden releases with their digests in tests/golden; ARGS=--update stores new ones and prints what changed, ARGS='--keep FOLDER' writes comparable text
+	@sh tools/install.sh test
+	@$(BIN)/python -m tests.golden $(ARGS)
+
+house:  ## Hold the gauges of readability against tools/house.json; ARGS='--update "reason"' stores those of today
+	@sh tools/install.sh test
+	@$(BIN)/python tools/house.py $(or $(ARGS),--check)
+
+check:  ## Check format, lint, types and the gauges of readability
 	@sh tools/install.sh test lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
+	$(BIN)/python tools/house.py --check
 
 guard:  ## Hold whole commands against the ceilings of benchmarks/ceilings.json: passes over the rows, memory, modules, CPU
 	@sh tools/install.sh test
@@ -48,7 +57,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons, roles, queries, parties, tables (of results, and several that join) or scale (tables larger than memory) for one script
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons, roles, queries, parties, tables (of results, and several that join) scale (tables larger than memory) or growth (of time and memory, 10⁵ to 10⁷ rows) for one script
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

@@ -50,10 +50,10 @@ def main() -> None:
 
 def measured(people: int) -> dict[str, Any]:
     """Read, count pairs, recode and judge."""
-    from sfumato.baskets.models import KmAnonymity
-    from sfumato.baskets.recoding import ItemRecoding
     from sfumato.core.step import Goal
-    from sfumato.formulas import itemsets
+    from sfumato.data.baskets.models import KmAnonymity
+    from sfumato.data.baskets.recoding import ItemRecoding
+    from sfumato.methods.formulas import itemsets
 
     warm(people_of(2000))
     seconds: dict[str, tuple[float, float]] = {}
@@ -88,10 +88,10 @@ def rows(people: int) -> pl.DataFrame:
 
 def read(table: pl.DataFrame) -> Any:
     """The baskets, with a hierarchy of three levels."""
-    from sfumato.baskets.baskets import Baskets
     from sfumato.core.schema import Attribute, Schema
     from sfumato.core.source import Source
-    from sfumato.hierarchies import tree
+    from sfumato.data.baskets.baskets import Baskets
+    from sfumato.methods.hierarchies import tree
 
     groups: dict[str, dict[str, list[str]]] = {}
     for item in range(ITEMS):
@@ -107,9 +107,9 @@ def people_of(people: int) -> Any:
 
 def warm(baskets: Any) -> None:
     """Let all loops be compiled before anything is measured."""
-    from sfumato.baskets.models import KmAnonymity
-    from sfumato.baskets.recoding import ItemRecoding
     from sfumato.core.step import Goal
+    from sfumato.data.baskets.models import KmAnonymity
+    from sfumato.data.baskets.recoding import ItemRecoding
 
     step = ItemRecoding()
     plan = step.plan(baskets, Goal(models=(KmAnonymity(5, 2),)))

@@ -19,10 +19,10 @@ from race import Ours, Race, at, best_of, growth, once, process, script
 from sfumato import examples
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
-from sfumato.graphs.degree_anonymization import DegreeAnonymization
-from sfumato.graphs.graph import PeopleGraph
-from sfumato.graphs.k_degree import KDegree
-from sfumato.graphs.knowledge import exact_classes
+from sfumato.data.graphs.degree_anonymization import DegreeAnonymization
+from sfumato.data.graphs.graph import PeopleGraph
+from sfumato.data.graphs.k_degree import KDegree
+from sfumato.data.graphs.knowledge import exact_classes
 
 K = 10
 RECIPE = f"""

@@ -49,7 +49,8 @@ def _length(given: Any) -> int:
 
 def write_counts() -> None:
     """Tell the guard what was counted."""
-    counted = {"passes": COUNTS.total(), "modules": len(sys.modules), "by": dict(COUNTS)}
+    ours = [name for name in sys.modules if name.split(".")[0] not in sys.stdlib_module_names]
+    counted = {"passes": COUNTS.total(), "modules": len(ours), "by": dict(COUNTS)}
     Path(os.environ["GUARD_COUNTED"]).write_text(json.dumps(counted))
 
 
@@ -70,7 +71,7 @@ def main() -> None:
         setattr(kernels.keys, name, counting(f"kernels.keys.{name}", getattr(kernels.keys, name)))
     atexit.register(write_counts)
 
-    from sfumato.cli import main as run
+    from sfumato.interfaces.cli import main as run
 
     run()
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 from race import Options, Ours, Race, Theirs, ask_peer, best_of, once, script
-from tables import TIMES, folder, reference
+from tables import EARLIER, folder, reference
 
 import sfumato as sf
 from sfumato.core.attack import Attack, Intruder, Scene
@@ -85,7 +85,7 @@ def peer(package: str) -> Callable[[Options], Theirs]:
 def febrl_race(task: str, package: str, name: str, seconds: float, aim: float | None) -> Race:
     """Probabilistic linkage of FEBRL beside a package."""
     ours = linked(sf.ProbabilisticLinkage(), febrl, RECALL, 5)
-    return Race(task, f"recall is at least {RECALL}", ours, peer(package), Theirs(name, seconds, TIMES), aim=aim)
+    return Race(task, f"recall is at least {RECALL}", ours, peer(package), Theirs(name, seconds, EARLIER), aim=aim)
 
 
 NUMBERS = (

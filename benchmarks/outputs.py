@@ -8,8 +8,8 @@ import time
 import numpy as np
 import polars as pl
 
-from sfumato.outputs.rules import PPercent, Threshold
-from sfumato.outputs.table import tabulate
+from sfumato.results.tables.rules import PPercent, Threshold
+from sfumato.results.tables.table import tabulate
 
 RECORDS = 1_000_000
 CODES = {"region": (10, 10), "branch": (5, 5), "size": (5, 5)}

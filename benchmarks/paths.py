@@ -23,9 +23,9 @@ from sfumato.core.randomness import Seed
 from sfumato.core.shape import ShapedScene
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
-from sfumato.examples.journeys import mobility_schema, mobility_table
-from sfumato.paths import LkcPrivacy, PathRecoding, PointSuppression, Unicity
-from sfumato.paths.trajectories import Trajectories
+from sfumato.data.examples.journeys import mobility_schema, mobility_table
+from sfumato.data.paths import LkcPrivacy, PathRecoding, PointSuppression, Unicity
+from sfumato.data.paths.trajectories import Trajectories
 
 DAYS, POINTS = 10, 10
 PROMISE = LkcPrivacy(5, l=2)

@@ -19,10 +19,10 @@ import polars as pl
 
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
-from sfumato.relations.knowledge import Acquaintance, Disclosure
-from sfumato.relations.models import PersonsKAnonymity
-from sfumato.relations.persons import SuppressPersons, without
-from sfumato.relations.shown import Shown, ShownRows, ShownSensitive
+from sfumato.data.relational.knowledge import Acquaintance, Disclosure
+from sfumato.data.relational.models import PersonsKAnonymity
+from sfumato.data.relational.person_views import Shown, ShownRows, ShownSensitive
+from sfumato.data.relational.persons import SuppressPersons, without
 
 CLASSES, KINDS, EACH = 50, (300, 1000), 5
 

@@ -18,7 +18,7 @@ from tables import ADULT_9, coded
 
 import sfumato as sf
 from sfumato.core.step import Goal
-from sfumato.steps.synthesis.fitting import require_fitting
+from sfumato.methods.steps.synthesis.model_fits import require_fitting
 
 DELTA = 1e-9
 AIM_AT = (0.103, 0.223)

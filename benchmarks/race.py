@@ -8,7 +8,7 @@
 
 A figure is CPU seconds of the work itself, all threads together, the best of several, compiled loops warm, unless its unit
 says otherwise. The peer runs in the same run where it is installed; otherwise its stored figure *for the same table* is shown
-with a star. A race whose result is wrong is lost however fast it was: the exit code is 1. What was measured is written to
+with a star and without a ratio. A race whose result is wrong is lost however fast it was: the exit code is 1. What was measured is written to
 build/bench as JSON, with the machine, the versions and the load.
 """
 
@@ -259,7 +259,8 @@ def judged(race: Race, line: Line, ours: Ours, theirs: Theirs | None, note: str)
         theirs=theirs.figure,
         mark="same run" if live else "stored",
         source=theirs.source,
-        ratio=theirs.figure / ours.figure if ours.figure > 0 else None,
+        # what was measured on another day says nothing about how many times as fast one is
+        ratio=theirs.figure / ours.figure if live and ours.figure > 0 else None,
     )
 
 
@@ -352,7 +353,7 @@ def notes(lines: Sequence[Line]) -> list[str]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The table of the page, with where and when it was measured."""
+    """The table of the page, with where and when it was measured: ratios to peers that ran in the same run, and growth."""
     about, lines = found["machine"], [Line(**line) for line in found["races"]]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     busy = (
@@ -361,12 +362,16 @@ def markdown(found: dict[str, Any]) -> str:
         else ""
     )
     head = f"{about['date'][:10]}, {about['cores']} cores, {about['system']}, Python {about['python']}, {versions}; load {about['load']}.{busy}"
-    rows = [
-        "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in columns(line)) + " |"
-        for line in lines
-    ]
-    told = [f"- {note}".replace("* stored", "\\* stored") for note in notes(lines)]
-    return "\n".join([head, "", "| " + " | ".join(HEADS) + " |", "|---|---|---:|---:|---:|---:|---|", *rows, "", *told])
+    told = [line for line in lines if line.ratio is not None or (line.unit == "n^" and line.ours is not None)]
+    rows = [f"| {line.task.replace('|', '/')} | {line.peer or '–'} | {page_figure(line)} |" for line in told]
+    wrong = [f"- {line.task}: WRONG: {line.check}; seen: {line.seen}" for line in lines if line.result == "wrong"]
+    table = [head, "", "| task | peer in the same run | ratio or growth |", "|---|---|---:|", *rows]
+    return "\n".join([*table, "", *wrong] if wrong else table)
+
+
+def page_figure(line: Line) -> str:
+    """What the page says of a race: nothing that another machine or another day would change, such as seconds."""
+    return shown(line.ours, line.unit) if line.unit == "n^" else times_of(line.ratio)
 
 
 def write_page(found: dict[str, Any], page: Path = PAGE) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.examples import clinic_tables
+from sfumato.data.examples import clinic_tables
 
 RECIPE = """
 sfumato: 1

@@ -9,7 +9,7 @@ import polars as pl
 from race import Ours, Race, Theirs, at, best_of, growth, once, script
 from tables import KEYS, SAME_SIZE, released, survey_keys
 
-from sfumato.attacks.suda import special_uniques
+from sfumato.methods.attacks.suda import special_uniques
 
 
 @once

@@ -1,6 +1,6 @@
 """What ``sfumato profile`` makes of column names and value shapes of real tables: precision and recall of every role.
 
-    make bench BENCH=roles                 the table of columns in tests/profile/real_columns.py
+    make bench BENCH=roles                 the table of columns in tests/guidance/profiling/real_columns.py
     make bench BENCH=roles ARGS='--wrong'  and every column whose role is another one than it should be
 
 A column is *unsafe* where people could be found by it because of what was proposed: a name or number of a person that is

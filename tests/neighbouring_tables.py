@@ -18,12 +18,12 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import InternalError, SfumatoError
-from sfumato.steps.recoding.safe_k_anonymization import SafeAnonymize
+from sfumato.methods.steps.recoding.safe_k_anonymization import SafeAnonymize
 
 NUMBERS: list[Any] = [20, 21, 25, 29, 30, 34]
 WORDS: list[Any] = ["ant", "bee", "cat"]

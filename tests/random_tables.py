@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.hierarchies import Table
+from sfumato.methods.hierarchies import Table
 from tests.oracle import TOP
 
 

@@ -1,7 +1,7 @@
 """The house keeps its plan: who may import whom, what stays light, how long things get.
 
 Reads the syntax trees of ``src/sfumato`` without importing it. A room is the first name below ``sfumato``:
-a package such as ``sfumato.core`` or a module such as ``sfumato.verbs``.
+a package such as ``sfumato.core`` or a module such as ``sfumato.interfaces.api``.
 """
 
 from __future__ import annotations
@@ -18,86 +18,76 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 
-FAMILIES = {"models", "steps", "risk", "attacks", "utility", "hierarchies", "io", "dp"}
-SHAPES = {"baskets", "paths", "graphs", "relations"}
-GROUND = {"core", "formulas", "errors"}
+GROUND = {"errors", "kernels", "core", "methods.formulas"}
+"""What every package above the kernels may import: contracts, loops and formulas."""
+METHODS = {"methods.models", "methods.steps", "methods.attacks", "methods.utility", "methods.hierarchies"}
+SHAPES = {"data.baskets", "data.paths", "data.graphs", "data.relational"}
+RELEASE = {"release", "release.report", "release.register"}
+GUIDANCE = {"guidance.profiling", "guidance.comparison", "guidance.cost_of_k", "guidance.recommendation"}
+RESULTS = {"results.tables", "results.checking", "results.queries", "results.integral"}
 
-# room → the other rooms it may import. Families import the ground and the kernels, never each other.
+# package -> the others it may import. Families of methods and shapes of data never import each other.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "kernels": set(),
     "core": {"kernels", "errors"},
-    "engines": GROUND | {"io"},
-    "formulas": {"core", "kernels", "errors"},
-    "vault": {"core", "errors"},
-    **dict.fromkeys(FAMILIES | SHAPES | {"results"}, GROUND | {"kernels"}),
-    "steps": GROUND | {"kernels", "vault"},
-    "examples": GROUND | SHAPES | {"hierarchies"},
-    "report": GROUND | {"registry"},
-    "registry": GROUND | FAMILIES | SHAPES,
-    "recipe_files": GROUND | {"registry"},
-    "profiling": GROUND | {"registry"},
-    # what can be plotted asks report for the chart; report knows none of them
-    "assessment": GROUND | {"registry", "risk", "attacks", "report"},
-    "intruders": GROUND | {"registry", "risk", "report"},
-    "evaluation": GROUND | {"registry", "utility", "report"},
+    "methods": set(),
+    "methods.formulas": {"core", "kernels", "errors"},
+    **dict.fromkeys(METHODS, GROUND),
+    "data": set(),
+    **dict.fromkeys(SHAPES, GROUND),
+    "data.table": GROUND,
+    "data.lazy": GROUND | {"data.table"},
+    "data.examples": GROUND | SHAPES | {"methods.hierarchies"},
     "release": GROUND
-    | {"engines", "registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
-    "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
-    "advice": GROUND
-    | {"registry", "recipe_files", "profiling", "comparison", "release", "intruders", "evaluation", "report"}
-    | {"io", "engines"},
-    "policy": GROUND | {"registry", "recipe_files", "release"},
-    "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
-    "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "register", "report", "io"},
-    "arx": GROUND | {"registry", "recipe_files"},
-    "sql_tests": GROUND,
+    | {"release.report", "release.register", "data.table", "data.lazy", "methods.attacks", "methods.utility"},
+    "release.report": GROUND,
+    "release.register": GROUND,
+    "results": set(),
+    "results.tables": GROUND | {"release", "release.report", "release.register", "data.table"},
+    "results.checking": GROUND | {"release", "release.report", "release.register", "data.table", "results.tables"},
+    "results.queries": GROUND,
+    "results.integral": GROUND,
+    "guidance": set(),
+    "guidance.profiling": GROUND,
+    "guidance.comparison": GROUND | {"release", "release.report"},
+    "guidance.cost_of_k": GROUND | {"release"},
+    "guidance.recommendation": GROUND
+    | {"guidance.profiling", "guidance.comparison", "release", "release.report"}
+    | {"data.table", "data.lazy"},
+    "policy": GROUND | {"release"},
+    "parties": GROUND | {"release", "results.queries"},
+    "interfaces": set(),
+    "interfaces.api": GROUND
+    | RELEASE
+    | GUIDANCE
+    | RESULTS
+    | {"data.table", "data.lazy", "data.examples", "methods.attacks"},
+    "interfaces.arx_import": GROUND,
+    "interfaces.sql_tests": GROUND,
     # a script calls things by their public names, where they have one
-    "scripts": GROUND | {"registry", "recipe_files", "__init__"},
-    "testing": GROUND | {"verbs", "registry"},
-    "accessors": {"verbs"},
-    "remembering": GROUND | {"register", "release"},
-    "register": GROUND,
-    "verbs": GROUND
-    | {
-        "recipe_files",
-        "registry",
-        "profiling",
-        "assessment",
-        "intruders",
-        "evaluation",
-        "release",
-        "report",
-        "examples",
-        "io",
-    }
-    | {"comparison", "risk", "engines", "results", "outputs"},
-    "cli": GROUND
-    | {
-        "verbs",
-        "policy",
-        "recipe_files",
-        "registry",
-        "profiling",
-        "assessment",
-        "intruders",
-        "evaluation",
-        "release",
-        "report",
-    }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "advice"}
-    | {"hierarchies", "outputs", "results", "web", "remembering"},
-    "web": GROUND
-    | {"verbs", "policy", "recipe_files", "registry", "profiling", "assessment", "intruders", "evaluation", "release"}
-    | {"report", "comparison", "examples", "dp", "hierarchies", "io", "scripts", "engines", "register", "remembering"},
-    "__main__": {"cli"},
-    # the public names
-    "__init__": GROUND
-    | FAMILIES
-    | SHAPES
-    | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"advice", "comparison", "intruders", "outputs", "parties", "results"},
+    "interfaces.scripts": GROUND | {"__init__"},
+    "interfaces.testing": GROUND | {"interfaces.api"},
+    "interfaces.accessors": {"interfaces.api"},
+    "interfaces.cli": GROUND
+    | RELEASE
+    | GUIDANCE
+    | RESULTS
+    | {"policy", "parties", "data.examples", "data.lazy"}
+    | {"methods.hierarchies", "methods.steps"}
+    | {"interfaces.api", "interfaces.arx_import", "interfaces.sql_tests", "interfaces.web"},
+    "interfaces.web": GROUND
+    | RELEASE
+    | GUIDANCE
+    | {"policy", "data.examples", "data.lazy", "data.table", "results.queries"}
+    | {"methods.hierarchies", "interfaces.api", "interfaces.scripts"},
+    "__main__": {"interfaces.cli"},
+    # the public names are texts: a module is imported when one of them is used
+    "__init__": GROUND,
 }
+DIVIDED = {"methods", "data", "results", "guidance", "interfaces"}
+"""Packages whose parts are told apart by the table above."""
+DIVIDED_RELEASE = {"report", "register"}
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}
 
@@ -124,7 +114,7 @@ LONGEST_FUNCTION = 60
 MOST_ARGUMENTS = 10
 MAY_TAKE_MORE = {"sfumato.kernels.linkage", "sfumato.kernels.neighbours"}
 """Loops over cells of two files: a named tuple in their innermost calls is yet to be measured."""
-MAY_PRINT = {"cli"}
+MAY_PRINT = {"interfaces.cli"}
 
 # Where the contracts of the families are written down: whatever stands there is asked for by its name, never looked for.
 CONTRACTS = {
@@ -138,8 +128,8 @@ CONTRACTS = {
 NO_HOOKS = {"name", "columns"}
 """Members that other things have too, such as open files and frames."""
 MAY_COMPARE = {
-    "sfumato.report.wording": {"k_anonymity"},  # reads a certificate, which names models by text
-    "sfumato.profiling.means": {"mondrian"},  # tells apart the recipes that it wrote itself
+    "sfumato.release.report.wording": {"k_anonymity"},  # reads a certificate, which names models by text
+    "sfumato.guidance.profiling.proposed_steps": {"mondrian"},  # tells apart the recipes that it wrote itself
 }
 
 
@@ -153,10 +143,14 @@ class Import:
     typing: bool
 
 
-def room_of(module: str) -> str:
-    """The room of a dotted module name; the package's own ``__init__`` is a room too."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
+def package_of(module: str) -> str:
+    """The line of the table that a dotted name belongs to; the public names in ``__init__`` are one too."""
+    parts = module.split(".")[1:]
+    if not parts:
+        return "__init__"
+    if len(parts) > 1 and (parts[0] in DIVIDED or (parts[0] == "release" and parts[1] in DIVIDED_RELEASE)):
+        return f"{parts[0]}.{parts[1]}"
+    return parts[0]
 
 
 def module_name(path: Path) -> str:
@@ -181,8 +175,9 @@ def imports(module: str, tree: ast.Module, *, package: bool = False) -> Iterator
             return [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             base = absolute(node)
-            # `from sfumato import registry` imports a room, `from sfumato.core import schema` a module of one
-            return [f"{base}.{alias.name}" for alias in node.names] if base == "sfumato" else [base]
+            # `from sfumato.methods import steps` imports a package, `from sfumato.core import schema` a module of one
+            inside = base in {"sfumato", "sfumato.release", *(f"sfumato.{name}" for name in DIVIDED)}
+            return [f"{base}.{alias.name}" for alias in node.names] if inside else [base]
         if isinstance(node, ast.Call) and called(node) in {"import_module", "__import__", "require"}:
             first = node.args[0] if node.args else None
             return [first.value] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
@@ -225,25 +220,26 @@ def is_type_checking(test: ast.expr) -> bool:
 
 
 def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
-    """Imports between rooms that the table does not allow."""
-    room = room_of(module)
-    if room not in MAY_IMPORT:
-        yield f"room {room!r} is not in the plan: add it to MAY_IMPORT and to docs/architecture.md"
+    """Imports between packages that the table does not allow."""
+    package = package_of(module)
+    if package not in MAY_IMPORT:
+        yield f"package {package!r} is not in the plan: add it to MAY_IMPORT and to docs/architecture.md"
         return
     for one in found:
         first, _, rest = one.target.partition(".")
         if first != "sfumato" or rest in COMMON_NAMES:
             continue
-        # what is no room is a public name of the package, which comes from its __init__
-        other = rest.split(".")[0] if rest.split(".")[0] in MAY_IMPORT else "__init__"
-        if other != room and other not in MAY_IMPORT[room]:
+        other = package_of(one.target)
+        if other not in MAY_IMPORT:  # a public name of the package, which comes from its __init__
+            other = "__init__"
+        if other != package and other not in MAY_IMPORT[package]:
             what = "the public names" if other == "__init__" else f"sfumato.{other}"
-            yield f"line {one.line}: {room} must not import {what}"
+            yield f"line {one.line}: {package} must not import {what}"
 
 
 def weight_offences(module: str, found: list[Import]) -> Iterator[str]:
     """Heavy packages where they would slow down ``import sfumato``, and numba outside the kernels."""
-    in_kernels = room_of(module) == "kernels"
+    in_kernels = package_of(module) == "kernels"
     for one in found:
         package = one.target.split(".")[0]
         if package in KERNELS_ONLY and not in_kernels:
@@ -271,7 +267,11 @@ def size_offences(source: str, tree: ast.Module) -> Iterator[str]:
 def statement_offences(module: str, tree: ast.Module) -> Iterator[str]:
     """``print`` outside the command line, and ``assert``, which ``python -O`` removes."""
     for node in nodes_of(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print" and room_of(module) not in MAY_PRINT:
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "print"
+            and package_of(module) not in MAY_PRINT
+        ):
             yield f"line {node.lineno}: print belongs in cli"
         if isinstance(node, ast.Assert):
             yield f"line {node.lineno}: raise an error of sfumato.errors instead of assert"
@@ -291,7 +291,7 @@ HOOKS = {name for file, classes in CONTRACTS.items() for name in members(PACKAGE
 @functools.cache
 def registered() -> frozenset[str]:
     """The names that models and steps have in recipes."""
-    files = [path for room in ("models", "steps") for path in (PACKAGE / room).rglob("*.py")]
+    files = [path for family in ("models", "steps") for path in (PACKAGE / "methods" / family).rglob("*.py")]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
     found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)]
     named = [n.value for n in found if getattr(n.target, "id", "") == "name" and isinstance(n.value, ast.Constant)]
@@ -323,7 +323,7 @@ def contract_offences(module: str, tree: ast.Module) -> Iterator[str]:
 
 def argument_offences(module: str, tree: ast.Module) -> Iterator[str]:
     """Loops that take more than anyone can keep apart; Python functions are kept short by other rules."""
-    if room_of(module) != "kernels" or module in MAY_TAKE_MORE:
+    if package_of(module) != "kernels" or module in MAY_TAKE_MORE:
         return
     for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS:
@@ -348,7 +348,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_there_is_something_to_check():
-    assert {"errors", "core", "kernels", "models", "steps"} <= {room_of(module_name(path)) for path in SOURCES}
+    assert {"errors", "core", "kernels", "methods.models", "methods.steps"} <= {
+        package_of(module_name(path)) for path in SOURCES
+    }
 
 
 @pytest.mark.slow
@@ -373,13 +375,13 @@ def test_what_is_excused_is_still_there():
 
 
 def test_the_plan_has_no_circle():
-    """Rooms can be stacked so that each imports only rooms below it."""
+    """Packages can be stacked so that each imports only packages below it."""
     above = dict(MAY_IMPORT)
     while above:
-        floor = [room for room, below in above.items() if not (below & above.keys())]
-        assert floor, f"these rooms import each other in a circle: {sorted(above)}"
-        for room in floor:
-            del above[room]
+        floor = [package for package, below in above.items() if not (below & above.keys())]
+        assert floor, f"these packages import each other in a circle: {sorted(above)}"
+        for package in floor:
+            del above[package]
 
 
 def test_no_two_public_classes_are_called_alike():
@@ -391,7 +393,7 @@ def test_no_two_public_classes_are_called_alike():
     assert {name: at for name, at in homes.items() if len(at) > 1 and not name.startswith("_")} == {}
 
 
-def test_no_module_has_a_twin_in_its_room():
+def test_no_module_has_a_twin_in_its_package():
     """``pair`` beside ``pairs``, ``lint`` beside ``linting``: nobody remembers which is which."""
     seen: dict[tuple[str, str], list[str]] = {}
     for path in SOURCES:
@@ -413,7 +415,7 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
 
 
 def modules_imported(tree: ast.Module, known: set[str]) -> set[str]:
-    """The modules of ours that a file imports when it runs, at any depth; ``from sfumato.io import csv`` is sfumato.io.csv."""
+    """The modules of ours that a file imports when it runs, at any depth; ``from sfumato.data.table import csv`` is sfumato.data.table.csv."""
     every = list(statements(tree))
     typing = {id(node) for test in every if isinstance(test, ast.If) and is_type_checking(test.test)
               for part in test.body for node in ast.walk(part)}  # fmt: skip
@@ -438,61 +440,64 @@ def test_a_circle_is_found():
 # --- the checks themselves: each must find its offence and leave the innocent neighbour alone ---
 
 BAD = {
-    "family imports family": ("sfumato.models.x", "from sfumato.steps.local.mondrian import Mondrian"),
-    "inside a function": ("sfumato.models.x", "def f():\n    import sfumato.attacks.suda"),
+    "family imports family": ("sfumato.methods.models.x", "from sfumato.methods.steps.local.mondrian import Mondrian"),
+    "inside a function": ("sfumato.methods.models.x", "def f():\n    import sfumato.methods.attacks.suda"),
     "for types only": (
         "sfumato.core.x",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sfumato.verbs import Release",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sfumato.interfaces.api import Release",
     ),
-    "upwards": ("sfumato.core.x", "from sfumato.registry import known"),
-    "from the package": ("sfumato.core.x", "from sfumato import registry"),
+    "upwards": ("sfumato.core.x", "from sfumato.release.make import make_release"),
+    "from the package": ("sfumato.core.x", "from sfumato import release"),
     "the package itself": ("sfumato.core.x", "import sfumato"),
-    "a public name of the package": ("sfumato.cli.run", "from sfumato import anonymize"),
-    "relative": ("sfumato.models.x", "from ..steps import mondrian"),
-    "relative, bare": ("sfumato.models.x", "from .. import steps"),
-    "by string": ("sfumato.models.x", "import importlib\nsteps = importlib.import_module('sfumato.steps')"),
+    "a public name of the package": ("sfumato.interfaces.cli.run", "from sfumato import anonymize"),
+    "relative": ("sfumato.methods.models.x", "from ..steps import mondrian"),
+    "relative, bare": ("sfumato.methods.models.x", "from .. import steps"),
+    "by string": (
+        "sfumato.methods.models.x",
+        "import importlib\nsteps = importlib.import_module('sfumato.methods.steps')",
+    ),
     "kernels import us": ("sfumato.kernels.x", "from sfumato.errors import InternalError"),
     "errors import us": ("sfumato.errors", "from sfumato.core import schema"),
-    "command line reads files": ("sfumato.cli.run", "from sfumato.io import read_table"),
-    "unknown room": ("sfumato.utils.x", "import os"),
+    "command line reads files": ("sfumato.interfaces.cli.run", "from sfumato.data.table import read_table"),
+    "unknown package": ("sfumato.utils.x", "import os"),
     "numba elsewhere": ("sfumato.core.x", "def f():\n    import numba"),
-    "a lock of one system": ("sfumato.io.x", "def f():\n    import fcntl"),
+    "a lock of one system": ("sfumato.data.table.x", "def f():\n    import fcntl"),
     "scipy at the top": ("sfumato.core.x", "import scipy"),
-    "altair at the top": ("sfumato.report.x", "import altair as alt"),
+    "altair at the top": ("sfumato.release.report.x", "import altair as alt"),
     "in a class body": ("sfumato.core.x", "class A:\n    import pandas"),
-    "in a try": ("sfumato.io.x", "try:\n    import pyarrow\nexcept ImportError:\n    pyarrow = None"),
+    "in a try": ("sfumato.data.table.x", "try:\n    import pyarrow\nexcept ImportError:\n    pyarrow = None"),
     "in the else of TYPE_CHECKING": (
-        "sfumato.io.x",
+        "sfumato.data.table.x",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    pass\nelse:\n    import pandas",
     ),
-    "a submodule": ("sfumato.risk.x", "from scipy.stats import norm"),
+    "a submodule": ("sfumato.methods.attacks.file_risks.x", "from scipy.stats import norm"),
     "scipy at the top of a kernel": ("sfumato.kernels.x", "import scipy"),
-    "required by string at the top": ("sfumato.io.x", "require('pandas', extra='pandas', to='read')"),
+    "required by string at the top": ("sfumato.data.table.x", "require('pandas', extra='pandas', to='read')"),
     "long file": ("sfumato.core.x", "x = 1\n" * 601),
     "long function": ("sfumato.core.x", "def f():\n" + "    x = 1\n" * 61),
     "long method": ("sfumato.core.x", "class A:\n    def f(self):\n" + "        x = 1\n" * 61),
     "many arguments": ("sfumato.kernels.x", "def f(a, b, c, d, e, f, g, h, i, j, k):\n    return a"),
     "print": ("sfumato.core.x", "print('hello')"),
-    "assert": ("sfumato.cli.run", "assert 1 < 2"),
+    "assert": ("sfumato.interfaces.cli.run", "assert 1 < 2"),
     "a hook looked for": ("sfumato.release.x", "def f(step):\n    return getattr(step, 'claims', ())"),
     "a hook of plans": ("sfumato.release.x", "def f(plan):\n    return hasattr(plan, 'effort')"),
-    "a hook of models": ("sfumato.steps.x", "def f(model):\n    return getattr(model, 'enough_k', None)"),
+    "a hook of models": ("sfumato.methods.steps.x", "def f(model):\n    return getattr(model, 'enough_k', None)"),
     "a hook of hierarchies": ("sfumato.core.x", "def f(rule):\n    return hasattr(rule, 'resolved')"),
-    "a model by its name": ("sfumato.steps.x", "def f(model):\n    return model.name == 'k_anonymity'"),
-    "none of some": ("sfumato.attacks.x", "def f(s):\n    return s.name not in ('global_recoding', 'other')"),
+    "a model by its name": ("sfumato.methods.steps.x", "def f(model):\n    return model.name == 'k_anonymity'"),
+    "none of some": ("sfumato.methods.attacks.x", "def f(s):\n    return s.name not in ('global_recoding', 'other')"),
     "a step of a plan": ("sfumato.release.x", "def f(p):\n    return p['step'] == 'pseudonymize'"),
     "a step of a plan, if there is one": ("sfumato.policy.x", "def f(p):\n    return p.get('step') == 'pseudonymize'"),
-    "a verdict by its model": ("sfumato.report.x", "def f(v):\n    return v['model'] == 'l_diversity'"),
+    "a verdict by its model": ("sfumato.release.report.x", "def f(v):\n    return v['model'] == 'l_diversity'"),
 }
 
 GOOD = {
     "downwards": (
-        "sfumato.models.x",
+        "sfumato.methods.models.x",
         "from sfumato.core.model import Verdict\nfrom sfumato.errors import ParameterError",
     ),
-    "own room": ("sfumato.steps.x", "from sfumato.steps.recoding.lattice import Lattice"),
-    "own room, relative": ("sfumato.steps.x", "from .lattice import Lattice"),
-    "from the package": ("sfumato.recipe_files", "from sfumato import registry"),
+    "own package": ("sfumato.methods.steps.x", "from sfumato.methods.steps.recoding.lattice import Lattice"),
+    "own package, relative": ("sfumato.methods.steps.x", "from .lattice import Lattice"),
+    "from the package": ("sfumato.policy.x", "from sfumato import release"),
     "the version": ("sfumato.core.x", "from sfumato import __version__"),
     "a name that looks like ours": ("sfumato.core.x", "import sfumato_extra"),
     "deferred": ("sfumato.core.x", "def f():\n    import pandas as pd\n    from scipy import stats"),
@@ -505,14 +510,20 @@ GOOD = {
     "long docstring": ("sfumato.core.x", 'def f():\n    """Say.\n' + "\n" * 80 + '    """\n    return 1'),
     "the longest function": ("sfumato.core.x", "def f():\n" + "    x = 1\n" * 60),
     "the longest file": ("sfumato.core.x", "x = 1\n" * 600),
-    "print in cli": ("sfumato.cli.run", "print('hello')"),
+    "print in cli": ("sfumato.interfaces.cli.run", "print('hello')"),
     "a method called print": ("sfumato.core.x", "def f(console):\n    console.print('hello')"),
     "only a docstring": ("sfumato.core.x", 'def f():\n    """Do nothing."""'),
     "a hook asked for": ("sfumato.release.x", "def f(step):\n    return step.claims"),
-    "a member of something else": ("sfumato.io.x", "def f(error):\n    return getattr(error, 'strerror', None)"),
+    "a member of something else": (
+        "sfumato.data.table.x",
+        "def f(error):\n    return getattr(error, 'strerror', None)",
+    ),
     "a member by a variable": ("sfumato.core.x", "def f(value, field):\n    return getattr(value, field)"),
     "another name": ("sfumato.core.x", "import os\nwindows = os.name == 'nt'"),
-    "a method that is called like a step": ("sfumato.steps.x", "def f(self):\n    return self.method == 'mondrian'"),
+    "a method that is called like a step": (
+        "sfumato.methods.steps.x",
+        "def f(self):\n    return self.method == 'mondrian'",
+    ),
 }
 
 
@@ -527,13 +538,13 @@ def test_accepts(module, source):
 
 
 def test_resolves_relative_imports_of_packages():
-    tree = ast.parse("from . import lattice\nfrom .. import risk\nfrom .deep import x")
-    found = [one.target for one in imports("sfumato.steps", tree, package=True)]
-    assert found == ["sfumato.steps", "sfumato.risk", "sfumato.steps.deep"]
+    tree = ast.parse("from . import lattice\nfrom .. import models\nfrom .deep import x")
+    found = [one.target for one in imports("sfumato.methods.steps", tree, package=True)]
+    assert found == ["sfumato.methods.steps", "sfumato.methods.models", "sfumato.methods.steps.deep"]
 
 
 def test_names_modules():
     assert module_name(PACKAGE / "__init__.py") == "sfumato"
     assert module_name(PACKAGE / "core" / "__init__.py") == "sfumato.core"
     assert module_name(PACKAGE / "core" / "schema.py") == "sfumato.core.schema"
-    assert room_of("sfumato") == "__init__"
+    assert package_of("sfumato") == "__init__"

@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato import registry
-from sfumato.arx import CRITERIA, read_arx
-from sfumato.cli.app import build_app
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.arx_import import CRITERIA, read_arx
+from sfumato.interfaces.cli.app import build_app
 
 METADATA = "<metadata><version>3.7.0</version><vocabulary>2.0</vocabulary></metadata>"
 PROJECT = "<project><name>Visits</name><separator>;</separator></project>"
@@ -127,7 +127,7 @@ def test_every_way_arx_writes_a_model_is_read(tmp_path: Path, criterion: str, pr
     # the spelling of ARX 3.9's own toString methods
     read = read_arx(project(tmp_path, criteria=(criterion,)))
     assert len(read.document["meet"]) == 1
-    from sfumato import registry
+    from sfumato.core import registry
 
     told = registry.build("models", read.document["meet"][0]).promise
     assert [word for word in promise.split() if word not in told.split()] in ([], promise.split()[:1]), told

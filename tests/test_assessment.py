@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.methods.models.k_anonymity import KAnonymity
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

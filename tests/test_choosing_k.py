@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.formulas.choosing_k import PUBLISHED, RULE_OF_THUMB, k_for, risk_of
-from sfumato.formulas.uniqueness import individual_risk
+from sfumato.methods.formulas.choice_of_k import PUBLISHED, RULE_OF_THUMB, k_for, risk_of
+from sfumato.methods.formulas.uniqueness import individual_risk
 
 
 def test_nine_in_a_hundred_is_not_one_in_eleven():
@@ -109,7 +109,7 @@ def test_the_page_names_every_source_and_how_far_it_was_checked():
 
 def test_a_table_and_its_recipe_say_what_each_k_costs():
     from sfumato.core.progress import silent
-    from sfumato.release.prices import choose_for
+    from sfumato.guidance.cost_of_k import choose_for
 
     people = sf.read(pl.DataFrame({"age": [30] * 6 + [31] * 4 + [70] * 2, "n": range(12), "w": [10] * 12}))
     people = people.with_roles(quasi="age", plain="n", weight="w").with_hierarchies(age=sf.suppress())

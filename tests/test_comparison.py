@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded, on_one_map
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
-from sfumato.report.risk_utility import axis_told, front_told, risk_told
-from sfumato.utility.information_loss import Loss
+from sfumato.guidance.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded, on_one_map
+from sfumato.methods.utility.information_loss import Loss
+from sfumato.release.report.risk_utility import axis_told, front_told, risk_told
 from tests.random_tables import tables
 
 COLUMNS = """sfumato: 1
@@ -126,7 +126,7 @@ def test_an_interrupted_run_goes_on(files, monkeypatch):
     def refuse(*args):
         raise AssertionError("it was finished before")
 
-    monkeypatch.setattr("sfumato.comparison.try_candidate", refuse)
+    monkeypatch.setattr("sfumato.guidance.comparison.try_candidate", refuse)
     again = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
     assert again.to_dict() == first.to_dict()
     with pytest.raises(AssertionError, match="finished before"):

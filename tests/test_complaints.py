@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
-from sfumato.profiling.yaml_text import recipe_text
+from sfumato.guidance.profiling.yaml_text import recipe_text
 
 
 @functools.cache

@@ -29,7 +29,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.cli import main
+from sfumato.interfaces.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import recipe_files as recipes
-from sfumato.comparison import expanded
+from sfumato.core import recipe_files as recipes
+from sfumato.core.recipe_files import read_yaml
 from sfumato.errors import RecipeError
-from sfumato.recipe_files import read_yaml
+from sfumato.guidance.comparison import expanded
 
 HERE = Path(__file__).resolve().parent
 DOCS = runpy.run_path(str(HERE / "test_docs.py"))

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.pair import Pair
-from sfumato.evaluation import default_metrics, evaluate
+from sfumato.release.evaluation import default_metrics, evaluate
 
 SECRET = "Hang nail"
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 
 NAMES = st.sampled_from(["age", "zip", "sex", "Größe", "a b", "x:y", "'q'", "no", "1"])
 CELLS = st.one_of(

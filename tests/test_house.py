@@ -59,7 +59,48 @@ def test_counts_a_small_house_by_hand(tmp_path):
 
 @pytest.mark.slow
 def test_measures_a_wing_of_the_house_itself():
-    counted = TOOL["figures"](TOOL["PACKAGE"] / "steps")
+    counted = TOOL["figures"](TOOL["PACKAGE"] / "methods" / "steps")
     assert counted["files"] > counted["packages"] > 5
     assert counted["function body, median"] <= counted["function body, p95"] <= counted["function body, longest"]
     assert TOOL["table"](counted).count("\n") == len(counted) + 1
+
+
+GAUGES = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "gauges.py"))
+HAND = '''
+"""Not code."""
+from typing import Any
+
+
+def found(a: Any, b, c, d, e, f, g, h):
+    # why
+    one = [x for x in a] if b else [c]  # noqa: C416
+    if isinstance(one, Dataset):
+        return one
+    return found(one)
+'''
+
+
+def test_gauges_of_a_small_package_by_hand(tmp_path):
+    package, tests = tmp_path / "house", tmp_path / "tests"
+    for folder in (package / "baskets", tests):
+        folder.mkdir(parents=True)
+    (package / "hall.py").write_text(HAND, encoding="utf-8")
+    (package / "baskets" / "cellar.py").write_text("inside = isinstance(basket, Dataset)\n", encoding="utf-8")
+    (tests / "test_hall.py").touch()
+    counted = GAUGES["gauges"](package, tests)
+    assert counted["code lines"] == 7
+    assert counted["forks by shape of data"] == 1, "packages of a single shape may ask"
+    assert counted["signatures over 7"] == counted["Any"] == 1
+    assert counted["mirrored modules %"] == 50
+    assert counted["conditional expressions per 100"] == counted["comprehensions per 100"] == 14.29
+    assert counted["comments per 100"] == 14.29
+    assert counted["participle names %"] == round(100 / 12, 2), "found, of twelve names"
+    assert counted["vague names %"] == round(200 / 12, 2), "and one"
+
+
+def test_a_gauge_that_gets_worse_is_told(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "tools"))
+    stored = {"Any": 5, "comments per 100": 2.0, "tokens": 10, "glued files": 1}
+    assert TOOL["worse"](stored, {"Any": 5, "comments per 100": 2.0, "tokens": 99, "glued files": 0}) == []
+    lines = TOOL["worse"](stored, {"Any": 6, "comments per 100": 1.9, "tokens": 10})
+    assert [line.partition(":")[0] for line in lines] == ["Any", "comments per 100", "glued files"]

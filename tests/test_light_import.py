@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from sfumato.cli.app import COMMANDS, GROUPS, _not_called, build_app
+from sfumato.interfaces.cli.app import COMMANDS, GROUPS, _not_called, build_app
 
 # Named here, not taken from the architecture test: this is what a user waits for.
 HEAVY = {"altair", "cryptography", "jinja2", "numba", "pandas", "pyarrow", "scipy", "vl_convert"}
@@ -97,10 +97,11 @@ meet: [{k_anonymity: {k: 3}}]
 steps: [{global_recoding: {budget: 0.1}}]
 """
 MEMBERS = {
-    "models": {"k_anonymity"},
-    "steps": {"recoding.global_recoding", "suppression.suppression"},  # the first suppresses with help of the second
-    "risk": {"reidentification"},
-    "attacks": {"unique_in_population"},
+    "methods.hierarchies": {"number_intervals", "suppressed_value"},
+    "methods.models": {"k_anonymity"},
+    "methods.steps": {"recoding.global_recoding"},
+    "methods.attacks.file_risks": {"reidentification"},
+    "methods.attacks": set(),
 }
 """Modules with classes of a family that such a run may import; all else of these families waits until it is named."""
 
@@ -115,8 +116,25 @@ NOT_NEEDED = {"altair", "cryptography", "pandas", "pyarrow", "vl_convert"}
 LINEAR_ALGEBRA = {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "special", "stats")}
 COMPILER = {"numba.np.arraymath", "numba.np.linalg", "numba.np.npyimpl", "numba.np.math.mathimpl"}
 """Parts of numba that tell how things are compiled; loading what was compiled needs none, and some bring scipy along."""
-ELSEWHERE = {"comparison", "dp", "examples", "policy", "profiling", "vault"}
-"""Rooms that a run has no business in."""
+ELSEWHERE = {
+    "guidance",
+    "results",
+    "policy",
+    "parties",
+    "release.register",
+    "data.examples",
+    "methods.steps.pseudonyms",
+}
+"""Packages that a run has no business in."""
+NOT_ASKED_FOR = {
+    "sfumato.interfaces.cli.attack",
+    "sfumato.interfaces.cli.shaped",
+    "sfumato.data.lazy.on_spark",
+    "sfumato.release.large",
+    "sfumato.release.reapply",
+    "sfumato.release.replay",
+}
+"""What a run without attacks, engines and earlier releases does not import."""
 
 
 def _people(folder):
@@ -150,7 +168,8 @@ def test_a_run_imports_what_its_recipe_names(tmp_path):
     loaded = _after("run", table, "-r", recipe, "-o", str(tmp_path / "TURN"), "-q")
     assert not {name.split(".")[0] for name in loaded} & NOT_NEEDED
     assert not loaded & (LINEAR_ALGEBRA | COMPILER)
-    assert not {name.split(".")[1] for name in loaded if name.startswith("sfumato.")} & ELSEWHERE
+    assert not {package for package in ELSEWHERE if f"sfumato.{package}" in loaded}
+    assert not loaded & NOT_ASKED_FOR
     for room, expected in MEMBERS.items():
         assert {home for home in _homes(room) if f"sfumato.{room}.{home}" in loaded} <= expected, room
 
@@ -163,6 +182,31 @@ def test_looking_at_a_table_needs_no_linear_algebra(tmp_path, command):
     loaded = _after(command, table, *(("-r", recipe) if command == "assess" else ()))
     assert not {name.split(".")[0] for name in loaded} & (NOT_NEEDED | {"jinja2"})
     assert not loaded & (LINEAR_ALGEBRA | COMPILER)
+
+
+@pytest.mark.slow
+def test_judging_a_small_table_needs_no_numba(tmp_path):
+    """Where rows are few numpy stands in for the loops that count and group, and numba is not even imported."""
+    table, recipe = _people(tmp_path)
+    _after("run", table, "-r", recipe, "-o", str(tmp_path / "TURN"), "-q")
+    released = tmp_path / "first"
+    for words in (("check", str(released / "share" / "data.csv"), "-r", recipe), ("verify", str(released / "share"))):
+        assert "numba" not in _after(*words)
+
+
+LOOPS = """
+from sfumato import kernels
+kernels.keys.group, kernels.lattice.climb, kernels.points.measure
+"""
+
+
+def test_files_of_loops_are_loaded_without_numba():
+    assert "numba" not in loaded_by(LOOPS)
+
+
+def test_a_loop_imports_numba_when_it_is_called():
+    called = "kernels.keys._pack(np.zeros((1, 1), np.uint64), np.zeros(1, np.uint8), 0, 0)"
+    assert "numba" in loaded_by(f"import numpy as np\nfrom sfumato import kernels\n{called}")
 
 
 def test_notices_a_heavy_package():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import registry
+from sfumato.core import registry
 
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "measures_page.py"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from sfumato import registry
+from sfumato.core import registry
 
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "models_table.py"))
 

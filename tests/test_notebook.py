@@ -11,9 +11,9 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core.attack import Finding
 from sfumato.core.metric import Measure
-from sfumato.evaluation import Evaluation
-from sfumato.intruders import AttackReport, Skipped, Tried
-from tests.report.test_pages import Page
+from sfumato.release.evaluation import Evaluation
+from sfumato.release.intruders import AttackReport, Skipped, Tried
+from tests.release.report.test_pages import Page
 
 
 @pytest.fixture(scope="module")

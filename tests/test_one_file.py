@@ -17,19 +17,19 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files, registry
-from sfumato.cli import main
+from sfumato.core import recipe_files, registry
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError
-from sfumato.intruders import BATTERY, attack_release
-from sfumato.report.measures import plain_words, title_of
-from sfumato.web.forms import form_of, read_form
-from tests.hierarchies.contract import keeps_the_contract
-from tests.models import test_contract as model_contract
-from tests.steps import masking_contract
-from tests.utility import test_utility_contract as utility_contract
+from sfumato.interfaces.cli import main
+from sfumato.interfaces.web.forms import form_of, read_form
+from sfumato.release.intruders import BATTERY, attack_release
+from sfumato.release.report.measures import plain_words, title_of
+from tests.methods.hierarchies.contract import keeps_the_contract
+from tests.methods.models import test_contract as model_contract
+from tests.methods.steps import masking_contract
+from tests.methods.utility import test_utility_contract as utility_contract
 
 MODEL = '''
 """Crowds, as a package of somebody else promises them."""

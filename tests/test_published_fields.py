@@ -9,8 +9,8 @@ import typing
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato import registry
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 
 FREE_OF_VALUES = {
     # names of columns

@@ -47,7 +47,7 @@ def test_a_wrong_result_is_lost_however_fast(held):
 
 def test_a_stored_figure_is_marked_with_its_source(race, held):
     line = held(stored=race.Theirs("ARX", 2.0, "a file"), times=1.0)
-    assert (line.result, line.mark, line.source, line.ratio, line.aim) == ("met", "stored", "a file", 2.0, 2.0)
+    assert (line.result, line.mark, line.source, line.ratio, line.aim) == ("met", "stored", "a file", None, 2.0)
     assert "ARX*" in race.columns(line)
     assert "* stored: a file: task" in race.notes([line])
 
@@ -144,14 +144,17 @@ def test_the_page_is_written_between_its_marks(race, held, tmp_path):
     page = tmp_path / "performance.md"
     page.write_text(f"before\n{race.BEGIN}\nold\n{race.END}\nafter\n", encoding="utf-8")
     about = {**race.machine(), "load": 3.0, "highest_load": 3.0}
-    lines = [dataclasses.asdict(held(aim=2.0, stored=race.Theirs("ARX", 2.0, "a file")))]
+    there, stored = race.Theirs("ARX", 2.0), race.Theirs("sdcMicro", 3.0, "a file")
+    lines = [held(aim=2.0, peer=lambda _: there), held(stored=stored), held(figure=1.02, unit="n^", aim=1.1), held()]
+    lines = [dataclasses.asdict(line) for line in (*lines, held(holds=False))]
     for _ in range(2):
         race.write_page({"machine": about, "races": lines}, page)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
-    assert "| task | ARX\\* | 2 s | 1 s | 2× | ≤ 2 s | met |" in text
+    assert "| task | ARX | 2× |\n| task | – | n^1.02 |\n\n- task: WRONG: what makes it right; seen: seen" in text
+    assert "sdcMicro" not in text and " s |" not in text  # of another day; seconds of one machine
     assert "**Busy machine**" in text
 
 
@@ -174,3 +177,30 @@ def test_every_race_names_its_check_and_every_stored_figure_its_source(race, nam
 
 def test_all_scripts_of_the_default_set_are_there(race):
     assert all((BENCHMARKS / f"{name}.py").is_file() for name in race.SCRIPTS)
+
+
+@pytest.fixture
+def growth(race):
+    """The benchmark of growth, imported as the races are."""
+    return importlib.import_module("growth")
+
+
+def test_growth_is_the_power_between_the_first_and_the_last_table(growth):
+    points = [(100_000, 1.0), (1_000_000, 30.0), (10_000_000, 100.0)]
+    assert growth.exponent(points, 0.1) == (pytest.approx(1.0), 100_000)
+    assert growth.described(points, 0.1) == "n^1.00"
+
+
+def test_growth_above_the_limit_is_marked(growth):
+    assert growth.described([(100, 1.0), (10_000, 100**1.06)], 0.1) == "n^1.06  TOO MUCH"
+    assert growth.described([(100, 1.0), (10_000, 100**1.04)], 0.1) == "n^1.04"
+
+
+def test_growth_is_not_told_from_tables_that_cost_no_more_than_the_start(growth):
+    assert growth.described([(100, 0.0), (1000, 1.0), (10_000, 100.0)], 0.1) == "n^2.00 from 1,000 rows  TOO MUCH"
+    assert growth.described([(100, -0.1), (1000, 0.05)], 0.1) == "hardly more than the start"
+    assert growth.described([(100, -0.1), (1000, 5.0)], 0.1).startswith("unknown")
+
+
+def test_the_start_is_subtracted(growth):
+    assert growth.Cost(1000, 3.0, 500).beyond(growth.Cost(100, 1.0, 200)) == growth.Cost(1000, 2.0, 300)

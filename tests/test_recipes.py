@@ -12,14 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import COMBINABLE, TIME_UNITS, Attribute, Kind, Missing, Role, Schema
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
-from sfumato.hierarchies import HierarchyFile, Table
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.hierarchies import HierarchyFile, Table
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 # ------------------------------------------------------------------------------------------------- there and back again
 

@@ -15,9 +15,9 @@ import pytest
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.hierarchies import HierarchyFile
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.hierarchies import HierarchyFile
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 OBJECTIVES = {"loss": "loss_geometric", "lossAM": "loss"}
 OUT_OF_SCOPE = {"lossSUM", "lossMAX", "lossRANK"}

@@ -8,7 +8,7 @@ import pytest
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
-from sfumato.steps import Microaggregate
+from sfumato.methods.steps import Microaggregate
 
 # 100·SSE/SST on z-scores (population sd): MDAV, and the best partition seen with 60 s of local search (reference table)
 TABLE = {

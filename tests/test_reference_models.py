@@ -17,11 +17,11 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.hierarchies import Table
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.t_closeness import TCloseness
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.hierarchies import Table
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.models.l_diversity import LDiversity
+from sfumato.methods.models.t_closeness import TCloseness
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 SENSITIVE = "occupation"
 MODELS = {

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.attack import Attack
 from sfumato.core.metric import Risk
 from sfumato.errors import ParameterError, RecipeError
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.methods.models.k_anonymity import KAnonymity
 
 
 @pytest.mark.parametrize("family", registry.FAMILIES)
 def test_names_are_words_and_none_occurs_twice(family):
     classes = registry.family(family)
-    rooms = registry.ROOMS.get(family, (family,))
-    every = [name for room in rooms for name in __import__(f"sfumato.{room}", fromlist=["ALL"]).ALL]
+    packages = [importlib.import_module(package) for package in registry.PACKAGES[family]]
+    every = [name for package in packages for name in package.ALL]
     assert len(classes) == len(every), "two classes share a name"
     for name, cls in classes.items():
         assert name == cls.name

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato import recipe_files as recipes
-from sfumato.comparison import expanded
+from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
-from sfumato.scripts import Errand, _literal, to_command, to_notebook, to_python
-from sfumato.verbs import read, run
-from sfumato.web.bench import Bench
-from sfumato.web.tasks.writing import HISTORY, write
+from sfumato.guidance.comparison import expanded
+from sfumato.interfaces.api import read, run
+from sfumato.interfaces.scripts import Errand, _literal, to_command, to_notebook, to_python
+from sfumato.interfaces.web.data_process import Bench
+from sfumato.interfaces.web.tasks.write import HISTORY, write
 from tests.test_docs_recipes import PAGES, documents
 from tests.test_recipes import RECIPES, TEXT
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.cli.app import build_app
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError
-from sfumato.sql_tests import sql_test
+from sfumato.interfaces.cli.app import build_app
+from sfumato.interfaces.sql_tests import sql_test
 
 ROWS = st.lists(
     st.tuples(

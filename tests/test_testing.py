@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.testing import assert_promise
+from sfumato.interfaces.testing import assert_promise
 
 FRAME = {"age": [30, 30, 41, 41], "zip": ["10", "10", "20", "20"], "illness": ["flu", "cough", "flu", "flu"]}
 
@@ -60,7 +60,7 @@ def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
         "-p",
         "no:sfumato",
         "-p",
-        "sfumato.testing",
+        "sfumato.interfaces.testing",
         "-p",
         "no:cacheprovider",
         str(tmp_path),
@@ -71,15 +71,15 @@ def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
 
 
 def test_the_plug_in_costs_a_test_run_nothing() -> None:
-    told = "import sys, sfumato.testing; print(sorted({m.split('.')[0] for m in sys.modules} & {'polars', 'numpy', 'numba'}))"
+    told = "import sys, sfumato.interfaces.testing; print(sorted({m.split('.')[0] for m in sys.modules} & {'polars', 'numpy', 'numba'}))"
     assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 @pytest.mark.parametrize("made", [pl.DataFrame, pd.DataFrame])
 def test_frames_have_the_verbs(made: type) -> None:
-    import sfumato.accessors
+    import sfumato.interfaces.accessors
 
-    assert sfumato.accessors
+    assert sfumato.interfaces.accessors
     frame = made(FRAME)
     roles = {"quasi": ["age", "zip"], "sensitive": ["illness"]}
     assert frame.sfumato.assess(**roles).smallest_class == 2

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato.cli import main
+from sfumato.core import recipe_files as recipes
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
-from sfumato.report import charts
+from sfumato.interfaces.cli import main
+from sfumato.release.report import charts
 from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked
 
 # Some numbers are so large that no decimal holds their squares: numpy says so while measures of worth become unknown.
@@ -98,8 +98,8 @@ def check_claims(share: Path, original: sf.Dataset) -> None:
 def plain_pages() -> Iterator[None]:
     """Pages without pictures: drawing them takes most of the time and shows no other value."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.report.pages.public_pictures", lambda certificate: {})
-        patch.setattr("sfumato.report.pages.owner_page", lambda record: "")
+        patch.setattr("sfumato.release.report.pages.public_pictures", lambda certificate: {})
+        patch.setattr("sfumato.release.report.pages.owner_page", lambda record: "")
         yield
 
 

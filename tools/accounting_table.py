@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.step import LOOKS, declaration_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "bridge.md"

@@ -1,5 +1,8 @@
 """Measure how the house is packed, from its syntax trees: ``python tools/house.py [folder]``.
 
+``python tools/house.py --check`` holds the gauges of ``tools/gauges.py`` against the figures of ``tools/house.json`` and ends with
+exit code 1 when one is worse. ``--update "reason"`` stores those of today: a figure that gets worse is a decision, with its reason.
+
 Code lines are lines that hold at least one token that is neither a comment nor a docstring. A function's length is
 that of its body without the docstring, in lines. An import is deferred when it stands inside a function. A module has
 one importer when exactly one other file of the package imports it (the ``__init__`` files of packages do not count as
@@ -8,15 +11,22 @@ modules).
 
 from __future__ import annotations
 
+import argparse
 import ast
 import dataclasses
 import io
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "sfumato"
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+STORED = Path(__file__).with_name("house.json")
 SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -147,5 +157,62 @@ def table(counted: dict[str, float]) -> str:
     )
 
 
+def all_gauges() -> dict[str, float]:
+    """The gauges of the package, and those of a run on ten rows, which another process counts: this one has loaded too much."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from gauges import gauges
+
+    code = "import json, pathlib, sys, gauges; print(json.dumps(gauges.traced_run(*map(pathlib.Path, sys.argv[1:]))))"
+    paths = os.pathsep.join([str(Path(__file__).resolve().parent), str(PACKAGE.parent)])
+    with tempfile.TemporaryDirectory() as folder:
+        traced = subprocess.run(
+            [sys.executable, "-c", code, str(PACKAGE), folder],
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return {**gauges(PACKAGE, TESTS), **json.loads(traced.stdout.splitlines()[-1])}
+
+
+def worse(stored: dict[str, float], counted: dict[str, float]) -> list[str]:
+    """The gauges that are worse than stored, or stored and not counted any more."""
+    from gauges import MORE_IS_BETTER, NO_TARGET
+
+    lines = []
+    for name, figure in stored.items():
+        if name in NO_TARGET:
+            continue
+        today = counted.get(name)
+        if today is None:
+            lines.append(f"{name}: stored and not counted any more")
+        elif (today < figure) if name in MORE_IS_BETTER else (today > figure):
+            lines.append(f"{name}: {today:,}, and {figure:,} is stored")
+    return lines
+
+
+def main(words: list[str]) -> int:
+    """Print figures, check gauges or store them."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=PACKAGE)
+    parser.add_argument("--check", action="store_true", help="exit code 1 when a gauge is worse than stored")
+    parser.add_argument("--update", metavar="REASON", help="store the gauges of today, and why")
+    options = parser.parse_args(words)
+    if not options.check and options.update is None:
+        print(table(figures(options.folder.resolve())))
+        return 0
+    counted = all_gauges()
+    print(table(counted))
+    if options.update is not None:
+        if not options.update.strip():
+            parser.error("--update takes a reason")
+        STORED.write_text(json.dumps({"reason": options.update, "gauges": counted}, indent=1) + "\n", encoding="utf-8")
+        return 0
+    complaints = worse(json.loads(STORED.read_text(encoding="utf-8"))["gauges"], counted)
+    for line in complaints:
+        print(f"worse: {line}; mend it, or store it with a reason: python tools/house.py --update 'reason'")
+    return int(bool(complaints))
+
+
 if __name__ == "__main__":
-    print(table(figures(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else PACKAGE)))
+    sys.exit(main(sys.argv[1:]))

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato import registry
-from sfumato.cli.explain import simple_table
+from sfumato.core import registry
 from sfumato.core.attack import Attack
 from sfumato.core.choices import required_fields
-from sfumato.intruders import BATTERY
+from sfumato.interfaces.cli.explain import simple_table
+from sfumato.release.intruders import BATTERY
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
 MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)
@@ -37,7 +37,7 @@ SECTIONS: dict[str, Callable[[], dict[str, type]]] = {
 
 def section(name: str) -> str:
     """One entry a measure: name and class, meaning, formula, caveats, parameters."""
-    package = "risk" if name == "risks" else name
+    package = "methods.attacks.file_risks" if name == "risks" else f"methods.{name}"
     return "\n".join(entry(cls, package) for cls in SECTIONS[name]().values())
 
 

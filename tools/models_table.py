@@ -6,8 +6,8 @@ import inspect
 import re
 from pathlib import Path
 
-from sfumato import registry
-from sfumato.cli.explain import AGAINST, formula
+from sfumato.core import registry
+from sfumato.interfaces.cli.explain import AGAINST, formula
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"

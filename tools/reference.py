@@ -7,7 +7,6 @@ Risks, attacks and measures of tables have a page of their own, which tools/meas
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import re
 import runpy
@@ -17,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import sfumato
-from sfumato import registry
-from sfumato.cli.app import COMMANDS, GROUPS, build_app
+from sfumato.core import registry
 from sfumato.core.parameters import spelled
 from sfumato.core.shape import Shape
+from sfumato.interfaces.cli.app import COMMANDS, GROUPS, build_app
 
 TOOLS = Path(__file__).resolve().parent
 FOLDER = TOOLS.parent / "docs" / "reference"
@@ -141,7 +140,7 @@ def tables() -> str:
 
 def of_shape(shape: Shape, title: str, lead: str) -> str:
     """Everything of one shape that is no table."""
-    home = f"sfumato.{registry.SHAPES[shape]}"
+    home = registry.SHAPES[shape]
     return page(title, lead, *(family_of(name, shape, home) for name in HEADINGS))
 
 
@@ -150,7 +149,10 @@ def hierarchies() -> str:
     lead = "Under `hierarchy:` of a column in a recipe, in `with_hierarchies` in Python."
     members = registry.family("hierarchies").values()
     return page(
-        "Hierarchies", lead, "## How values become coarser", *(entry(cls, "sfumato.hierarchies") for cls in members)
+        "Hierarchies",
+        lead,
+        "## How values become coarser",
+        *(entry(cls, "sfumato.methods.hierarchies") for cls in members),
     )
 
 
@@ -177,11 +179,11 @@ def commands() -> str:
 
 
 ROOMS = {
-    "sfumato.models": "Promises",
-    "sfumato.steps": "Means",
-    "sfumato.attacks": "Attacks",
-    "sfumato.utility": "Measures of utility",
-    "sfumato.hierarchies": "Hierarchies",
+    "sfumato.methods.models": "Promises",
+    "sfumato.methods.steps": "Means",
+    "sfumato.methods.attacks": "Attacks",
+    "sfumato.methods.utility": "Measures of utility",
+    "sfumato.methods.hierarchies": "Hierarchies",
 }
 
 
@@ -208,7 +210,7 @@ def listed(rows: list[str]) -> str:
 
 def members(room: str) -> list[str]:
     """What a module of public names holds."""
-    module = importlib.import_module(f"sfumato.{room}")
+    module = getattr(sfumato, room)
     public = {name: getattr(module, name) for name in sorted(module.__all__)}
     return [f"| `sf.{room}.{name}` | {first_line(thing)} |" for name, thing in public.items() if callable(thing)]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.web.browser import Tab, open_browser, served  # noqa: E402
+from tests.interfaces.web.browser import Tab, open_browser, served  # noqa: E402
 
 HERE = ROOT / "docs" / "workbench"
 LARGEST = 150_000

@@ -5,30 +5,29 @@ Names are loaded when they are first used, so that ``import sfumato`` stays ligh
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "sfumato.advice.recommending": ("recommend",),
-    "sfumato.comparison": ("Comparison",),
-    "sfumato.formulas.choosing_k": ("choose_k",),
-    "sfumato.formulas.combining": ("combine",),
+    "sfumato.guidance.recommendation.recommend": ("recommend",),
+    "sfumato.guidance.comparison": ("Comparison",),
+    "sfumato.methods.formulas.choice_of_k": ("choose_k",),
+    "sfumato.methods.formulas.combined_copies": ("combine",),
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
     "sfumato.core.shape": ("ShapedAgreement", "ShapedRecipe"),
     "sfumato.core.model": ("Verdict",),
-    "sfumato.formulas.transition": ("estimate_frequencies",),
-    "sfumato.evaluation": ("Evaluation",),
-    "sfumato.intruders": ("AttackReport",),
+    "sfumato.methods.formulas.transition": ("estimate_frequencies",),
+    "sfumato.release.evaluation": ("Evaluation",),
+    "sfumato.release.intruders": ("AttackReport",),
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
     "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
     "sfumato.release.shaped.release": ("ShapedRelease",),
-    "sfumato.verbs": (
+    "sfumato.interfaces.api": (
         "anonymize",
         "assess",
         "attack",
@@ -43,19 +42,19 @@ _HOMES = {
         "verify",
         "why_alone",
     ),
-    "sfumato.models": (
+    "sfumato.methods.models": (
         "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",
         "ExpectedReidentifications", "HiddenRules", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
         "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
-    "sfumato.attacks": (
+    "sfumato.methods.attacks": (
         "AttackCost", "BackgroundKnowledge", "ClosestRecord", "Composition", "CopiedRecords", "DistanceLinkage", "Downcoding",
         "Homogeneity", "IndividualRisk", "Inference", "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear",
         "Membership", "Minimality", "NearCopies", "OtherColumnsLinkage", "PopulationUniques", "ProbabilisticInference",
         "ProbabilisticLinkage", "RecognisedMembers", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency", "UniqueInPopulation",
     ),
-    "sfumato.steps": (
+    "sfumato.methods.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "Follow", "GlobalRecoding", "HideRules",
         "HybridMicrodata",
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
@@ -63,7 +62,7 @@ _HOMES = {
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
         "Synthesize", "SynthesizePrivately", "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
     ),
-    "sfumato.utility": (
+    "sfumato.methods.utility": (
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",
         "Correlations", "Covariances", "Discernibility", "Eigenvalues", "Height", "KullbackLeibler",
         "Loss", "Means", "NonUniformEntropy", "NormalisedCertaintyPenalty", "NormalisedClassSize",
@@ -71,37 +70,54 @@ _HOMES = {
         "RecordSquaredError", "RegressionOverlap", "RuleSideEffects", "SquaredError", "StandardisedError", "SumOfSquares",
         "TableDistance", "Timeliness", "Uniqueness", "Validity",
     ),
-    "sfumato.hierarchies": (
+    "sfumato.methods.hierarchies": (
         "classification", "dates", "frequency", "grouped", "hierarchy_file", "intervals", "like", "mask_left",
         "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
-    "sfumato.results": ("MeanOf", "RegressionOf", "StumpOf", "TreeOf"),
-    "sfumato.results.integral": ("IntegralPrivacy",),
-    "sfumato.outputs.rules": ("AllEqual", "Dominance", "GroupDisclosure", "PPercent", "PQ", "Threshold"),
-    "sfumato.outputs.table": ("MagnitudeTable", "tabulate"),
-    "sfumato.outputs.protected": ("ProtectedTable",),
-    "sfumato.outputs.checking.check": ("check_output",),
-    "sfumato.outputs.checking.session": ("OutputSession", "output_session"),
-    "sfumato.outputs.checking.verdict": ("OutputRules", "OutputVerdict"),
-    "sfumato.parties.together": ("JointAnswer", "together"),
+    "sfumato.results.integral": ("MeanOf", "RegressionOf", "StumpOf", "TreeOf"),
+    "sfumato.results.integral.integral_privacy": ("IntegralPrivacy",),
+    "sfumato.results.tables.rules": ("AllEqual", "Dominance", "GroupDisclosure", "PPercent", "PQ", "Threshold"),
+    "sfumato.results.tables.table": ("MagnitudeTable", "tabulate"),
+    "sfumato.results.tables.protected_table": ("ProtectedTable",),
+    "sfumato.results.checking.check": ("check_output",),
+    "sfumato.results.checking.session": ("OutputSession", "output_session"),
+    "sfumato.results.checking.verdict": ("OutputRules", "OutputVerdict"),
+    "sfumato.parties.one_process": ("JointAnswer", "together"),
     "sfumato.parties.noise": ("JointNoise",),
-    "sfumato": ("baskets", "dp", "errors", "examples", "graphs", "paths", "relations", "vault"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
+_MODULES = {
+    "baskets": "sfumato.data.baskets",
+    "dp": "sfumato.results.queries",
+    "errors": "sfumato.errors",
+    "examples": "sfumato.data.examples",
+    "graphs": "sfumato.data.graphs",
+    "paths": "sfumato.data.paths",
+    "relations": "sfumato.data.relational",
+    "vault": "sfumato.methods.steps.pseudonyms.vault",
+}
+"""Public names that are whole modules, and where they are."""
+
+__all__ = sorted([*_HOME_OF, *_MODULES, "__version__"])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name in _MODULES:
+        value: Any = _import_part(_MODULES[name])
+    elif name in _HOME_OF:
+        value = getattr(_import_part(_HOME_OF[name]), name)
+    else:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    home = _HOME_OF[name]
-    value = (
-        importlib.import_module(f"{home}.{name}") if home == "sfumato" else getattr(importlib.import_module(home), name)
-    )
     globals()[name] = value
     return value
+
+
+def _import_part(module: str) -> Any:
+    from sfumato.errors import import_part
+
+    return import_part(module)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sfumato.cli import program
+from sfumato.interfaces.cli import program
 
 program()

@@ -85,6 +85,10 @@ class MissingExtra(SfumatoError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class NotInstalled(MissingExtra):
+    """A part of sfumato that can be left out is not there."""
+
+
 class FittingFailed(SfumatoError):
     """A process that fits a model ran out of time or memory, or died."""
 
@@ -215,3 +219,24 @@ def require(module: str, *, extra: str, to: str) -> ModuleType:
             return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtra(f"to {to}, install the extra: pip install 'sfumato[{extra}]'") from error
+
+
+def import_part(module: str) -> ModuleType:
+    """Import a module of a part of sfumato that an installation may leave out, such as the parties.
+
+    >>> import_part("sfumato.surely_left_out.study")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.NotInstalled: sfumato.surely_left_out is not installed; install the whole package: pip install --force-reinstall sfumato
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # something that the module imports, which is another problem
+        raise not_installed(error.name) from None
+
+
+def not_installed(part: str) -> NotInstalled:
+    """What to raise where a part of sfumato is missing, and what to do."""
+    return NotInstalled(f"{part} is not installed; install the whole package: pip install --force-reinstall sfumato")

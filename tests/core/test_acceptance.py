@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files, scripts
+from sfumato.core import recipe_files
 from sfumato.core.acceptance import ImpliedQuasi, TextOnly, accepted_pairs, text_only_columns
 from sfumato.errors import ParameterError, RecipeError
+from sfumato.interfaces import scripts
 
 RECIPE = """
 columns:

@@ -13,7 +13,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.formulas.binning import (
+from sfumato.methods.formulas.binning import (
     binned,
     date_edges,
     distance_of_tables,
@@ -23,9 +23,9 @@ from sfumato.formulas.binning import (
     table_before,
     weighted_quantile,
 )
-from sfumato.steps.local.local_recoding import LocalRecoding
-from sfumato.steps.local.mondrian import Mondrian
-from tests.steps.mixed_tables import mixed_tables
+from sfumato.methods.steps.local.local_recoding import LocalRecoding
+from sfumato.methods.steps.local.mondrian import Mondrian
+from tests.methods.steps.mixed_tables import mixed_tables
 
 
 def table_distance(one, other):
@@ -165,8 +165,7 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
 def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
     columns = [binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v") for _ in range(2)]
     expected = table_distance(*columns)
-    monkeypatch.setattr("sfumato.formulas.binning.MOST_CELLS", 3)
-    monkeypatch.setattr("sfumato.formulas.binning.AT_ONCE", 2)
+    monkeypatch.setattr("sfumato.methods.formulas.binning.MOST_CELLS", 3)
     assert table_distance(*columns) == pytest.approx(expected, abs=1e-12)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.formulas.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
+from sfumato.methods.formulas.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.formulas.bridge import plan_buckets
-from sfumato.formulas.closeness import bucket_count, bucket_sizes, class_sizes, count_bounds, distance_of, whole_counts
+from sfumato.methods.formulas.bridge import plan_buckets
+from sfumato.methods.formulas.closeness import (
+    bucket_count,
+    bucket_sizes,
+    class_sizes,
+    count_bounds,
+    distance_of,
+    whole_counts,
+)
 from tests.oracles.closeness_and_privacy import all_counts, farthest_class, multiplicative
 
 # G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers put in

@@ -17,9 +17,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import InternalError, SchemaError
-from sfumato.hierarchies import Table
 from sfumato.kernels import keys, lattice
 from sfumato.kernels.keys import CALL, FEW, StandIn
+from sfumato.methods.hierarchies import Table
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
@@ -448,6 +448,32 @@ def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
     facts = (keys.reshape(-1, 1), records, gone, words, shifts, widths, rng.random(climbs.size), offsets)
     assert lattice._tallied(*facts, lost) == lattice._tally(*facts, again)
     np.testing.assert_array_equal(lost, again)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_numpy_groups_as_the_loop_does(seed):
+    """In order of first appearance, types included; empty tables and keys of all bits too."""
+    draw = np.random.default_rng(seed)
+    rows = int(draw.choice([0, 1, 2, 50, 5_000]))
+    words = draw.integers(0, [1, 3, 500, 2**63][seed % 4], rows, dtype=np.uint64, endpoint=True)
+    words[: rows // 3] = np.uint64(2**64 - 1)
+    by_numpy, by_loop = keys._grouped(words), keys._group_word(words)
+    for one, other in zip(by_numpy, by_loop, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(one, other)
+    numbers: dict[int, int] = {}
+    assert by_numpy[0].tolist() == [numbers.setdefault(key, len(numbers)) for key in words.tolist()]
+    assert words[by_numpy[1]].tolist() == list(numbers)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_unbeaten_rows_are_those_that_no_other_row_beats(seed):
+    draw = np.random.default_rng(seed)
+    points = draw.integers(0, 5, (int(draw.integers(0, 40)), int(draw.integers(1, 5)))).astype(float)
+    order = np.lexsort(points.T[::-1])
+    found = set(lattice.unbeaten(points, order).tolist())
+    for place, row in enumerate(order.tolist()):
+        beaten = any((points[other] <= points[row]).all() for other in order[:place])
+        assert (row in found) is not beaten
 
 
 def test_numpy_stands_in_until_loading_the_loop_pays():

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.assessment import assess
 from sfumato.core.classes import count_classes
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import value_counts
+from sfumato.release.assessment import assess
 
 ROWS = st.lists(
     st.tuples(

@@ -20,7 +20,7 @@ from sfumato.core.encoding import encode
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.hierarchies import suppress
+from sfumato.methods.hierarchies import suppress
 
 DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 5, 2), None, datetime.date(2024, 1, 1)]
 COLUMNS = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.core.pair import Pair
-from sfumato.formulas.dependence import (
+from sfumato.methods.formulas.dependence import (
     DependenceKind,
     Figures,
     Spans,
@@ -25,8 +25,8 @@ from sfumato.formulas.dependence import (
     screened_bits,
     within_labels,
 )
-from sfumato.formulas.dependence_search import Dependences, find_dependences
-from sfumato.formulas.implied_linkage import TableEvidence, classes_of_codes, implied_linkage
+from sfumato.methods.formulas.dependence_search import Dependences, find_dependences
+from sfumato.methods.formulas.implied_linkage import TableEvidence, classes_of_codes, implied_linkage
 
 # A naive oracle: counts record by record.
 

@@ -16,7 +16,6 @@ from sfumato.core import encoding
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import (
     DIRECT_RANGE,
-    _joined,
     encode,
     encode_column,
     joint_label,
@@ -25,6 +24,7 @@ from sfumato.core.encoding import (
     positions_in,
     relabelled,
 )
+from sfumato.core.labels import _joined
 from sfumato.errors import SchemaError
 
 NAN = float("nan")

@@ -16,7 +16,7 @@ from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import SchemaError
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.methods.models.k_anonymity import KAnonymity
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
-from sfumato.formulas.exact_draws import Draws, discrete_laplace
+from sfumato.methods.formulas.exact_draws import Draws, discrete_laplace
 from tests.oracles.closeness_and_privacy import clopper_pearson, discrete_laplace_mass
 
 WRONG = 1e-6

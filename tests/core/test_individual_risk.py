@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.formulas.uniqueness import MANY, individual_risk
+from sfumato.methods.formulas.uniqueness import MANY, individual_risk
 from tests.oracle import mean_of_one_over_population
 
 

@@ -9,7 +9,8 @@ from numba.core.caching import IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 
 from sfumato import kernels
-from sfumato.kernels.loading import CacheFirst, ForgivingIndex
+from sfumato.kernels.loop_cache import Loop
+from sfumato.kernels.machine_code import CacheFirst, ForgivingIndex
 
 
 def _pickled_then_renamed() -> bytes:
@@ -64,7 +65,7 @@ def test_a_file_is_whole_before_it_is_listed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", kernels.__all__)
 def test_every_loop_has_this_cache_however_its_file_is_loaded(name):
-    loops = [loop for loop in vars(getattr(kernels, name)).values() if isinstance(loop, Dispatcher)]
+    loops = [loop for loop in vars(getattr(kernels, name)).values() if isinstance(loop, Dispatcher | Loop)]
     assert loops
-    for loop in loops:
+    for loop in [loop.numba if isinstance(loop, Loop) else loop for loop in loops]:
         assert type(loop._cache) is CacheFirst and type(loop._cache._cache_file) is ForgivingIndex

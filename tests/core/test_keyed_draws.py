@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sfumato import kernels
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Keyed, Marks, Numbering, Repeats, Seed, marked, numbered, row_keys
-from sfumato.formulas.exact_sums import exact_sums, rounded
+from sfumato.methods.formulas.exact_sums import exact_sums, rounded
 
 WORDS = st.integers(0, 2**64 - 1)
 CELLS = st.tuples(

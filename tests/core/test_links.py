@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.design import link_warnings
-from sfumato.report.wording import RENUMBERED
+from sfumato.release.report.wording import RENUMBERED
 
 
 def people(draw, persons, rows):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

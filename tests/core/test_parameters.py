@@ -8,11 +8,11 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.parameters import parameters, plain_data, values_of
 from sfumato.errors import ParameterError, RecipeError
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
 
 @parameters

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.formulas.closeness import distance_bounds, needed_size
+from sfumato.methods.formulas.closeness import distance_bounds, needed_size
 from tests.oracles.closeness_and_privacy import earth_movers
 
 # G12: Soria-Comas et al. 2015, section on bounds, recomputed

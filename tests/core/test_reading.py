@@ -24,9 +24,9 @@ from sfumato.core.reading import Joint, Rung, read_column
 from sfumato.core.schema import Attribute, Kind, Missing, Role
 from sfumato.core.step import Goal
 from sfumato.errors import SchemaError, Unsatisfiable
-from sfumato.steps.local.local_recoding import LocalRecoding
-from sfumato.steps.local.mondrian import Mondrian
-from tests.steps.mixed_tables import mixed_tables
+from sfumato.methods.steps.local.local_recoding import LocalRecoding
+from sfumato.methods.steps.local.mondrian import Mondrian
+from tests.methods.steps.mixed_tables import mixed_tables
 
 
 @given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))

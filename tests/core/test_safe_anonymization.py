@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.steps.recoding.safe_k_anonymization import delta_of, needed_k, usual_beta
+from sfumato.methods.steps.recoding.safe_k_anonymization import delta_of, needed_k, usual_beta
 from tests.oracles import closeness_and_privacy as oracle
 
 # G40: Li, Qardaji & Su 2012, Theorem 2, evaluated for β = 1 − e^−ε

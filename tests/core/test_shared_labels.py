@@ -14,9 +14,9 @@ from sfumato.core.hierarchy import Hierarchy, Paths, bind
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.reading import Rung, read_column
 from sfumato.core.schema import Attribute, Role
-from sfumato.formulas.binning import binned
+from sfumato.methods.formulas.binning import binned
+from sfumato.methods.utility.information_loss import Loss
 from sfumato.release.folder import read_release
-from sfumato.utility.information_loss import Loss
 
 JOBS = {"a": 8, "b": 6, "c": 4, "d": 3, "e": 2, "f": 1}
 BY_FREQUENCY = Attribute((Role.QUASI,), hierarchy=sf.frequency(4, 2, 1))

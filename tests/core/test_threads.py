@@ -18,7 +18,8 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.reading import Joint
 from sfumato.core.threads import meanwhile, parts_of_rows, side_by_side
-from sfumato.io import columnar
+from sfumato.data.table import columnar
+from sfumato.release.read_back import _all_came_back
 
 TABLES = st.lists(
     st.tuples(
@@ -125,9 +126,29 @@ def test_a_column_holds_its_labels_and_no_others(values: list[str | None], place
 def test_a_written_parquet_is_read_back_in_parts(tiny: None, tmp_path: Path) -> None:
     release = sf.anonymize(sf.examples.large(200), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1)
     folder = release.write(tmp_path, format="parquet", force=True)
-    parts = list(columnar.parquet_parts(folder / "share" / "data.parquet"))
-    assert max(len(part) for part in parts) == 4
-    assert pl.concat(parts).equals(pl.read_parquet(folder / "share" / "data.parquet"))
+    file = folder / "share" / "data.parquet"
+    whole = pl.read_parquet(file)
+    assert max(len(part) for _, part in columnar.parquet_parts(file)) == 4
+    assert pl.concat(part for _, part in columnar.parquet_parts(file)).equals(whole)
+    assert _all_came_back(release.dataset, file)
+
+
+@pytest.mark.parametrize("cells", [1, 8, 1000])
+def test_a_wide_parquet_is_read_back_some_columns_after_the_others(
+    cells: int, tiny: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "PART_CELLS", cells)
+    frame = pl.DataFrame({"a": range(9), "b": list("xyzxyzxyz"), "c": [None, 2.5] * 4 + [0.0]})
+    file, released = tmp_path / "data.parquet", sf.read(frame)
+    frame.write_parquet(file)
+    for start, part in columnar.parquet_parts(file):
+        assert part.equals(frame.select(part.columns).slice(start, len(part)))
+    assert _all_came_back(released, file)
+    others = [frame.head(8), frame.vstack(frame.head(1)), frame.drop("c"), frame.select("b", "a", "c")]
+    others += [frame.with_columns(d=pl.lit(1)), frame.with_columns(c=frame["c"].reverse()), frame.clear()]
+    for other in others:
+        other.write_parquet(file)
+        assert not _all_came_back(released, file)
 
 
 @given(

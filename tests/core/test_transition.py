@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.formulas.transition import (
+from sfumato.methods.formulas.transition import (
     checked_matrix,
     direct_invariant,
     estimate_frequencies,

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.formulas.uniqueness import (
+from sfumato.methods.formulas.uniqueness import (
     Frequencies,
     classes_of_population,
     pitman,

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from sfumato import vault as sealed
 from sfumato.core.encoding import joint_label
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
-from sfumato.vault import Domain, Vault, parts_of_identity, read_sealed, read_vault, remember, write_sealed, write_vault
+from sfumato.methods.steps.pseudonyms.vault import (
+    Domain,
+    Vault,
+    parts_of_identity,
+    read_sealed,
+    read_vault,
+    remember,
+    write_sealed,
+    write_vault,
+)
 
 KEY = b"a good key of thirty-two letters"
 ANN = Domain("keyed", {"=Ann": "X1"})

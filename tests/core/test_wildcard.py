@@ -13,7 +13,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import compatible_records, gather, wildcard_columns
 from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.errors import SchemaError
-from sfumato.models.k_anonymity import KAnonymity
+from sfumato.methods.models.k_anonymity import KAnonymity
 from tests import oracle
 from tests.random_tables import tables
 

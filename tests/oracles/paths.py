@@ -12,8 +12,8 @@ import polars as pl
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.source import Source
-from sfumato.hierarchies import Tree
-from sfumato.paths.trajectories import Trajectories
+from sfumato.data.paths.trajectories import Trajectories
+from sfumato.methods.hierarchies import Tree
 
 Point = tuple[int, str]
 PLACES = "abcdef"

@@ -12,9 +12,9 @@ import sfumato as sf
 from sfumato.core.budget import Budget
 from sfumato.core.declared import Relation
 from sfumato.core.ledger import Ledger, Terms
+from sfumato.core.recipe_files import write_yaml
 from sfumato.parties.keys import Keys, new_keys
 from sfumato.parties.study import read_study, sign
-from sfumato.recipe_files import write_yaml
 
 NAMES = ("hospital_a", "hospital_b", "hospital_c", "hospital_d")
 AGES = ([71, 64, 80], [55, 62], [90, 77, 68, 59], [45])

@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import Disagreement, ParameterError
 from sfumato.parties import arithmetic as module
-from sfumato.parties.arithmetic import (
-    Arithmetic,
-    all_at_least,
-    at_least,
-    interpolated,
-    polynomial_products,
-    vanishing,
-)
+from sfumato.parties.arithmetic import Arithmetic, all_at_least, at_least, interpolated, polynomial_products, vanishing
 from sfumato.parties.channel import Channel, Network, Phase
 from sfumato.parties.sharing import PRIMES, Field
 

@@ -13,9 +13,9 @@ from sfumato.errors import Declined, ReleaseRefused, SchemaError, UnreadableInpu
 from sfumato.parties.channel import Network
 from sfumato.parties.control import Answered, AskedTogether, Rules, row_marks, rows_between
 from sfumato.parties.kinds import question_from
+from sfumato.parties.one_process import together
 from sfumato.parties.protocols import Shamir
 from sfumato.parties.question import Meeting
-from sfumato.parties.together import together
 
 MEAN = {"mean": {"column": "x", "bounds": ["0", "1000"]}}
 SUM = {"sum": {"column": "x", "bounds": ["0", "1000"]}}

@@ -17,9 +17,9 @@ from sfumato.parties.channel import Network
 from sfumato.parties.control import Rules
 from sfumato.parties.kinds import question_from
 from sfumato.parties.noise import JointNoise, _moved
+from sfumato.parties.one_process import together
 from sfumato.parties.protocols import Additive
 from sfumato.parties.question import Meeting
-from sfumato.parties.together import together
 from tests.oracles import parties as plain
 
 SEXES = ["f", "m", "x", None, "F", ""]

@@ -16,7 +16,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.parameters import values_of
 from sfumato.errors import Disagreement, ParameterError, SchemaError, Unsatisfiable, WrongMessage
-from sfumato.hierarchies.table import hierarchy_table
+from sfumato.methods.hierarchies.table import hierarchy_table
 from sfumato.parties import arithmetic, joint
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.joint import JointRelease, _Walk, released_frame

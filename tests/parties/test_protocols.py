@@ -11,7 +11,7 @@ import pytest
 from sfumato.errors import ParameterError, PartyLeft
 from sfumato.parties.arithmetic import Arithmetic
 from sfumato.parties.channel import Network, Phase
-from sfumato.parties.encrypted import Encrypted
+from sfumato.parties.encrypted_sum import Encrypted
 from sfumato.parties.protocols import Additive, Shamir, summation, usual_degree
 from sfumato.parties.signs import negative, random_bits
 

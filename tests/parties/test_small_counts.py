@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.errors import ReleaseRefused
 from sfumato.parties.control import Answered, AskedTogether, Rules
 from sfumato.parties.kinds import question_from
-from sfumato.parties.together import together
+from sfumato.parties.one_process import together
 from tests.oracles import parties as plain
 
 X = {"column": "x", "edges": ["0", "10", "20", "30", "40"]}

@@ -14,8 +14,8 @@ import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.parties.control import Rules
 from sfumato.parties.kinds import QUESTIONS, question_from, question_to
+from sfumato.parties.one_process import together
 from sfumato.parties.statistics import Bounded
-from sfumato.parties.together import together
 
 AGES = [[71, 64, 80], [55, 62], [90, 77, 68, 59], [45]]
 PRESSURE = [[140, 131, 150], [125, 122], [160, 149, 139, 128], [118]]

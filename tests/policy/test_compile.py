@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable

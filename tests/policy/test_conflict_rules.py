@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.models import KAnonymity, LDiversity, TCloseness
+from sfumato.methods.models import KAnonymity, LDiversity, TCloseness
 from sfumato.policy.columns import common_guarantee
 from sfumato.policy.documents import PolicyError
 from sfumato.policy.policy import Group, PrivacyModel, Pseudonymization

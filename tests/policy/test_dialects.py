@@ -9,9 +9,9 @@ from hypothesis import given
 
 from sfumato.core.parameters import Members
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
-from sfumato.policy.dialects import ALL, Dialect, known
-from sfumato.policy.dialects.known import languages, load_policy, parse_policy, write_policy
-from sfumato.policy.dialects.ours import json_schema, to_ours
+from sfumato.policy.dialects import ALL, Dialect, dialect_detection
+from sfumato.policy.dialects.dialect_detection import languages, load_policy, parse_policy, write_policy
+from sfumato.policy.dialects.own_format import json_schema, to_ours
 from sfumato.policy.documents import Document, PolicyError
 from sfumato.policy.lint import lint_text
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, Retention
@@ -197,7 +197,7 @@ class Names(Dialect):
 
 
 def test_a_language_is_one_file_and_one_entry(monkeypatch, tmp_path):
-    monkeypatch.setattr(known, "ALL", Members.joined([ALL], {"names": Names}))
+    monkeypatch.setattr(dialect_detection, "ALL", Members.joined([ALL], {"names": Names}))
     languages.cache_clear()
     try:
         file = tmp_path / "policy.txt"

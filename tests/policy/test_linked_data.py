@@ -8,8 +8,8 @@ import json
 
 import pytest
 
+from sfumato.policy.dialects.dialect_detection import parse_policy, permitted, usage_of_release, write_policy
 from sfumato.policy.dialects.dpv import read_usages, release_to_dpv
-from sfumato.policy.dialects.known import parse_policy, permitted, usage_of_release, write_policy
 from sfumato.policy.dialects.subsumption import built_in
 from sfumato.policy.dialects.usages import Category, TechnicalMeasure, Usage, allows
 from sfumato.policy.documents import Findings, PolicyError, read_json

@@ -7,7 +7,7 @@ import datetime
 
 import pytest
 
-from sfumato.policy.dialects.known import write_policy
+from sfumato.policy.dialects.dialect_detection import write_policy
 from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.policy import LegalBasis, Policy, PrivacyModel, Pseudonymization, Purpose, Recipient, Retention
 from tests.policy.written_policies import AGES, datum, k_anonymity, personal, purpose, study

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.errors import SfumatoError
 from sfumato.policy.comply import hold_against
 from sfumato.policy.dialects import special, usages
+from sfumato.policy.dialects.dialect_detection import parse_policy, read_concept_text, write_policy
 from sfumato.policy.dialects.dpv import RULES
-from sfumato.policy.dialects.known import parse_policy, read_concept_text, write_policy
 from sfumato.policy.dialects.lpl import GROUPS, MAXIMUM, MINIMUM, TYPES
 from sfumato.policy.documents import PolicyError
 from sfumato.policy.lint import lint, lint_text

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import SchemaError, UnreadableInput
-from sfumato.policy.dialects.known import write_policy
+from sfumato.policy.dialects.dialect_detection import write_policy
 from sfumato.policy.enforce import enforce
 from sfumato.policy.people import COLUMN, NOBODY, Policies, digest_of
 from sfumato.policy.policy import Policy
@@ -48,7 +48,7 @@ def test_a_folder_of_policies(tmp_path):
 
 
 def test_the_digest_is_of_the_meaning_not_of_the_dialect():
-    from sfumato.policy.dialects.known import parse_policy
+    from sfumato.policy.dialects.dialect_detection import parse_policy
 
     policy = personal("25", "53711")
     assert {digest_of(parse_policy(write_policy(policy, d))[0]) for d in ("ours", "lpl-a", "lpl-b", "lpl-xml")} == {

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.policy.dialects.known import parse_policy, write_policy
+from sfumato.policy.dialects.dialect_detection import parse_policy, write_policy
 from sfumato.policy.documents import PolicyError
 from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy, Retention
-from tests.cli.conftest import sfumato  # noqa: F401 - a fixture
+from tests.interfaces.cli.conftest import sfumato  # noqa: F401 - a fixture
 from tests.policy.written_policies import datum, people, personal, purpose, study, three_policies
 
 USE = ("--purpose", "research", "--recipient", "university")

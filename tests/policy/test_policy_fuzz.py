@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.policy.dialects.known import parse_policy, write_policy
+from sfumato.policy.dialects.dialect_detection import parse_policy, write_policy
 from sfumato.policy.lint import lint, lint_text
 from tests.policy.test_dialects import DIALECT_A, DIALECT_B
 from tests.policy.test_linked_data import DPV, ODRL

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.policy.comply import comply
-from sfumato.policy.dialects.known import preset, preset_names
+from sfumato.policy.dialects.dialect_detection import preset, preset_names
 from sfumato.policy.lint import lint
 from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy

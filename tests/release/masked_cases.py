@@ -14,7 +14,7 @@ import polars as pl
 
 import sfumato as sf
 from sfumato import examples
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.recipe import Recipe

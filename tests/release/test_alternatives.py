@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.step import Goal, Plan, Step
-from sfumato.models.l_diversity import LDiversity
+from sfumato.methods.models.l_diversity import LDiversity
+from sfumato.methods.steps.local.mondrian import Mondrian
 from sfumato.release.alternatives import Neighbour, alternatives_in, alternatives_of
-from sfumato.steps.local.mondrian import Mondrian
 from tests.random_tables import tables
 
 K, BUDGET, ROWS = 5, 0.05, 800

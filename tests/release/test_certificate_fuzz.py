@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.cli import main
+from sfumato.interfaces.cli import main
 
 FALSE_OR_UNREADABLE = (1, 5)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.errors import UnreadableInput
 from sfumato.release.certificates import new_key, parsed, read_certificate, signed
 from sfumato.release.documents import digest_of, plain_json

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.step import LOOKS, Account, Effect, Step, account_of, declaration_of
 from sfumato.errors import SchemaError
-from sfumato.formulas.exact_draws import Draws
-from sfumato.release.certified import TYPES_FOUND, certified, certified_release
+from sfumato.methods.formulas.exact_draws import Draws
+from sfumato.release.epsilon_certification import TYPES_FOUND, certified, certified_release
 
 SEED = "0123456789abcdef0123456789abcdef"
 SAFE = sf.SafeAnonymize(1.0, delta=1e-5)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engines import table as engine_table
+from sfumato.data.lazy import table as engine_table
 from sfumato.errors import SchemaError
 
 ENGINES = ["polars", "duckdb"]
@@ -62,7 +62,7 @@ def test_what_is_found_above_the_levels_is_what_memory_finds_there(
     made = sf.anonymize(held(engine, tmp_path / "in", people()), meet, [sf.GlobalRecoding(**step)], seed=2)
     assert all(verdict.holds for verdict in made.verdicts)
     assert any("too many to hold" in warning for warning in made.warnings)
-    assert "not lower" in plan_of(made)["warning"]
+    assert "least within levels ≥" in plan_of(made)["warning"]
     found = {name: at["level"] for name, at in plan_of(made)["levels"].items()}
     assert found == {name: at["level"] for name, at in plan_of(whole)["levels"].items()}
     native = made.data.collect() if engine == "polars" else made.data.pl()
@@ -118,8 +118,81 @@ def test_what_cannot_begin_at_levels_is_refused(
 
 def test_too_many_even_at_the_highest_levels_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 3)
+    step = sf.GlobalRecoding(levels={"age": 3, "zip": 4})
     with pytest.raises(SchemaError, match="combinations of values"):
-        sf.anonymize(held("polars", tmp_path / "in", people()), [sf.KAnonymity(2)], [sf.GlobalRecoding()])
+        sf.anonymize(held("polars", tmp_path / "in", people()), [sf.KAnonymity(2)], [step])
+
+
+def nearly_distinct(rows: int, seed: int = 1) -> pl.DataFrame:
+    """Invented people of whom hardly two are alike; two columns have more values than may be combined."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "zip": [f"{z:05d}" for z in rng.integers(10000, 99999, rows)],
+            "income": np.round(rng.normal(40000, 15000, rows), 2),
+            "born": pl.Series(rng.integers(-10000, 15000, rows).astype(np.int32)).cast(pl.Date),
+        }
+    )
+
+
+def described_finely(data: Any) -> Any:
+    return data.with_roles(quasi=["age", "sex", "zip", "income", "born"]).with_hierarchies(
+        age=sf.intervals(5, 10, 20),
+        sex=sf.suppress(),
+        zip=sf.mask_right(5),
+        income=sf.intervals(1000, 10000, 100000),
+        born=sf.dates(),
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_memory_releases_is_not_refused(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(engine)
+    frame = nearly_distinct(100_000)
+    frame.write_parquet(tmp_path / "a.parquet")
+    meet, step = [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.02)]
+    whole = sf.anonymize(described_finely(sf.read(frame)), meet, step, seed=1, format="parquet")
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 40_000)
+    made = sf.anonymize(described_finely(sf.read(tmp_path, engine=engine)), meet, step, seed=1)
+    assert plan_of(made)["levels"] == plan_of(whole)["levels"]
+    native = made.data.collect() if engine == "polars" else made.data.pl()
+    assert rows_of(native).equals(rows_of(whole.data))
+    assert "least within levels ≥" in plan_of(made)["warning"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("most", [4, 1])
+def test_the_top_is_the_last_resort(engine: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", most)
+    made = sf.anonymize(
+        held(engine, tmp_path / "in", people(missing=False)), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.05)]
+    )
+    levels = plan_of(made)["levels"]
+    assert all(verdict.holds for verdict in made.verdicts)
+    assert made.dataset.records == 4000 - made.suppressed
+    assert any(at["level"] == at["top"] for at in levels.values())
+    bounded = sf.GlobalRecoding(budget=0.05, levels={n: (at["level"],) * 2 for n, at in levels.items()})
+    eager = sf.anonymize(described(sf.read(people(missing=False))), [sf.KAnonymity(2)], [bounded], format="parquet")
+    native = made.data.collect() if engine == "polars" else made.data.pl()
+    assert rows_of(native).equals(rows_of(eager.data))
+
+
+def test_alternatives_are_those_within_the_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    meet, step = [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)]
+    made = sf.anonymize(held("polars", tmp_path / "in", people()), meet, step, seed=2)
+    begun = made.planned_steps[0].levels
+    assert begun and made.recipe.steps[0].levels == {}
+    found = made.alternatives()
+    options = [found.chosen, *(one.option for one in found.neighbours), *found.front]
+    for option in options:
+        assert all(option.levels[name] >= low for name, (low, _) in begun.items())
+    bounded = sf.GlobalRecoding(budget=0.05, levels=begun)
+    eager = sf.anonymize(described(sf.read(people())), meet, [bounded], seed=2, format="parquet").alternatives()
+    assert found.lattice_nodes == eager.lattice_nodes
+    assert [n.option.suppressed for n in found.neighbours] == [n.option.suppressed for n in eager.neighbours]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

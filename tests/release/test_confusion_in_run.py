@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks import DistanceLinkage, ProbabilisticLinkage
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from tests.risk.linkage_scenes import scene_of
+from sfumato.methods.attacks import DistanceLinkage, ProbabilisticLinkage
+from tests.methods.attacks.linkage_scenes import scene_of
 
 
 def naive_candidates(original: dict, released: dict) -> list[int]:

@@ -15,7 +15,7 @@ from sfumato.core.step import Account, Effect
 from sfumato.errors import ParameterError, ReleaseRefused, UnreadableInput
 from sfumato.release.documents import digest_of
 from sfumato.release.folder import read_release
-from tests.risk.drawn_rows import DrawColumns, people
+from tests.methods.attacks.drawn_rows import DrawColumns, people
 
 SEED = "0123456789abcdef0123456789abcdef"
 ANYWAY = {"recognised_members": 1}

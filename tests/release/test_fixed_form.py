@@ -10,17 +10,17 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato import registry
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.hierarchy import ValueByValue
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Effect, account_of
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import RecipeError, SchemaError
-from sfumato.formulas.exact_draws import Draws
-from sfumato.profiling.yaml_text import recipe_text
-from sfumato.release.certified import certified, certified_release
+from sfumato.guidance.profiling.yaml_text import recipe_text
+from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.release.documents import digest_of
+from sfumato.release.epsilon_certification import certified, certified_release
 from sfumato.release.fixed_form import in_fixed_form
 from tests.neighbouring_tables import CHANGES
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 from sfumato.release.documents import digest_of

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files
+from sfumato.core import recipe_files
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from sfumato.profiling.yaml_text import recipe_text
+from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.release.documents import digest_of
 from sfumato.release.publish import drawn_page
 

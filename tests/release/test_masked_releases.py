@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato import registry
-from sfumato.cli import main
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.step import accounts
+from sfumato.interfaces.cli import main
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.masked_cases import CASES, KEY, RECODING, SEED, multiset, recipe_of, table_of, told_of_people
 
@@ -45,8 +45,8 @@ def office_key(monkeypatch):
 @pytest.fixture(autouse=True)
 def naive_models(monkeypatch):
     """Models of noisy counts without the library that fits them, which has tests of its own."""
-    monkeypatch.setattr("sfumato.steps.synthesis.private.ModelWorker", WholeTable)
-    monkeypatch.setattr("sfumato.steps.synthesis.private.require_fitting", lambda: None)
+    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.ModelWorker", WholeTable)
+    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def sfumato(monkeypatch, capfd):
 def undrawn(monkeypatch):
     """Releases without their pages, which take most of the time."""
     for page in ("public_page", "owner_page"):
-        monkeypatch.setattr(f"sfumato.report.pages.{page}", lambda _: "")
+        monkeypatch.setattr(f"sfumato.release.report.pages.{page}", lambda _: "")
 
 
 def second(name: str) -> Dataset | None:
@@ -121,7 +121,7 @@ def test_recipes_come_back_from_text(name):
 @every_case
 def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "sfumato.report.pages.owner_page", lambda _: ""
+        "sfumato.release.report.pages.owner_page", lambda _: ""
     )  # as slow to draw as the page that is read here
     table = table_of(CASES[name].table)
     data, recipe, out = tmp_path / "people.csv", tmp_path / "people.yaml", tmp_path / "out"

@@ -10,9 +10,9 @@ import pytest
 import sfumato as sf
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ReleaseRefused
-from sfumato.release.certified import certified_release
-from sfumato.steps.synthesis import mst
-from sfumato.steps.synthesis.measured import PrivateTable
+from sfumato.methods.steps.synthesis import mst
+from sfumato.methods.steps.synthesis.noisy_counts import PrivateTable
+from sfumato.release.epsilon_certification import certified_release
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.test_certified import share_of
 
@@ -22,8 +22,8 @@ STEP = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6)
 
 @pytest.fixture(autouse=True)
 def naive_models(monkeypatch):
-    monkeypatch.setattr("sfumato.steps.synthesis.private.ModelWorker", WholeTable)
-    monkeypatch.setattr("sfumato.steps.synthesis.private.require_fitting", lambda: None)
+    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.ModelWorker", WholeTable)
+    monkeypatch.setattr("sfumato.methods.steps.synthesis.private_synthesis.require_fitting", lambda: None)
 
 
 def people(*more, person=False):
@@ -86,7 +86,7 @@ def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts
     monkeypatch.setattr(
         mst, "choose_and_measure", lambda table: learnt[0] if learnt else _first(measured(table), learnt)
     )
-    monkeypatch.setattr("sfumato.formulas.exact_draws.Draws.seed", lambda self: 7)
+    monkeypatch.setattr("sfumato.methods.formulas.exact_draws.Draws.seed", lambda self: 7)
     shares = []
     for place, data in enumerate((people(), people(("b", "zed", "x")))):
         release = sf.anonymize(data, [], [STEP], seed=SEED)

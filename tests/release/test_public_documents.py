@@ -135,7 +135,7 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
 
 @pytest.mark.slow
 def test_pictures_from_the_command_line(tmp_path, monkeypatch):
-    from sfumato.cli import main
+    from sfumato.interfaces.cli import main
 
     (tmp_path / "t.csv").write_text("sex,town\n" + "m,Ulm\nf,Bonn\n" * 10, encoding="utf-8")
     recipe = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role: plain}\n"

@@ -14,13 +14,13 @@ import pytest
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.cli.party import _read as read_result
 from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import SfumatoError
-from sfumato.outputs.checking.reviewing import read_manifest, release_outputs, verify_outputs
+from sfumato.interfaces.cli.party import _read as read_result
 from sfumato.parties.conduct import verified
 from sfumato.release.certificates import new_key
 from sfumato.release.verification import Verification
+from sfumato.results.checking.reviews import read_manifest, release_outputs, verify_outputs
 from tests.parties.studies import a_study
 from tests.parties.test_conduct import run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 
 STORED = Path(__file__).with_name("stored")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.recipe_files import KEPT
+from sfumato.core.recipe_files import KEPT
 from sfumato.release.documents import digest_of
 from sfumato.release.manifest import Claim
 from sfumato.release.verification import AGAINST_ORIGINAL, Verification
-from tests.models.test_suppression_slack import hospital
+from tests.methods.models.test_suppression_slack import hospital
 
 STATUSES = ("holds", "fails", "needs original", "vouched")
 

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.data.table.form import Form, defused, restored, runnable_cells, typed, types_of
+from sfumato.data.table.write import suffix_of
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput, Unsatisfiable
-from sfumato.io.form import Form, defused, restored, runnable_cells, typed, types_of
-from sfumato.io.write import suffix_of
 from sfumato.release.folder import read_release
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel", "spss", "stata", "sas")
@@ -195,7 +195,7 @@ def test_types_do_not_change_when_the_last_word_of_a_column_is_dropped(tmp_path)
 
 
 def test_check_reads_a_file_as_the_certificate_beside_it_says(tmp_path):
-    from sfumato.release.written import read_certified
+    from sfumato.release.read_back import read_certified
 
     made(pl.DataFrame({"q": ["01"] * 4, "s": ["1", "2"] * 2})).write(tmp_path / "out")
     file = tmp_path / "out" / "share" / "data.csv"

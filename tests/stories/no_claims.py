@@ -91,6 +91,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"who finds somebody's class shall not learn .*",
     ),
     "what a command or method is for": (
+        r"Save the table as Parquet if it is not, and let an engine hold it: .*",
         r"Exit codes: .*|Judge a released table by a recipe; .*|Privacy policies: check, .*|Recompute what a certificate claims: .*",
         r"each class holds or fails by itself",
         r"this is about the step by itself: what holds of the whole recipe is said under differential_privacy",
@@ -108,8 +109,8 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
 }
 
 OTHER_MEANINGS = {
-    Found("optimality", "outputs.checking.offences", "exact"): "percentiles told too exactly",
-    Found("optimality", "steps.local.regions", "exact"): "the share of cells released as they are",
-    Found("optimality", "steps.synthesis.outcome", "exact"): "marginals of the original values",
-    Found("optimality", "steps.synthesis.synthesize", "exact"): "marginals of the original values",
+    Found("optimality", "results.checking.rule_violations", "exact"): "percentiles told too exactly",
+    Found("optimality", "methods.steps.local.regions", "exact"): "the share of cells released as they are",
+    Found("optimality", "methods.steps.synthesis.outcome", "exact"): "marginals of the original values",
+    Found("optimality", "methods.steps.synthesis.synthesize", "exact"): "marginals of the original values",
 }

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
+from sfumato.core.registry import family
 from sfumato.core.shape import Shape
 from sfumato.core.step import Effect
-from sfumato.registry import family
 
 SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
 AFFIRMING = re.compile(

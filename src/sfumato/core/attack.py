@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.metric import Metric
@@ -31,7 +31,18 @@ NOT_IN_FILE = -1
 USUAL_RATE = 0.2
 """Where nobody sets a limit: the share of what guessing leaves open beyond which an attack is marked."""
 AT_LEAST = 20
-"""Trials of an attack that are made however little time there is: fewer say nothing."""
+"""Trials of an attack that are made however much work each is: fewer say nothing."""
+WORK = 500_000_000
+"""Cells that one attack compares (a cell of a person with one of a released record or box of records): two or three seconds of computing.
+
+It decides how many people are tried, so that this does not depend on the machine.
+"""
+AT_ONCE = 20_000_000
+"""Cells compared between two looks at the clock, as far as that is known beforehand: about a tenth of a second."""
+MOST_AT_ONCE = 4096
+"""People searched for between two looks at the clock, however little work each is."""
+BLOCK_BYTES = 256 << 20
+"""Bytes of the arrays that an attack works with at a time, where these grow with people times records."""
 
 
 def as_theirs(name: str) -> str:
@@ -40,9 +51,18 @@ def as_theirs(name: str) -> str:
 
 
 def cut_short(done: int, wanted: int) -> str:
-    """What a sentence adds where time ran out.
+    """What a sentence adds where everybody would have been too much work.
 
     >>> cut_short(20, 500), cut_short(500, 500)
+    (' (a random sample, to bound the work)', '')
+    """
+    return "" if done >= wanted else " (a random sample, to bound the work)"
+
+
+def stopped_short(done: int, wanted: int) -> str:
+    """What a sentence adds where time ran out, in attacks that then report on a sample.
+
+    >>> stopped_short(20, 500), stopped_short(500, 500)
     (' (a random sample, for want of time)', '')
     """
     return "" if done >= wanted else " (a random sample, for want of time)"
@@ -85,7 +105,9 @@ class Intruder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
-    """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may compute.
+    """Where an attack takes place: the tables, the intruder, what is known of the method, and how much it may compute.
+
+    ``work`` decides on how many people it is tried; ``seconds`` only stop it, and then its outcome is unknown.
 
     ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
     intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition;
@@ -104,6 +126,7 @@ class Scene:
     started: float = dataclasses.field(default_factory=now)
     population: Dataset | None = None
     aux: Dataset | None = None
+    work: int = WORK
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:
@@ -115,21 +138,52 @@ class Scene:
         """Seconds of the budget that are left, never negative."""
         return max(0.0, self.seconds - (now() - self.started))
 
-    def sampled(self, count: int, purpose: str) -> Iterator[int]:
-        """The numbers below ``count`` in a random order for as long as there is time, at least the first few of them.
+    def affordable(self, count: int, cost: int) -> int:
+        """How many of ``count`` people are tried where one takes so much work: all, or as many as the work is enough for."""
+        return min(count, max(AT_LEAST, self.work // max(1, cost)))
 
-        What was looked at when time ran out is so a random sample of all.
+    def sampled(
+        self, count: int, purpose: str, *, cost: int = 1, spent: Callable[[], int] | None = None
+    ) -> Iterator[int]:
+        """The numbers below ``count`` in a random order: all, or a random sample of them, as many as the work is enough for.
+
+        ``cost`` is the work that one takes, at most where ``spent`` tells how much was done so far: then the first few say what one takes.
         """
-        order = self.seed.stream(f"{purpose}: in what order").permutation(count)
-        for place, number in enumerate(order.tolist()):
-            if place >= AT_LEAST and not self.left:
-                return
-            yield number
+        order = self.seed.stream(f"{purpose}: in what order").permutation(count).tolist()
+        for start, end in self.portions(count, cost=cost, spent=spent):
+            for number in order[start:end]:
+                self.require_time()
+                yield number
+
+    def portions(self, count: int, *, cost: int, spent: Callable[[], int] | None = None) -> Iterator[tuple[int, int]]:
+        """Ranges, one after the other, of as many of ``count`` people as the work is enough for; before each the clock is looked at.
+
+        ``cost`` and ``spent`` are those of :meth:`sampled`. How many people there will be follows from the work alone, never from the clock.
+        """
+        before = 0 if spent is None else spent()
+        wanted = self.affordable(count, cost) if spent is None else count
+        done, decided = 0, spent is None
+        while done < wanted:
+            self.require_time()
+            size = max(1, min(MOST_AT_ONCE, AT_ONCE // max(1, cost)))
+            end = min(wanted, done + size)
+            if not decided and done < AT_LEAST:
+                end = min(end, AT_LEAST)
+            yield done, end
+            done = end
+            if spent is not None:
+                cost = (spent() - before) // done
+                if not decided and done >= AT_LEAST:
+                    wanted, decided = self.affordable(count, cost), True
 
     def require_time(self) -> None:
-        """Raise :class:`ParameterError` where the budget is spent, in attacks that know nothing before they are through."""
+        """Raise :class:`ParameterError` where the budget is spent: the outcome of an attack that was stopped is unknown."""
         if not self.left:
-            raise ParameterError("the time budget was spent before it was through; give it more seconds")
+            self.give_up()
+
+    def give_up(self) -> NoReturn:
+        """Raise :class:`ParameterError`: the attack was stopped by the clock, and its outcome is unknown."""
+        raise ParameterError("the time budget was spent before it was through; give it more seconds")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -215,7 +269,7 @@ def not_a_sample(scene: Scene) -> str:
 
 
 class Memory(Protocol):
-    """What was released of the same people before; a register answers for it (see :mod:`sfumato.register`)."""
+    """What was released of the same people before; a register answers for it (see :mod:`sfumato.release.register`)."""
 
     def kept(self, limit: float, pair: Pair) -> Kept:
         """What a release tells together with all earlier ones, held against a limit; what is not known does not keep it."""
@@ -228,7 +282,7 @@ class Attack(Metric):
     A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome is unknown.
 
     ``line`` says what it would achieve, in words that need no handbook. ``tried_by`` names the intruders who try it
-    (:mod:`sfumato.intruders`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
+    (:mod:`sfumato.release.intruders`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
     a budget of time; what they try comes in order of ``turn``, and in the order of the registry where that is the same.
     """
 

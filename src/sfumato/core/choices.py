@@ -31,7 +31,7 @@ COLUMN = "secret"
 def required_fields(cls: type) -> tuple[str, ...]:
     """Names of the fields that have no default.
 
-    >>> from sfumato.models import AlphaKAnonymity
+    >>> from sfumato.methods.models import AlphaKAnonymity
     >>> required_fields(AlphaKAnonymity)
     ('sensitive', 'alpha', 'k')
     """
@@ -52,7 +52,7 @@ def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
     Weakest is what every other legal choice implies. A number that has no such value states a fact, not a degree, and
     must be given.
 
-    >>> from sfumato.models import TCloseness
+    >>> from sfumato.methods.models import TCloseness
     >>> weakest(TCloseness, {"sensitive": "illness"})
     (TCloseness(sensitive='illness', t=1.0, distance='equal', reference='original'), ('t',))
     """
@@ -75,7 +75,7 @@ def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
 def variants(cls: Any) -> tuple[Any, ...]:
     """Models of a class over a grid of legal values: every choice of a word, a few numbers of each range.
 
-    >>> from sfumato.models import KAnonymity
+    >>> from sfumato.methods.models import KAnonymity
     >>> variants(KAnonymity)
     (KAnonymity(k=1), KAnonymity(k=2), KAnonymity(k=3))
     """
@@ -94,7 +94,7 @@ def _legal(cls: Any, names: Sequence[str], choices: Sequence[Sequence[Any]]) -> 
 def trivial(model: Model) -> bool:
     """Whether a model promises nothing: it is as weak as its numbers can make it.
 
-    >>> from sfumato.models import KAnonymity
+    >>> from sfumato.methods.models import KAnonymity
     >>> trivial(KAnonymity(1)), trivial(KAnonymity(2))
     (True, False)
     """

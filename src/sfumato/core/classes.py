@@ -76,7 +76,7 @@ def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], group
     members, distinct = in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
     classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
     starts = np.searchsorted(classes, np.arange(groups + 1))
-    return Counts(starts, codes, tallied(members, len(distinct), dataset.copies), encoded.labels)
+    return Counts(starts, codes, tallied(members, len(distinct), dataset.copies), tuple(encoded.labels))
 
 
 DENSE = 1 << 16
@@ -108,7 +108,10 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
         ranks, distinct = kernels.keys.ranked(keys, span)
         return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
     ids, first = kernels.keys.group(keys)
-    order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
+    if keys.shape[1] == 1:
+        order = np.argsort(keys[first, 0])
+    else:
+        order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
     rank[order] = np.arange(len(first))
     return rank[ids], keys[first][order]
@@ -228,9 +231,12 @@ class ClassTable:
             population=None if self.population is None else kernels.keys.add_up(self.population, ids, len(records)),
         )
 
-    def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
         maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
+        if len(self) > kernels.keys.FEW:  # the fewer bytes a map takes, the more of it is in the cache
+            most = max(len(self.ladders[a].labels[levels[self.columns[a]]]) for a in moved)
+            maps = [one.astype(np.min_scalar_type(max(1, most) - 1)) for one in maps]
         if len(maps) == 1:
             return maps[0], np.zeros(1, dtype=np.int64)
         offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
@@ -251,12 +257,26 @@ class ClassTable:
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
         place = {name: a for a, name in enumerate(self.columns)}
-        chosen = np.array([place[name] for name in columns], dtype=np.int64)
+        ids, _ = kernels.keys.group(self.keys & self._seen([place[name] for name in columns]))
+        return ids
+
+    def _seen(self, columns: Sequence[int]) -> NDArray[np.uint64]:
+        """The bits of some columns in each word of a key."""
+        chosen = np.array(columns, dtype=np.int64)
         widths, shifts = self.layout.widths[chosen].astype(np.uint64), self.layout.shifts[chosen].astype(np.uint64)
         seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
         np.bitwise_or.at(seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts)
-        ids, _ = kernels.keys.group(self.keys & seen)
-        return ids
+        return seen
+
+    def unique_by(self, columns: Sequence[str]) -> int | None:
+        """How many records are the only one with their codes of some columns; None where keys have several words.
+
+        Nobody asks which class is whose, so that most keys need neither be sorted nor grouped.
+        """
+        if self.keys.shape[1] > 1:
+            return None
+        seen = self._seen([self.columns.index(name) for name in columns])[0]
+        return kernels.keys.count_unique(self.keys[:, 0], self.records, seen)
 
     def records_by(self, columns: Sequence[str]) -> NDArray[np.int64] | None:
         """Records per combination of the codes of some columns, 0 for those that no class has; None where there are too many.
@@ -267,6 +287,13 @@ class ClassTable:
         width = int(self.layout.widths[places].sum())
         if width >= WORD - 1 or not _dense(1 << width, len(self)):
             return None
+        return self._records_by(places)
+
+    def records_by_code(self, column: str) -> NDArray[np.int64]:
+        """Records per code of one column, up to the last one that its bits can hold."""
+        return self._records_by([self.columns.index(column)])
+
+    def _records_by(self, places: list[int]) -> NDArray[np.int64]:
         layout = self.layout
         chosen = layout.words[places], layout.shifts[places], layout.widths[places]
         return kernels.keys.add_by_fields(self.keys, self.records, chosen)

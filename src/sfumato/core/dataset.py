@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.core.encoding import Encoded, encode, relabelled, tallied
 from sfumato.core.hierarchy import JointCounts, ReadsCharacters
+from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source, lacking
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 NOBODY = -1
 """The origin of a row that was drawn and stands for nobody."""
 MOST_LABELS = 1 << 20
-"""Columns with more labels are encoded anew each time: a million texts are no longer small beside the table."""
+"""Columns of text with more labels are encoded anew each time: a million texts are no longer small beside the table."""
 
 
 LARGE = 1 << 17
@@ -247,14 +248,24 @@ class Dataset(Described):
             ) from None
 
     def encoded(self, name: str) -> Encoded:
-        """One column as codes and labels, encoded once; one with very many labels is not kept. Its counts are of rows."""
+        """One column as codes and labels, encoded once; of very many texts nothing is kept. Its counts are of rows."""
         if name in self.known.codes and name in self.columns:
             return self.known.codes[name]
         self.require([name])
         encoding = encode(self._held(name))
-        if len(encoding.labels) <= MOST_LABELS:
+        if len(encoding.labels) <= MOST_LABELS or self.dtype(name) != pl.String:
             self.known.codes[name] = encoding
         return encoding
+
+    def frequencies(self, name: str) -> NDArray[np.int64]:
+        """How many rows have each label of a column, in the order of labels; to be counted, many labels are not kept."""
+        if name in self.known.codes and name in self.columns:
+            return self.known.codes[name].counts
+        self.require([name])
+        encoding = encode(self._held(name))
+        if len(encoding.labels) <= MANY:
+            self.known.codes[name] = encoding
+        return encoding.counts
 
     def _knowing(self, known: Known) -> Self:
         """This table, fresh from a change, with what is still true of its columns."""
@@ -277,7 +288,7 @@ class Dataset(Described):
         pairs, place = np.unique(own.codes * len(other.labels) + other.codes, return_inverse=True)
         counts = tallied(place.reshape(-1), len(pairs), self.copies)
         width = max(1, len(other.labels))
-        together = JointCounts(own.labels, other.labels, pairs // width, pairs % width, counts)
+        together = JointCounts(tuple(own.labels), tuple(other.labels), pairs // width, pairs % width, counts)
         try:
             return hierarchy.fitted(together)
         except SchemaError as error:

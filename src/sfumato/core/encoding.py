@@ -13,6 +13,9 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
+from sfumato.core.labels import MANY, Labels, TextLabels, labels_of, some_of, text_of
+from sfumato.core.labels import missing_in as missing_in  # noqa: PLC0414 - given out here too
+from sfumato.core.labels import positions_in as positions_in  # noqa: PLC0414
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
@@ -42,7 +45,7 @@ class Encoded:
     """
 
     narrow: NDArray[Any]
-    labels: tuple[str | None, ...]
+    labels: Labels
     counts: NDArray[np.int64]
     ladders: list[tuple[Any, Any]] = dataclasses.field(default_factory=list, init=False, repr=False)
     """Hierarchies that were bound to the labels, and the ladders they made (:func:`sfumato.core.hierarchy.bind_column`)."""
@@ -54,11 +57,17 @@ class Encoded:
 
     def taken(self, rows: NDArray[np.int64]) -> Encoded:
         """The encoding of some of the rows, in another order or repeated."""
-        return relabelled(self.narrow.take(rows), self.labels)
+        codes = self.narrow.take(rows)
+        if not isinstance(self.labels, TextLabels):
+            return relabelled(codes, self.labels)
+        amounts = tallied(codes, len(self.labels), None)  # so many labels are in order
+        used = np.flatnonzero(amounts)
+        labels = self.labels if len(used) == len(amounts) else some_of(self.labels, used)
+        return _without_unused(codes, labels, used, amounts)
 
     def text(self, name: str) -> pl.Series:
         """The labels of all rows as a column of text."""
-        return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow.astype(np.uint32))
+        return text_of(self.labels).alias(name).gather(self.narrow.astype(np.uint32, copy=False))
 
     def holds(self, column: pl.Series, start: int | None = None) -> bool:
         """Whether a column of text holds the labels of all rows, or of as many as it has from ``start`` on.
@@ -68,11 +77,11 @@ class Encoded:
         >>> Encoded(np.array([1, 0]), ("a", None), np.array([1, 1])).holds(pl.Series([None, "a"]))
         True
         """
-        labels = pl.Series(column.name, self.labels, dtype=pl.String)
+        labels = text_of(self.labels).alias(column.name)
         codes = self.narrow if start is None else self.narrow[start : start + len(column)]
 
         def same(part: slice) -> bool:
-            return labels.gather(codes[part].astype(np.uint32)).equals(column[part], null_equal=True)
+            return labels.gather(codes[part].astype(np.uint32, copy=False)).equals(column[part], null_equal=True)
 
         return len(column) == len(codes) and all(side_by_side(same, parts_of_rows(len(codes)), rows=len(codes)))
 
@@ -94,6 +103,8 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     """
     amounts = tallied(codes, len(labels), None)
     used = np.flatnonzero(amounts)
+    if len(used) > MANY:
+        return _relabelled_many(codes, text_of(labels), used, amounts)
     names = labels if len(used) == len(labels) else [labels[code] for code in used.tolist()]
     if _in_order(names):
         return _without_unused(codes, tuple(names), used, amounts)
@@ -107,15 +118,26 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     return Encoded(kernels.keys.mapped(codes, moved) if len(labels) else moved, final, counts)
 
 
+def _relabelled_many(
+    codes: NDArray[Any], labels: pl.Series, used: NDArray[np.int64], amounts: NDArray[np.int64]
+) -> Encoded:
+    """What :func:`relabelled` gives where very many labels are used."""
+    names = labels.gather(used)
+    final = names.unique().sort(nulls_last=True)
+    rank = names.rank("dense").cast(pl.Int64).fill_null(len(final)).to_numpy() - 1
+    moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    moved[used] = rank
+    counts = np.bincount(rank, weights=amounts[used], minlength=len(final)).astype(np.int64)
+    return Encoded(kernels.keys.mapped(codes, moved), labels_of(final), counts)
+
+
 def _in_order(labels: Sequence[str | None]) -> bool:
     """Whether labels are sorted, each there once, missing last: so they are after a draw of rows of an encoded column."""
     present: Sequence[Any] = labels[:-1] if len(labels) and labels[-1] is None else labels
     return None not in present and all(map(operator.lt, present, present[1:]))
 
 
-def _without_unused(
-    codes: NDArray[Any], names: tuple[str | None, ...], used: NDArray[np.int64], amounts: NDArray[np.int64]
-) -> Encoded:
+def _without_unused(codes: NDArray[Any], names: Labels, used: NDArray[np.int64], amounts: NDArray[np.int64]) -> Encoded:
     """The encoding whose labels in order are ``names``: those with the codes ``used``."""
     width = np.min_scalar_type(max(1, len(names)) - 1)
     if len(used) == len(amounts):  # every code stays as it is
@@ -138,44 +160,6 @@ def label(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
-
-
-def missing_in(labels: Sequence[str | None]) -> NDArray[np.bool_]:
-    """Per label, none of which comes twice, whether it is the missing one.
-
-    >>> missing_in(("a", None)).tolist()
-    [False, True]
-    """
-    found = np.zeros(len(labels), dtype=bool)
-    if None in labels:
-        found[labels.index(None)] = True
-    return found
-
-
-def positions_in(labels: Sequence[str | None], wanted: Sequence[str | None]) -> NDArray[np.int64]:
-    """Where each label that is wanted stands among others, -1 where it does not; lists that are equal need no looking up.
-
-    >>> positions_in(("a", "b", None), (None, "a", "c")).tolist()
-    [2, 0, -1]
-    """
-    if labels == wanted:
-        return np.arange(len(labels), dtype=np.int64)
-    if min(len(labels), len(wanted)) > MANY:
-        return _joined(labels, wanted)
-    place = {name: i for i, name in enumerate(labels)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
-
-
-MANY = 1 << 14
-"""Labels of more than this number are looked up by a join of columns, fewer one by one."""
-
-
-def _joined(labels: Sequence[str | None], wanted: Sequence[str | None]) -> NDArray[np.int64]:
-    """The same for many labels, none of which comes twice."""
-    here = pl.DataFrame({"label": pl.Series(labels, dtype=pl.String)}).with_row_index("place")
-    there = pl.DataFrame({"label": pl.Series(wanted, dtype=pl.String)})
-    found = there.join(here, on="label", how="left", nulls_equal=True, maintain_order="left")["place"]
-    return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:
@@ -223,7 +207,7 @@ def encode(column: pl.Series) -> Encoded:
     replaced = column.replace_strict(
         distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
     )
-    return _counted(replaced.fill_null(missing), labels)
+    return _counted(replaced.fill_null(missing).to_numpy(), tuple(labels))
 
 
 PLAIN = (1e-4, 1e15)
@@ -233,17 +217,41 @@ PLAIN = (1e-4, 1e15)
 def _encode_floats(column: pl.Series) -> Encoded:
     """Encode floating-point numbers, none of them NaN; as many may be distinct as there are rows."""
     wide = column.cast(pl.Float64)
-    values, which = np.unique(_present(wide).to_numpy(), return_inverse=True)
+    values, which = _distinct_numbers(_present(wide).to_numpy())
     names = _written(values)
     order = names.arg_sort().to_numpy()
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
-    labels: list[str | None] = names.gather(order).to_list()
+    labels = names.gather(order)
     if not column.null_count():
-        return _counted(pl.Series(place[which]), labels)
+        return _counted(place[which], labels_of(labels))
     codes = np.full(len(column), len(labels), dtype=np.int64)
     codes[wide.is_not_null().to_numpy()] = place[which]
-    return _counted(pl.Series(codes), [*labels, None])
+    return _counted(codes, labels_of(_with_missing(labels)))
+
+
+SCALES = (1, 100, 1000)
+"""Numbers with no more decimals than these, as prices and shares have, are told apart without sorting."""
+
+
+def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The distinct numbers in their order, and the place of every number among them."""
+    for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
+        low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
+        if not (-PLAIN[1] < low and high < PLAIN[1] and high - low < 32 * len(numbers)):
+            break
+        whole = np.rint(numbers * scale)
+        if (whole / scale == numbers).all():
+            start = round(low)
+            keys = (whole.astype(np.int64) - start).astype(np.uint64)
+            ranks, distinct = kernels.keys.ranked(keys, int(keys.max()) + 1)
+            return (distinct.astype(np.int64) + start) / scale, ranks
+    return np.unique(numbers, return_inverse=True)
+
+
+def _with_missing(labels: pl.Series) -> pl.Series:
+    """The labels and behind them the missing one."""
+    return pl.concat([labels, pl.Series(labels.name, [None], dtype=pl.String)])
 
 
 def _written(values: NDArray[np.float64]) -> pl.Series:
@@ -270,7 +278,7 @@ def _encode_text(column: pl.Series) -> Encoded:
         placed = column.cast(pl.Enum(labels))
     codes = placed.to_physical()
     codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
-    return _counted(codes, [*labels.to_list(), *([None] if missing else [])])
+    return _counted(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
 
 
 def _likely(column: pl.Series) -> tuple[pl.Series, pl.Series | None]:
@@ -315,10 +323,10 @@ def _encode_categories(column: pl.Series) -> Encoded:
     return relabelled(places.to_numpy(), labels)
 
 
-def _counted(codes: pl.Series, labels: Sequence[str | None]) -> Encoded:
+def _counted(codes: NDArray[Any], labels: Labels) -> Encoded:
     """The encoding with these codes, none of them missing, and labels, which are in order."""
-    narrow = codes.to_numpy().astype(np.min_scalar_type(max(1, len(labels)) - 1))
-    return Encoded(narrow, tuple(labels), tallied(narrow, len(labels), None))
+    narrow = codes.astype(np.min_scalar_type(max(1, len(labels)) - 1))
+    return Encoded(narrow, labels, tallied(narrow, len(labels), None))
 
 
 def _labels(distinct: pl.Series) -> list[str]:
@@ -344,14 +352,16 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
         start=np.zeros(missing + 1, dtype=np.int64),
     )
     used = np.flatnonzero(counts)
-    names = [None if u == missing else str(u + low) for u in used.tolist()]
-    order = sorted(range(len(used)), key=lambda i: (names[i] is None, names[i] or ""))
+    names = pl.Series(used + low).cast(pl.String)
+    if counts[missing]:
+        names = _with_missing(names.head(len(used) - 1))
+    order = names.arg_sort(nulls_last=True).to_numpy()
     dense = np.zeros(missing + 1, dtype=np.min_scalar_type(len(used) - 1))
     dense[used[order]] = np.arange(len(used))
     narrow = np.empty(len(column), dtype=dense.dtype)
     for part in parts:
         dense.take(_shifted(column[part], low, missing), out=narrow[part], mode="clip")
-    return Encoded(narrow, tuple(names[i] for i in order), counts[used[order]])
+    return Encoded(narrow, labels_of(names.gather(order)), counts[used[order]])
 
 
 def _shifted(column: pl.Series, low: int, missing: int) -> NDArray[np.int64]:

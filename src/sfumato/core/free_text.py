@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sfumato.core.labels import text_of, without_missing
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import SchemaError
 
@@ -55,7 +56,7 @@ def _holds_free_text(dataset: Dataset, name: str) -> bool:
     if dataset.dtype(name) != pl.String or not (dataset.schema[name].has(Role.QUASI) or name in dataset.coded):
         return is_free_text(dataset.column(name))
     encoded = dataset.encoded(name)
-    distinct = pl.Series([label for label in encoded.labels if label is not None], dtype=pl.String)
+    distinct = text_of(without_missing(encoded.labels))
     cells = len(dataset) - (int(encoded.counts[-1]) if None in encoded.labels else 0)
     return words_of_free_text(distinct, cells) is not None
 

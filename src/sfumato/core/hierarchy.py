@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from sfumato.core.encoding import Encoded, positions_in
+from sfumato.core.encoding import Encoded
+from sfumato.core.labels import Labels, TextLabels, positions_in, without_missing
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
@@ -191,15 +192,17 @@ class Ladder:
     missing below the top and is generalised to the top with the others.
     """
 
-    labels: tuple[tuple[str | None, ...], ...]
+    labels: tuple[Labels, ...]
     up: tuple[NDArray[np.int64], ...]
     leaves: tuple[NDArray[np.float64], ...]
     loss: tuple[NDArray[np.float64], ...]
     measured: bool = False
+    bound: NDArray[np.int64] | None = None
+    """The code of each value that was given, missing left out, where whoever made the ladder at once knew it."""
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _codes: list[tuple[Sequence[str | None], NDArray[np.int64]]] = dataclasses.field(
+    _codes: list[tuple[Labels, NDArray[np.int64]]] = dataclasses.field(
         default_factory=list, init=False, repr=False, compare=False
     )
 
@@ -213,14 +216,18 @@ class Ladder:
         """The highest level."""
         return len(self.labels) - 1
 
-    def codes_of(self, labels: Sequence[str | None]) -> NDArray[np.int64]:
+    def codes_of(self, labels: Labels) -> NDArray[np.int64]:
         """The code on level 0 of each label, −1 where it has none; looked up once for each list of labels."""
         for known_labels, codes in self._codes:
             if known_labels is labels:
                 return codes
         codes = positions_in(self.labels[0], labels)
-        self._codes.append((labels, codes))
+        self.remember(labels, codes)
         return codes
+
+    def remember(self, labels: Labels, codes: NDArray[np.int64]) -> None:
+        """Keep the code of each of these labels, for whoever asks for them again."""
+        self._codes.append((labels, codes))
 
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
         """Map from the codes of level ``start`` to those of level ``end``."""
@@ -259,7 +266,7 @@ def ends_of(ladder: Ladder) -> Ladder:
     )
 
 
-def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Ladder:
+def bind(hierarchy: Hierarchy | None, values: Labels, counts: Sequence[int] | NDArray[np.int64]) -> Ladder:
     """Bind a hierarchy to the distinct values of a column, given in any order (None: missing).
 
     Without a hierarchy the ladder has one level: the column can be judged but not generalised. Code *i* of
@@ -267,14 +274,16 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     """
     if hierarchy is None:
         return _single(values)
-    present = [v for v in values if v is not None]
+    present = without_missing(values)
     missing = len(present) < len(values)
     made = hierarchy.ladder(present, missing=missing)
     if made is not None:
+        if made.bound is not None and isinstance(values, TextLabels):  # the missing one is the last, here and there
+            made.remember(values, np.append(made.bound, len(present)) if missing else made.bound)
         return made
-    return _ladder(
-        hierarchy.paths(present, [c for v, c in zip(values, counts, strict=True) if v is not None]), missing=missing
-    )
+    every = counts.tolist() if isinstance(counts, np.ndarray) else counts
+    amounts = [c for v, c in zip(values, every, strict=True) if v is not None]
+    return _ladder(hierarchy.paths(list(present), amounts), missing=missing)
 
 
 def bind_column(hierarchy: Hierarchy | None, encoded: Encoded) -> Ladder:
@@ -282,13 +291,15 @@ def bind_column(hierarchy: Hierarchy | None, encoded: Encoded) -> Ladder:
     for known, ladder in encoded.ladders:
         if known is hierarchy:
             return ladder  # type: ignore[no-any-return]
-    ladder = bind(hierarchy, encoded.labels, encoded.counts.tolist())
+    ladder = bind(hierarchy, encoded.labels, encoded.counts)
     encoded.ladders.append((hierarchy, ladder))
     return ladder
 
 
-def _single(values: Sequence[str | None]) -> Ladder:
+def _single(values: Labels) -> Ladder:
     """The ladder of one level: every value is its own."""
+    if isinstance(values, TextLabels) and values.series.is_sorted(nulls_last=True):
+        return Ladder((values,), (), (np.ones(len(values)),), (np.zeros(len(values)),))
     present = sorted(dict.fromkeys(v for v in values if v is not None))
     labels = (*present, *([None] if None in values else []))
     return Ladder((labels,), (), (np.ones(len(labels)),), (np.zeros(len(labels)),))

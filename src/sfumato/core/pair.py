@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from sfumato.core.consistency import NOBODYS, origins_of
-from sfumato.core.dataset import NOBODY
-from sfumato.core.encoding import Encoded, encode_column, positions_in
+from sfumato.core.dataset import LARGE, NOBODY
+from sfumato.core.encoding import Encoded, encode_column
+from sfumato.core.labels import positions_in
 from sfumato.core.reading import Joint, Reading, Rung, read_codes
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
@@ -147,7 +149,7 @@ class Pair:
         """The lowest level for a column whose cells are all as they were, or drawn from its values; None for any other."""
         if not self.aligned:
             before, after = self.encoded(name)
-            return Rung(0, 0) if set(after.labels) <= set(before.labels) else None
+            return Rung(0, 0) if (positions_in(before.labels, after.labels) >= 0).all() else None
         if len(self.released) != len(self.rows):
             return None
         return Rung(0, 0) if self.as_it_was(name).all() else None
@@ -155,17 +157,44 @@ class Pair:
     def encoded(self, name: str) -> tuple[Encoded, Encoded]:
         """A column as codes, original and released; tables do not keep the codes of very many labels, the pair does."""
         if ("encoded", name) not in self.memo:
-            self.memo["encoded", name] = (encode_column(self.original, name), encode_column(self.released, name))
+            before = encode_column(self.original, name)
+            self._know_unchanged(name, before)
+            self.memo["encoded", name] = (before, encode_column(self.released, name))
         found: tuple[Encoded, Encoded] = self.memo["encoded", name]
         return found
+
+    def frequencies(self, name: str) -> NDArray[np.int64]:
+        """How many released rows have each label of a column, in the order of labels; nothing large is kept for it."""
+        known = self.memo.get(("encoded", name))
+        if known is not None and self.released.copies is None:
+            return np.asarray(known[1].counts)
+        return self.released.frequencies(name)
+
+    def _know_unchanged(self, name: str, before: Encoded) -> None:
+        """Let the released table know the codes of a large column that was released as it is: they are those of the original rows."""
+        known, rows = self.released.known.codes, self.origin
+        if name in known or len(rows) < LARGE or len(rows) != len(self.released) or not self.aligned:
+            return
+        if self.original.dtype(name) != self.released.dtype(name) or self.original.dtype(name) == pl.String:
+            return
+        if self.original.column(name).gather(rows).equals(self.released.column(name), null_equal=True):
+            known[name] = before.taken(rows)
 
     def as_it_was(self, name: str) -> NDArray[np.bool_]:
         """Per pair of :meth:`joint` whether the released label is the original value itself; found once."""
         if ("as it was", name) not in self.memo:
-            joint, (before, after) = self.joint(name), self.encoded(name)
-            self.memo["as it was", name] = positions_in(before.labels, after.labels)[joint.label] == joint.value
+            joint = self.joint(name)
+            self.memo["as it was", name] = self.own_values(name)[joint.label] == joint.value
         found: NDArray[np.bool_] = self.memo["as it was", name]
         return found
+
+    def own_values(self, name: str) -> NDArray[np.int64]:
+        """Per released label the code of the original value that is written so, -1 where there is none; looked up once."""
+        if ("own values", name) not in self.memo:
+            before, after = self.encoded(name)
+            self.memo["own values", name] = positions_in(before.labels, after.labels)
+        codes: NDArray[np.int64] = self.memo["own values", name]
+        return codes
 
     def joint(self, name: str) -> Joint:
         """The distinct pairs of value and label of a column, and the pair of every released row; found once."""

@@ -30,7 +30,7 @@ class Naming:
     The text is all there is in the field: a name, a list of names, or the keys of a mapping. ``roles`` are those of the columns that
     are offered first. Validation does not look at it; whoever offers choices does.
 
-    >>> from sfumato.models import LDiversity
+    >>> from sfumato.methods.models import LDiversity
     >>> [said for said in LDiversity.__pydantic_fields__["sensitive"].metadata if isinstance(said, Naming)]
     [Naming(what='columns', roles=('sensitive',), words=())]
     """
@@ -241,7 +241,7 @@ class Members(Mapping[str, Any]):
     ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself. A recipe that
     names one step so waits for one step, not for all of them.
 
-    >>> known = Members("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})
+    >>> known = Members("sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"})
     >>> list(known), known["k_anonymity"](5), known.called("KAnonymity")(2)
     (['k_anonymity'], KAnonymity(k=5), KAnonymity(k=2))
     """
@@ -293,7 +293,7 @@ class Members(Mapping[str, Any]):
 def called_in(families: Mapping[str, Members], room: str, name: str) -> Any:
     """The class that is called so in Python, of a room that holds several families.
 
-    >>> called_in({"models": Members("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})}, "here", "KAnonymity")(2)
+    >>> called_in({"models": Members("sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"})}, "here", "KAnonymity")(2)
     KAnonymity(k=2)
     """
     for members in families.values():

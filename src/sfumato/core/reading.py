@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +14,10 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.encoding import Encoded, encode, missing_in, positions_in, tallied
+from sfumato.core.encoding import Encoded, encode, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind_column
+from sfumato.core.labels import Labels, missing_in, positions_in, text_of, where_equal
+from sfumato.core.nodes import Nodes, NodesOfLevel, OwnNodes
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 # otherwise a label may stand for everything that any level writes it for.
 
 Scale = Literal["number", "order", "category"]
-Labels = tuple[str | None, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +100,12 @@ class Reading:
         """Per label the middle of what it stands for; everything lies in the middle of the column."""
         return self.low / 2 + self.high / 2  # the sum of two large ends may be infinite
 
+    @functools.cached_property
+    def line(self) -> NDArray[np.int64]:
+        """The original values that have a place, by code, in the order of the line; sorted once."""
+        order = np.argsort(self.places, kind="stable")
+        return order[: len(order) - int(np.isnan(self.places).sum())]
+
     def fits(self, value: int, label: int) -> bool:
         """Whether a released label may stand for an original value, both given by code."""
         if self.everything[label]:
@@ -116,7 +124,7 @@ class Reading:
         if self.everything[label]:
             return np.ones(len(self.values), dtype=bool)
         if self.labels[label] is None:
-            return np.array([value is None for value in self.values], dtype=bool)
+            return missing_in(self.values)
         if self.scale == "category":
             found = np.zeros(len(self.values), dtype=bool)
             found[self.members[self.starts[label] : self.starts[label + 1]]] = True
@@ -168,8 +176,18 @@ class Reading:
             for each in np.flatnonzero(np.isnan(places)) if self.unplaced else ():
                 inside[each] = int(value[each]) in self.unplaced.get(int(label[each]), ())
             return inside
+        return self.among_members(value, label)
+
+    def among_members(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Per pair of a column of categories whether the value is among the members of the label."""
+        sizes = np.diff(self.starts)
+        if sizes.max(initial=0) <= 1:  # nothing but values
+            only = np.full(len(self.labels), -1, dtype=np.int64)
+            only[sizes == 1] = self.members
+            same: NDArray[np.bool_] = only[label] == value
+            return same
         width = max(1, len(self.values))
-        holders = np.repeat(np.arange(len(self.labels)), np.diff(self.starts))
+        holders = np.repeat(np.arange(len(self.labels)), sizes)
         found: NDArray[np.bool_] = np.isin(label * width + value, holders * width + self.members)
         return found
 
@@ -197,6 +215,8 @@ class Joint:
     ) -> Joint:
         """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands for ``copies[i]`` records."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
+        if size > DENSE and (joint := cls._of_function(before, after, rows, copies)) is not None:
+            return joint
         codes = before.narrow.take(rows).astype(np.min_scalar_type(size), copy=False)
         codes *= codes.dtype.type(width)
         codes += after.narrow.astype(codes.dtype, copy=False)
@@ -208,6 +228,22 @@ class Joint:
         place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))
         return cls(*_parted(used, width), amounts[used], kernels.keys.mapped(codes, place))
+
+    @classmethod
+    def _of_function(
+        cls, before: Encoded, after: Encoded, rows: NDArray[np.int64], copies: NDArray[np.int64] | None
+    ) -> Joint | None:
+        """The same where every value was released as one label: nothing has to be sorted. None where one was released as several."""
+        values = before.narrow.take(rows)
+        label = np.full(len(before.labels), -1, dtype=np.int64)
+        label[values] = after.narrow
+        if not (label[values] == after.narrow).all():
+            return None
+        amounts = tallied(values, len(before.labels), copies)
+        used = np.flatnonzero(amounts)
+        place = np.zeros(len(before.labels), dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        place[used] = np.arange(len(used))
+        return cls(used, label[used], amounts[used], kernels.keys.mapped(values, place))
 
 
 def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -240,10 +276,11 @@ def read_codes(
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
     low, high = _ranges(attribute, before, after, types[1], scale, (places, nodes, ends))
-    sets = [_members(label, nodes) for label in after.labels] if scale == "category" else []
-    sizes = np.array([len(held) for held in sets] or [0] * len(after.labels), dtype=np.int64)
+    sizes, members = np.zeros(len(after.labels), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if scale == "category":
+        sizes, members = _sets(before.labels, after.labels, nodes)
     span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
-    everything = np.array([label == TOP for label in after.labels], dtype=bool)
+    everything = where_equal(after.labels, TOP)
     return Reading(
         name,
         scale,
@@ -253,9 +290,9 @@ def read_codes(
         low,
         high,
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.array([code for held in sets for code in held], dtype=np.int64),
+        members,
         everything,
-        _loss_of_labels(after.labels, losses, sizes, (low, high), span),
+        _loss_of_labels(losses, sizes, (low, high), span),
         before,
         after,
         span,
@@ -264,22 +301,24 @@ def read_codes(
     )
 
 
-def _unplaced(
-    values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Mapping[str | None, Sequence[int]]
-) -> dict[int, frozenset[int]]:
+def _unplaced(values: Labels, places: NDArray[np.float64], labels: Labels, nodes: Nodes) -> dict[int, frozenset[int]]:
     """By label the values without a place that it may stand for: those below its node, or the one that is written so."""
-    nowhere = {i for i in np.flatnonzero(np.isnan(places)).tolist() if values[i] is not None}
+    nowhere = set(np.flatnonzero(np.isnan(places) & ~missing_in(values)).tolist())
     if not nowhere:
         return {}
     alone = {values[i]: (i,) for i in nowhere}
-    found = {code: nowhere.intersection(nodes.get(label, alone.get(label, ()))) for code, label in enumerate(labels)}
+    found = {
+        code: nowhere.intersection(np.asarray(nodes.get(label, alone.get(label, ())), dtype=np.int64).tolist())
+        for code, label in enumerate(labels)
+    }
     return {code: frozenset(held) for code, held in found.items() if held}
 
 
 def _tree(
     attribute: Attribute, before: Encoded, after: Encoded, scale: Scale, rung: Rung | None
-) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float], int | None]:
-    """The values below every label of the hierarchy, the loss of every label, and the level they are read at (None: any).
+) -> tuple[Nodes, NDArray[np.float64], int | None]:
+    """The values below every label of the hierarchy, the loss of every released label (NaN: the hierarchy does not know it),
+    and the level they are read at (None: any).
 
     Without a hierarchy each value is its own.
 
@@ -292,35 +331,52 @@ def _tree(
             if level is not None and _all_on_level(after.labels, ladder, level):
                 # Numbers released as they are lie where they lay: no node is looked up.
                 unchanged = level == 0 and scale == "number"
-                nodes = {} if unchanged else _nodes_of_level(ladder, level, before.labels)
-                return nodes, _losses_of_level(ladder, level), level
+                nodes = {} if unchanged else NodesOfLevel(ladder, level, before.labels)
+                return nodes, _losses_of_level(ladder, level, after.labels), level
             below = _below(ladder, before.labels)
-            return _nodes(below, level), _losses(ladder, below, level), level
-    own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
-    return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}, None
+            return _nodes(below, level), _known_losses(after.labels, _losses(ladder, below, level)), level
+    if scale == "number":
+        return {}, _known_losses(after.labels, {None: 1.0, TOP: 1.0}), None
+    losses = np.where(positions_in(before.labels, after.labels) >= 0, 0.0, np.nan)
+    return OwnNodes(before.labels), _with_all_lost(losses, after.labels), None
+
+
+def _sets(values: Labels, labels: Labels, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many values each category stands for, and which, one category after the other."""
+    own = positions_in(values, labels) if isinstance(nodes, OwnNodes) else np.full(len(labels), -1)
+    if (own >= 0).all():  # nothing but values
+        return np.ones(len(labels), dtype=np.int64), own
+    sets = [
+        (place,) if place >= 0 else _members(label, nodes) for place, label in zip(own.tolist(), labels, strict=True)
+    ]
+    sizes = np.array([len(held) for held in sets], dtype=np.int64)
+    arrays = [np.asarray(held, dtype=np.int64) for held in sets]
+    return sizes, np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
 
 
 def _all_on_level(labels: Labels, ladder: Ladder, level: int) -> bool:
     """Whether released labels, but for missing and suppressed cells, are all labels of one level: then no other is looked at."""
-    return set(labels) - {None, TOP} <= set(ladder.labels[level])
+    odd = positions_in(ladder.labels[level], labels) < 0
+    return not (odd & ~missing_in(labels) & ~where_equal(labels, TOP)).any()
 
 
-def _nodes_of_level(ladder: Ladder, level: int, values: Labels) -> dict[str | None, Sequence[int]]:
-    """Per label of a level the codes of the values below it; values below one node are neighbours in a ladder."""
-    codes = positions_in(values, ladder.labels[0])
-    starts = np.searchsorted(ladder.climb(0, level), np.arange(len(ladder.labels[level]) + 1)).tolist()
-    spans = itertools.pairwise(starts)
-    nodes: dict[str | None, Sequence[int]] = {}
-    for label, (start, end) in zip(ladder.labels[level], spans, strict=True):
-        nodes[label] = np.sort(codes[start:end]).tolist()
-    nodes.setdefault(TOP, np.sort(codes).tolist())
-    return nodes
+def _losses_of_level(ladder: Ladder, level: int, labels: Labels) -> NDArray[np.float64]:
+    """The loss of every released label that one level has."""
+    places = positions_in(ladder.labels[level], labels)
+    losses = np.full(len(labels), np.nan)
+    losses[places >= 0] = ladder.loss[level][places[places >= 0]]
+    return _with_all_lost(losses, labels)
 
 
-def _losses_of_level(ladder: Ladder, level: int) -> dict[str | None, float]:
-    """The loss of every label of one level."""
-    losses = dict(zip(ladder.labels[level], ladder.loss[level].tolist(), strict=True))
-    return {**losses, None: 1.0, TOP: 1.0}
+def _known_losses(labels: Labels, known: Mapping[str | None, float]) -> NDArray[np.float64]:
+    """The loss of every released label that is known."""
+    return np.array([known.get(label, math.nan) for label in labels], dtype=np.float64)
+
+
+def _with_all_lost(losses: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
+    """The losses, where a missing and a suppressed cell lose everything."""
+    losses[missing_in(labels) | where_equal(labels, TOP)] = 1.0
+    return losses
 
 
 DAY_LENGTH = len("2024-03-15")
@@ -332,7 +388,7 @@ def _ranges(
     after: Encoded,
     released: pl.DataType,
     scale: Scale,
-    around: tuple[NDArray[np.float64], Mapping[str | None, Sequence[int]], Range],
+    around: tuple[NDArray[np.float64], Nodes, Range],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """From where to where every released label reaches; numbers are points, read without parsing their text."""
     points = _numbers_of_labels(after, released) if scale == "number" and attribute.kind is Kind.NUMERIC else None
@@ -358,7 +414,7 @@ def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float
     """The number of every label of a column of numbers, whose labels are written so that nothing is lost; None for others."""
     if not dtype.is_numeric():
         return None
-    read = pl.Series(encoded.labels, dtype=pl.String).cast(pl.Float64, strict=False)
+    read = text_of(encoded.labels).cast(pl.Float64, strict=False)
     found = np.array(read.to_numpy(), dtype=np.float64)
     if read.null_count() != int(
         missing_in(encoded.labels).sum()
@@ -412,9 +468,7 @@ def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[in
     return found
 
 
-def _nodes(
-    below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
-) -> Mapping[str | None, Sequence[int]]:
+def _nodes(below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None) -> Nodes:
     """Per label the codes of the values below it: on the level that is known, else on any that has it."""
     found: dict[str | None, frozenset[int]] = {}
     for level in below:
@@ -427,7 +481,7 @@ def _range(
     label: str | None,
     attribute: Attribute,
     places: NDArray[np.float64],
-    nodes: Mapping[str | None, Sequence[int]],
+    nodes: Nodes,
     ends: Range,
     *,
     timed: bool,
@@ -441,11 +495,14 @@ def _range(
     if label == TOP:
         return ends
     said = _said(label, attribute, timed=timed)
-    held = [float(places[code]) for code in nodes.get(label, ()) if not math.isnan(places[code])]
+    held = np.zeros(0)
+    if said is None or timed:
+        held = places[np.asarray(nodes.get(label, ()), dtype=np.int64)]
+        held = held[~np.isnan(held)]
     if said is not None:
         low, high = (ends[0] if said[0] == -math.inf else said[0]), (ends[1] if said[1] == math.inf else said[1])
-        return (low, max(high, *held)) if timed and held else (low, high)
-    return (min(held), max(held)) if held else (math.nan, math.nan)
+        return (low, max(high, float(held.max()))) if held.size else (low, high)
+    return (float(held.min()), float(held.max())) if held.size else (math.nan, math.nan)
 
 
 def _said(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
@@ -454,7 +511,7 @@ def _said(label: str, attribute: Attribute, *, timed: bool) -> Range | None:
     return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 
-def _members(label: str | None, nodes: Mapping[str | None, Sequence[int]]) -> Sequence[int]:
+def _members(label: str | None, nodes: Nodes) -> Sequence[int] | NDArray[np.int64]:
     """The values a category stands for: its own, those below its node, or those of a set written with commas."""
     if label in nodes or label is None:
         return nodes.get(label, ())
@@ -495,8 +552,7 @@ def _losses(
 
 
 def _loss_of_labels(
-    labels: Labels,
-    known: Mapping[str | None, float],
+    known: NDArray[np.float64],
     members: NDArray[np.int64],
     ends: tuple[NDArray[np.float64], NDArray[np.float64]],
     span: float,
@@ -505,12 +561,9 @@ def _loss_of_labels(
 
     A label only the release has stands for itself.
     """
-    found = np.zeros(len(labels))
+    found = np.zeros(len(known))
     if span > 0:
         with np.errstate(over="ignore"):  # a span near zero: the quotient is infinite, and 1 the most it counts
             found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
         found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
-    for code, label in enumerate(labels):
-        if label in known:
-            found[code] = known[label]
-    return found
+    return np.where(np.isnan(known), found, known)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.hierarchy import Ladder
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.model import Model
     from sfumato.core.objective import Landscape
@@ -253,6 +254,15 @@ class Plan(Protocol):
     def held_out(self) -> NDArray[np.int64] | None:
         """Original rows that were set aside before anything was learnt of the table, for attacks to compare with; None: none."""
         return None
+
+    @property
+    def bound_levels(self) -> Mapping[str, tuple[Ladder, int]]:
+        """The ladder and the level of columns that are recoded as a whole, first of all that the step does; empty: none."""
+        return {}
+
+    def with_ladders(self, ladders: Mapping[str, Ladder]) -> Plan:
+        """The same plan for rows that hold fewer values: the levels above the lowest are those of ``bound_levels``."""
+        raise InternalError("this plan has no ladders")
 
     def warning_of(self, what: str) -> Plan:
         """The same plan that warns of something more; only of steps that can be ``begun_at`` levels."""

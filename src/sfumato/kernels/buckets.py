@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 from sfumato.kernels.microaggregation import _copy_point, _distances, _farthest, _take
-from sfumato.kernels.space import inner
+from sfumato.kernels.points import inner
 
 
 class RankedLine(NamedTuple):

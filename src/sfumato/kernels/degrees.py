@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.graphs import mix
-from sfumato.kernels.loading import njit
-from sfumato.kernels.space import inner
+from sfumato.kernels.loop_cache import njit
+from sfumato.kernels.points import inner
 
 FREE, GONE = np.int64(-1), np.int64(-2)
 """Places of a set of edges that were never taken, and that are free again."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
-from sfumato.kernels.space import inner
+from sfumato.kernels.loop_cache import njit
+from sfumato.kernels.points import inner
 
 
 @inner

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 Keys = NDArray[np.uint64]
 Ids = NDArray[np.int64]
@@ -122,8 +122,21 @@ def group(keys: Keys) -> tuple[Ids, Ids]:
     take a faster path.
     """
     if keys.shape[1] == 1:
-        return _group_word(np.ascontiguousarray(keys).reshape(-1))  # type: ignore[no-any-return]
+        one_word = _grouped if _grouping.serves(len(keys)) else _group_word
+        return one_word(np.ascontiguousarray(keys).reshape(-1))
     return _group_words(keys)  # type: ignore[no-any-return]
+
+
+_grouping = StandIn()
+
+
+def _grouped(keys: NDArray[np.uint64]) -> tuple[Ids, Ids]:
+    """What :func:`_group_word` gives, by numpy."""
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(order.size, np.int64)
+    number[order] = np.arange(order.size)
+    return number[place], first[order]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -203,6 +216,63 @@ def _ranked(keys, span):
         w = keys[i] >> np.uint64(6)
         ranks[i] = below[w] + np.uint32(_ones(bits[w] & ((one << (keys[i] & low)) - one)))
     return ranks, known
+
+
+def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
+    """How many records are the only one with their bits ``seen`` of a key; keys of one word, each with its number of records.
+
+    Keys whose hash nobody else has are alone; only the others are sorted.
+    """
+    alone = 0
+    if keys.size > FEW:
+        slots = np.int64(max(6, int(keys.size - 1).bit_length() + 3))
+        alone, others = _alone_by_hash(keys, records, seen, slots)
+    else:
+        there = records > 0
+        others = (keys & seen)[there]
+        others = np.concatenate([others, others[records[there] > 1]])  # who shares a class is not alone
+    if not others.size:
+        return int(alone)
+    others.sort()
+    other = others[1:] != others[:-1]
+    return int(alone) + int((np.append(True, other) & np.append(other, True)).sum())
+
+
+@njit(cache=True, nogil=True)
+def _alone_by_hash(keys, records, seen, bits):
+    """How many records alone have the hash of their bits ``seen``; and the bits of all others, twice where records share a key.
+
+    A bit for every hash says that a record has it, another that several have.
+    """
+    one, low, high = np.uint64(1), np.uint64(63), np.uint64(64 - bits)
+    once = np.zeros(1 << (bits - 6), np.uint64)
+    again = np.zeros(1 << (bits - 6), np.uint64)
+    for i in range(keys.size):
+        if records[i] > 0:
+            h = _slot(keys[i] & seen, high)
+            w, bit = h >> np.uint64(6), one << (h & low)
+            if records[i] > 1 or once[w] & bit:
+                again[w] |= bit
+            once[w] |= bit
+    alone, left = 0, 0
+    for i in range(keys.size):
+        if records[i] > 0:
+            h = _slot(keys[i] & seen, high)
+            if again[h >> np.uint64(6)] & (one << (h & low)):
+                left += 2 if records[i] > 1 else 1
+            else:
+                alone += 1
+    others = np.empty(left, np.uint64)
+    place = 0
+    for i in range(keys.size):
+        if records[i] > 0:
+            key = keys[i] & seen
+            h = _slot(key, high)
+            if again[h >> np.uint64(6)] & (one << (h & low)):
+                for _ in range(2 if records[i] > 1 else 1):
+                    others[place] = key
+                    place += 1
+    return alone, others
 
 
 @njit(cache=True, nogil=True)

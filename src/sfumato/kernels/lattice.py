@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.keys import StandIn, _hash, _same
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 _EMPTY = np.int32(-1)
 Rolled = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
@@ -56,24 +56,24 @@ def _rolled_up(
 @njit(cache=True, nogil=True)
 def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
     n = keys.size
-    slots, bits = 16, 4
-    while slots < 2 * n:
-        slots *= 2
+    bits = 4
+    while (
+        1 << bits
+    ) < 2 * n and bits < 12:  # larger tables only where there are so many classes: small ones stay in the cache
         bits += 1
-    table = np.full(slots, _EMPTY, np.int32)
-    slot_mask = np.uint64(slots - 1)
-    high_bits = np.uint64(64 - bits)
-    new_keys = np.empty(n, np.uint64)
-    new_records = np.zeros(n, np.int64)
+    new_keys = np.empty(n, np.uint64)  # room for all; what is never written takes no memory
+    new_records = np.empty(n, np.int64)
     ids = np.empty(n, np.int64)
     count = np.int32(0)
+    table = _spread_keys(new_keys, count, bits)
     for i in range(n):
         key = keys[i]
         for a in range(shifts.size):
             shift = np.uint64(shifts[a])
             code = (key >> shift) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
             key ^= (code ^ np.uint64(climbs[offsets[a] + np.int64(code)])) << shift
-        h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
+        slot_mask = np.uint64(table.size - 1)
+        h = (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
         g = table[h]
         while g >= 0 and new_keys[g] != key:
             h = (h + np.uint64(1)) & slot_mask
@@ -82,10 +82,27 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
             g = count
             table[h] = g
             new_keys[g] = key
+            new_records[g] = 0
             count += np.int32(1)
+            if 2 * count > table.size:
+                bits += 2
+                table = _spread_keys(new_keys, count, bits)
         ids[i] = g
         new_records[g] += records[i]
     return new_keys[:count].copy(), new_records[:count].copy(), ids
+
+
+@njit(cache=True, nogil=True)
+def _spread_keys(keys, count, bits):
+    """A hash table of so many bits with the first keys."""
+    table = np.full(1 << bits, _EMPTY, np.int32)
+    mask = np.uint64(table.size - 1)
+    for g in range(count):
+        h = (keys[g] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
+        while table[h] >= 0:
+            h = (h + np.uint64(1)) & mask
+        table[h] = g
+    return table
 
 
 @njit(cache=True, nogil=True)
@@ -196,19 +213,19 @@ _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
-def climb(groups, entries, costs, bounds, column, maps, last, scratch, whole, lost):
-    """Roll up one column of a table in a tower, and tally the new table on every level of the last column.
+def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, lost):
+    """Roll up columns of a table in a tower, and tally the new table on every level of the last column.
 
     ``groups`` has a row a group with its key and where its entries begin and end, ``entries`` a row an entry with the code of
     the last column and the records, ``costs`` a row a group with what the cells of its columns cost. ``bounds`` has a row
     a table: its first group, the end of its groups, its first entry, the end of its entries.
 
-    ``column`` is ``source, target, shift, width, feature, k, levels``: the table to roll up and the one to write (the same: nothing
-    is rolled up), the bits of the column and which cost its cells count to, the size below which a class is suppressed, and
-    how many levels of the last column are tallied (0: the table is only written). ``maps`` is ``up, old, new``: the code above
-    every code of the column, what a cell costs before and, by the new code, after.
-    ``last`` is ``ups, prices, starts``: the levels of the last column one behind the other: the code one level above every code (0 at the
-    top), what a cell costs, and where each level begins, with one more at the end. ``scratch`` is room to work in: a power
+    ``table`` is ``source, target, k, levels``: the table to roll up and the one to write (the same: nothing is rolled up), the
+    size below which a class is suppressed, and how many levels of the last column are tallied (0: the table is only written).
+    ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs: the shift and width of its bits, which cost its cells count to, the place of its
+    level before, and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns one behind the
+    other: the code one level above every code, what a cell costs, and where each level begins.
+    ``last`` is the same of the last column alone (0 above the top), with one more beginning at the end. ``scratch`` is room to work in: a power
     of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
     more than the codes of all levels of the last column.
 
@@ -216,22 +233,43 @@ def climb(groups, entries, costs, bounds, column, maps, last, scratch, whole, lo
     squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
     by feature.
     """
-    source, target = bounds[column[0]], bounds[column[1]]
-    if column[0] == column[1]:
+    source, target = bounds[table[0]], bounds[table[1]]
+    if table[0] == table[1]:
         links = scratch[1]
         for g in range(source[1] - source[0]):
             links[0, g], links[1, g] = _EMPTY, g
     else:
-        _roll_up(groups, costs, source, target, column, maps, scratch)
-    _merge(groups, entries, costs, source, target, column, last, scratch, whole, lost)
+        _roll_up(groups, costs, source, target, rise[0], rise[1], scratch)
+    _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost)
 
 
 @njit(cache=True, nogil=True)
-def _roll_up(groups, costs, source, target, column, maps, scratch):
-    """Write the groups within ``source`` behind it, with one column higher; chain the old ones to the new."""
-    shift, feature = np.uint64(column[2]), column[4]
-    mask = (_ONE << np.uint64(column[3])) - _ONE
-    up, old, new_price = maps
+def _risen(key, climbs, steps):
+    """A key with its columns higher."""
+    ups, _, starts = steps
+    for c in range(climbs.shape[0]):
+        shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
+        code = (key >> shift) & mask
+        above = code
+        for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
+            above = np.uint64(ups[starts[level] + above])
+        key ^= (code ^ above) << shift
+    return key
+
+
+@njit(cache=True, nogil=True)
+def _rise_in_cost(costs, before, after, climbs, steps):
+    """Add to the costs of a group what its key says that its cells cost more."""
+    _, prices, starts = steps
+    for c in range(climbs.shape[0]):
+        shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
+        old, new = starts[climbs[c, 3]], starts[climbs[c, 3] + climbs[c, 4]]
+        costs[climbs[c, 2]] += prices[new + ((after >> shift) & mask)] - prices[old + ((before >> shift) & mask)]
+
+
+@njit(cache=True, nogil=True)
+def _roll_up(groups, costs, source, target, climbs, steps, scratch):
+    """Write the groups within ``source`` behind it, with columns higher; chain the old ones to the new."""
     slots, links = scratch[0], scratch[1]
     following, first, latest = links[0], links[1], links[2]
     bits = 4
@@ -242,9 +280,7 @@ def _roll_up(groups, costs, source, target, column, maps, scratch):
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
     for g in range(source[0], source[1]):
-        code = (groups[g, 0] >> shift) & mask
-        above = np.uint64(up[code])
-        key = groups[g, 0] ^ ((code ^ above) << shift)
+        key = _risen(groups[g, 0], climbs, steps)
         h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         new = slots[h]
         while new >= 0 and groups[begin + new, 0] != key:
@@ -257,7 +293,7 @@ def _roll_up(groups, costs, source, target, column, maps, scratch):
             groups[begin + count, 0] = key
             for f in range(costs.shape[1]):
                 costs[begin + count, f] = costs[g, f]
-            costs[begin + count, feature] += new_price[above] - old[code]
+            _rise_in_cost(costs[begin + count], groups[g, 0], key, climbs, steps)
             first[count] = latest[count] = here
             count += np.int32(1)
         else:
@@ -267,7 +303,7 @@ def _roll_up(groups, costs, source, target, column, maps, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _merge(groups, entries, costs, source, target, column, last, scratch, whole, lost):
+def _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on every level.
 
     A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
@@ -275,7 +311,7 @@ def _merge(groups, entries, costs, source, target, column, last, scratch, whole,
     """
     following, first, seen, sums = scratch[1][0], scratch[1][1], scratch[2], scratch[3]
     ups, prices, starts = last
-    k, levels = column[5], column[6]
+    k, levels = table[2], table[3]
     for level in range(levels):
         whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
@@ -330,14 +366,18 @@ def _merge(groups, entries, costs, source, target, column, last, scratch, whole,
 # The loop that finds which points nothing beats.
 
 
-@njit(cache=True, nogil=True)
-def unbeaten(points, order):
+def unbeaten(points: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows of ``points`` that no other row is at most equal to in every entry; of equal rows the first in ``order``.
 
-    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats one before it. A row
-    that has just beaten another is asked first: neighbours are beaten by the same ones.
+    ``order`` sorts the rows by their first entry, then the second and so on, so that no row beats one before it.
     """
-    found = np.empty(order.size, np.int64)
+    found = np.empty(order.size, np.int64)  # not made by the loop: numba's own arrays take longer to load than it takes
+    return found[: _unbeaten(points, order, found)].copy()
+
+
+@njit(cache=True, nogil=True)
+def _unbeaten(points, order, found):
+    """Write the unbeaten rows and say how many there are; one that has just beaten another is asked first: neighbours are beaten by the same ones."""
     count = 0
     for i in order:
         beaten = False
@@ -356,4 +396,4 @@ def unbeaten(points, order):
         if not beaten:
             found[count] = i
             count += 1
-    return found[:count].copy()
+    return count

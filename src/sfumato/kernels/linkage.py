@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 _CROWD = np.int64(-2)
 _SHORT = np.int64(-3)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
-from sfumato.kernels.regrouping import squared_error, try_create, try_dissolve, try_move, try_swap
-from sfumato.kernels.space import inner
+from sfumato.kernels.group_changes import squared_error, try_create, try_dissolve, try_move, try_swap
+from sfumato.kernels.loop_cache import njit
+from sfumato.kernels.points import inner
 
 _CHUNK = 1024
 

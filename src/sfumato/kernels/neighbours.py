@@ -23,7 +23,7 @@ from sfumato.kernels.linkage import (
     line_cost,
     stamp_agreeing,
 )
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 LEAF = 16
 PROBES = 32
@@ -182,13 +182,13 @@ def _bound(node, weights, kinds, rules, numbers, marks, i, ends, codes, holds, b
 @njit(cache=True, nogil=True)
 def descend(
     i, best, counting, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
-    matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed,
+    matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed, work,
 ):  # fmt: skip
     """Record *i*: the least cost of any record of the tree but ``skip``, at most ``best``; counting, how many cost no more than that.
 
     Not counting, the record that costs least stands in place of how many, −1 where none costs less than ``best``.
     Columns are weighted. Counting, the records are written into ``listed`` too, where it has room for all; returns the least cost, how
-    many rows have such a record, and how many records that are.
+    many rows have such a record, and how many records that are. ``work[0]`` grows by the boxes and records held against *i*.
     """
     limit = best + slack * (1.0 + abs(best)) if counting else best
     found, amount, height = 0 if counting else -1, 0, 1
@@ -200,6 +200,7 @@ def descend(
             continue
         one, two = children[node, 0], children[node, 1]
         if one >= 0:
+            work[0] += 2
             first = _bound(
                 one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
             )
@@ -212,6 +213,7 @@ def descend(
             stack[height + 1], bounds[height + 1] = two, second
             height += 2
             continue
+        work[0] += spans[node, 1] - spans[node, 0]
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
             if j == skip:
@@ -270,7 +272,7 @@ def _shortest(i, marks, bases, starts, matches, lists, list_starts, done):
 @njit(cache=True, nogil=True)
 def _look_through(
     i, column, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-    lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps,
+    lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps, work,
 ):  # fmt: skip
     """Compare with all records that could agree in a column; the first list holds those that are open in it."""
     place = bases[column] + marks[i, column]
@@ -282,6 +284,7 @@ def _look_through(
             if seen[j] == i:
                 continue
             seen[j] = i
+            work[0] += 1
             limit = best + slack * (1.0 + abs(best))
             total = 0.0
             for k in range(kinds.size):
@@ -304,9 +307,12 @@ def _look_through(
 @njit(cache=True, nogil=True)
 def nearest(
     queries, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, lists, list_starts, listed, other_bases, slack,
+    order, spans, children, ends, codes, holds, lists, list_starts, listed, other_bases, slack, work,
 ):  # fmt: skip
-    """Per query the least cost of any record of the other file, how many records cost that, within the slack, and one of them."""
+    """Per query the least cost of any record of the other file, how many records cost that, within the slack, and one of them.
+
+    ``work[0]`` grows by the boxes and records that were held against queries.
+    """
     chosen = np.full(queries.size, -1, np.int64)
     least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
     stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
@@ -329,7 +335,7 @@ def nearest(
             done[k] = True
             best, found = _look_through(
                 i, k, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-                lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps,
+                lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps, work,
             )  # fmt: skip
             floor += rules[k, 0]
             settled = floor > best + slack * (1.0 + abs(best))
@@ -343,6 +349,7 @@ def nearest(
                 best, told, _ = descend(
                     i, best, counting, slack, alike, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records,
                     bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+                    work,
                 )  # fmt: skip
                 if counting:
                     tied[q] = told
@@ -358,7 +365,7 @@ def nearest(
 @njit(cache=True, nogil=True)
 def all_nearest(
     i, skip, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, other_bases, stamps,
+    order, spans, children, ends, codes, holds, other_bases, stamps, work,
 ):  # fmt: skip
     """The least weighted cost of any record but ``skip`` for record *i*, and the records that cost that, within the slack.
 
@@ -369,14 +376,14 @@ def all_nearest(
     none = np.empty(0, np.int64)
     best, _, _ = descend(
         i, np.inf, False, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none, work,
     )  # fmt: skip
     if best == np.inf:
         return best, none
     listed = np.empty(records.size, np.int64)
     _, _, amount = descend(
         i, best, True, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed,
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed, work,
     )  # fmt: skip
     return best, listed[:amount].copy()
 
@@ -384,14 +391,14 @@ def all_nearest(
 @njit(cache=True, nogil=True)
 def least_cost(
     i, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, other_bases, stamps,
+    order, spans, children, ends, codes, holds, other_bases, stamps, work,
 ):  # fmt: skip
     """The least weighted cost of any record for record *i*: the first half of :func:`all_nearest`."""
     stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
     stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
     best, _, _ = descend(
         i, np.inf, False, slack, weights, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, np.empty(0, np.int64),
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, np.empty(0, np.int64), work,
     )  # fmt: skip
     return best
 
@@ -425,7 +432,7 @@ def _keep_in_order(distance, j, distances, nearest):
 @njit(cache=True, nogil=True)
 def _nearest_others(
     i, own, own_terms, apart, weights, distances, nearest, kinds, rules, numbers, marks, other_numbers, other_marks, bases,
-    starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases, stamps,
+    starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases, stamps, work,
 ):  # fmt: skip
     """The nearest records to *i* but for its own and those that cost the same as that in every column, up to ``apart``."""
     last, height = distances.size - 1, 1
@@ -437,6 +444,7 @@ def _nearest_others(
             continue
         one, two = children[node, 0], children[node, 1]
         if one >= 0:
+            work[0] += 2
             first = _bound(
                 one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
             )
@@ -449,6 +457,7 @@ def _nearest_others(
             stack[height + 1], bounds[height + 1] = two, second
             height += 2
             continue
+        work[0] += spans[node, 1] - spans[node, 0]
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
             total, unlike = 0.0, 0.0
@@ -473,7 +482,7 @@ def _nearest_others(
 @njit(cache=True, nogil=True)
 def _surrounded(
     i, own, own_terms, apart, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
-    matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps,
+    matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps, work,
 ):  # fmt: skip
     """How many records are as far from *i* as its own in every column, and what a monotone distance can reach for it.
 
@@ -495,7 +504,9 @@ def _surrounded(
         if children[node, 0] >= 0:
             stack[height], stack[height + 1] = children[node, 0], children[node, 1]
             height += 2
+            work[0] += 2
             continue
+        work[0] += spans[node, 1] - spans[node, 0]
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
             farthest, unlike = -np.inf, 0.0
@@ -522,7 +533,7 @@ def _surrounded(
 @njit(cache=True, nogil=True)
 def impostors(
     units, parameters, most, surrounded, true_roots, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-    starts, matches, order, spans, children, ends, codes, holds, lowest, other_bases, margin, tie,
+    starts, matches, order, spans, children, ends, codes, holds, lowest, other_bases, margin, tie, work,
 ):  # fmt: skip
     """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at records that are too far.
 
@@ -546,18 +557,19 @@ def impostors(
         _nearest_others(
             i, mine, own_terms, 0.1 * tie, parameters, distances[u], nearest[u], kinds, rules, numbers, marks, other_numbers,
             other_marks, bases, starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases,
-            stamps,
+            stamps, work,
         )  # fmt: skip
         least = min(own[u], distances[u, 0])  # twins are as far as its own, up to a tenth of what is a tie
         if own[u] <= least + tie * (1.0 + abs(least)):
             _, found, _ = descend(
                 i, least, True, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
                 starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+                work,
             )  # fmt: skip
             tied[u] = found + records[mine]
         if surrounded:
             twins[u], reach[u] = _surrounded(
                 i, mine, own_terms, 0.1 * tie, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records,
-                bases, starts, matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps,
+                bases, starts, matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps, work,
             )  # fmt: skip
     return own, nearest, distances, tied, twins, reach

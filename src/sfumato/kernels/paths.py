@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 
 class Visits(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 NEAR = 1e-9
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)

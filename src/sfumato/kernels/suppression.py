@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 # Loops over keys of which only some bits are shown: group them, find them, count those that agree.
 #

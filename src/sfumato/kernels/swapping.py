@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 FARTHEST_BUCKET = 50
 """Buckets so far away would be chosen with probability 2⁻⁵⁰."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.loading import njit
+from sfumato.kernels.loop_cache import njit
 
 UNSEEN = 255
 """The bin of what did not occur when the tree was grown: it goes where more records went."""

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import __version__
+from sfumato.core import environment
 from sfumato.core.keys import derived
 from sfumato.core.ledger import Ledger
 from sfumato.core.progress import Progress, silent
@@ -80,7 +81,7 @@ class Home:
     folder: Path
     keys: Keys
     ledger: Path | None = None
-    today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
+    today: datetime.date = dataclasses.field(default_factory=environment.local_day)
     progress: Progress = silent
     draw: Draw = os.urandom
 

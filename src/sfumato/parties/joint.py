@@ -27,9 +27,10 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
+from sfumato.core.registry import build, write
 from sfumato.errors import Disagreement, ParameterError, SchemaError, WrongMessage
 from sfumato.parties.arithmetic import BLOCK, Arithmetic, interpolated, polynomial_products, require_room, vanishing
-from sfumato.parties.assembled import (
+from sfumato.parties.assembled_rows import (
     DISAGREED,
     OwnRows,
     answer_of,
@@ -43,7 +44,6 @@ from sfumato.parties.channel import Phase
 from sfumato.parties.nodes import PublicColumn, PublicLattice, public_lattice, require_public_order
 from sfumato.parties.question import Cost, JointQuestion, Meeting, Summation
 from sfumato.parties.sharing import PRIMES
-from sfumato.registry import build, write
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

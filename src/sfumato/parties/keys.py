@@ -22,6 +22,7 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core import environment
 from sfumato.core.files import read_plain
 from sfumato.core.keys import KeyReference, new_key_file
 from sfumato.core.portable import open_private
@@ -157,7 +158,7 @@ def new_keys(folder: Path, name: str, *, days: int = DAYS, now: datetime.datetim
     _written(keys.private, _pem(key))
     _written(keys.signing, _pem(Ed25519PrivateKey.generate()))
     new_key_file(keys.secret)
-    made = _certificate(key, name, now or datetime.datetime.now(datetime.UTC), days)
+    made = _certificate(key, name, now or environment.now(), days)
     _written(keys.certificate, made.public_bytes(Encoding.PEM))
     return keys
 

@@ -19,9 +19,9 @@ from pydantic import Field
 from sfumato.core.hierarchy import Hierarchy, Ladder, bind
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.parameters import parameters
+from sfumato.core.registry import build
 from sfumato.core.schema import checked_domain
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
-from sfumato.registry import build
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

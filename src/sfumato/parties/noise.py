@@ -18,7 +18,7 @@ from pydantic import Field as Limit
 from sfumato.core.budget import PrivacyLoss
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.formulas.noise import gaussian, laplace
+from sfumato.methods.formulas.noise import gaussian, laplace
 from sfumato.parties.question import JointStatistic, Meeting, NoisyPart
 from sfumato.parties.sharing import Draw
 

@@ -144,7 +144,7 @@ def summation(protocol: str, **options: Any) -> Summation:
     """The way to add with this name."""
     ways: dict[str, type[Summation]] = {"additive": Additive, "shamir": Shamir}
     if protocol == "encrypted":
-        from sfumato.parties.encrypted import Encrypted
+        from sfumato.parties.encrypted_sum import Encrypted
 
         return Encrypted(**options)
     if protocol not in ways:

@@ -7,7 +7,7 @@ from sfumato.core.parameters import Members
 VERBS = Members(
     __name__,
     {
-        "load": "dialects.known:load_policy",
+        "load": "dialects.dialect_detection:load_policy",
         "policies": "people:Policies",
         "compile": "compile:compile_policies",
         "enforce": "enforce:enforce",

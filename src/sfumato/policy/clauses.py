@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from sfumato.policy.dialects.known import read_concept_text
+from sfumato.policy.dialects.dialect_detection import read_concept_text
 from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, as_policy, core_property
 from sfumato.policy.dialects.usages import Usage
 

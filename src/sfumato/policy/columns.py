@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.classes import ladder_of
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
 from sfumato.policy.people import COLUMN
-from sfumato.policy.policy import (
-    STRENGTH,
-    Group,
-    Purpose,
-    UnknownPromise,
-    demand_of,
-    models_of,
-    strength_of,
-    strongest,
-)
+from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, demand_of, models_of, strength_of, strongest
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

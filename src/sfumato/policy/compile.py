@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from sfumato import registry
+from sfumato.core import environment, registry
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
@@ -63,7 +63,7 @@ class Use:
 
     purpose: str
     recipient: str | None = None
-    today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
+    today: datetime.date = dataclasses.field(default_factory=environment.local_day)
     ended: datetime.date | None = None
 
 
@@ -173,7 +173,7 @@ def compile_policies(
     """
     chosen = Options.of(options)
     lacking = _sound(policies, dataset)
-    use = Use(purpose, recipient, today or datetime.datetime.now(datetime.UTC).date(), ended)
+    use = Use(purpose, recipient, today or environment.now().date(), ended)
     shared, own, refused, delete_by = _authorised(policies, use, dataset)
     merged = common_guarantee(
         shared,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import registry
+from sfumato.core import environment, registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
@@ -16,7 +16,13 @@ from sfumato.core.schema import Role, Schema
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.policy.columns import ROLES
 from sfumato.policy.compile import Use, authorise
-from sfumato.policy.dialects.known import PRESET, permitted, read_concept_text, tells_of_uses, usage_of_release
+from sfumato.policy.dialects.dialect_detection import (
+    PRESET,
+    permitted,
+    read_concept_text,
+    tells_of_uses,
+    usage_of_release,
+)
 from sfumato.policy.dialects.usages import local, policy_of_usages
 from sfumato.policy.documents import Findings, read_text
 from sfumato.policy.enforce import drift, read_record, refused_before
@@ -250,7 +256,7 @@ def comply(
     compliance record lies beside, whatever changed in the policies since is told as a note. A cap that is exceeded
     is a note too: it bounds what may be lost, not what may be learned.
     """
-    use = Use(purpose, recipient, today or datetime.datetime.now(datetime.UTC).date(), ended)
+    use = Use(purpose, recipient, today or environment.now().date(), ended)
     released = read_released(folder, original)
     record = read_record(folder)
     reasons, notes = list(released.problems), [] if record is None else drift(record, policies)

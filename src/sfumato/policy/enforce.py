@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core import environment
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.compile import Compiled, compile_policies
-from sfumato.policy.dialects.ours import plain
+from sfumato.policy.dialects.own_format import plain
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
@@ -45,7 +45,7 @@ def compliance_record(release: Release, compiled: Compiled, policies: Policies) 
         "policies": [_described(policy, policy.name) for policy in policies.everybody],
         "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
         "people": len(policies.label_of),
-        "who_has_which": _who_has_which(policies, secrets.token_hex(16)),
+        "who_has_which": _who_has_which(policies, environment.fresh_salt(16)),
         "refused": [{"policy": label, "reason": reason} for label, reason in compiled.refused.items()],
         "decisions": [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions],
         "levels": {c.name: c.level for c in release.columns if c.level is not None},

@@ -12,7 +12,13 @@ from sfumato.core.source import UNKNOWN, confirmed
 from sfumato.errors import UnreadableInput, did_you_mean, nearest
 from sfumato.policy.columns import torn_labels
 from sfumato.policy.dialects import Dialect
-from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy, read_concept_text
+from sfumato.policy.dialects.dialect_detection import (
+    PRESET,
+    load_policy,
+    parse_document,
+    parse_policy,
+    read_concept_text,
+)
 from sfumato.policy.dialects.subsumption import simple_parts
 from sfumato.policy.documents import Document, Findings, PolicyError, Remark, read_text
 from sfumato.policy.policy import (

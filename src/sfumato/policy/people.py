@@ -14,7 +14,7 @@ import polars as pl
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy import VERBS
-from sfumato.policy.dialects.ours import to_ours
+from sfumato.policy.dialects.own_format import to_ours
 from sfumato.policy.policy import Datum, Policy, Purpose
 
 if TYPE_CHECKING:

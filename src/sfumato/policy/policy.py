@@ -1,7 +1,7 @@
 """The nouns of a privacy policy, after the Layered Privacy Language: who may use which data for what, and how coarse.
 
 Reference: Gerl, Bennani, Kosch & Brunie 2018, *LPL, Towards a GDPR-Compliant Privacy Language*,
-doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours is :func:`sfumato.policy.dialects.ours.json_schema`.
+doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours is :func:`sfumato.policy.dialects.own_format.json_schema`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.errors import SfumatoError, did_you_mean
 from sfumato.policy import VERBS
 

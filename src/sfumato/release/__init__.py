@@ -10,7 +10,7 @@ VERBS = Members(
         "write": "publish:publish",
         "write_table": "publish:publish_table",
         "write_data": "publish:publish_data",
-        "target": "written:target_in",
+        "target": "read_back:target_in",
         "write_people": "shaped.writing:publish",
     },
 )

@@ -11,13 +11,13 @@ import polars as pl
 
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
-from sfumato.report.scatter import loss_risk_map
+from sfumato.release.report.scatter import loss_risk_map
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.objective import Landscape
     from sfumato.release.release import Release
-    from sfumato.report.pictures import Picture
+    from sfumato.release.report.pictures import Picture
 
 MOST_NODES = 2_000_000
 MOST_EFFORT = 5e10
@@ -165,15 +165,16 @@ def landscape_of(
 
 
 def alternatives_in_passing(release: Release) -> Alternatives | None:
-    """The same where nobody asked for it: with less effort, and None when no step chose from a lattice."""
+    """The same where nobody asked for it: with less effort, once, and None when no step chose from a lattice."""
     if not any(step.surveys for step in release.recipe.steps):
         return None
-    return alternatives_of(release, most_nodes=MOST_NODES_IN_PASSING, most_effort=MOST_EFFORT_IN_PASSING)
+    effort: dict[str, Any] = {"most_nodes": MOST_NODES_IN_PASSING, "most_effort": MOST_EFFORT_IN_PASSING}
+    return release.once("alternatives in passing", lambda: alternatives_of(release, **effort))
 
 
 def _surveyed(release: Release) -> tuple[Any, Dataset, Any]:
     """The last step that chose from a lattice, the table it saw, and its plan."""
-    steps = release.recipe.steps
+    steps = release.planned_steps
     last = max((i for i, step in enumerate(steps) if step.surveys), default=None)
     if last is None:
         raise ParameterError(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once
 from sfumato.core.portable import PRIVATE_FILE

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from sfumato.core.classes import ladder_of
+from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import encode_column
 from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
 from sfumato.core.progress import Progress
 from sfumato.core.schema import Role
 from sfumato.core.step import Plan, Step
-from sfumato.engines.table import LazyTable, TooManyCombinations
+from sfumato.data.lazy.table import LazyTable, TooManyCombinations
+from sfumato.release.representatives import Representatives, first_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,24 +46,20 @@ class AllValues:
         """How many values there are at a level."""
         return len(self.ladder.labels[level])
 
-    def next_level(self, level: int) -> int | None:
-        """The lowest level above with fewer values, below the top, which would say nothing; None: there is none."""
-        above = range(level + 1, self.ladder.top)
+    def next_level(self, level: int, *, highest: int) -> int | None:
+        """The lowest level above with fewer values, up to a highest one; None: there is none."""
+        above = range(level + 1, highest + 1)
         return next((up for up in above if self.values_at(up) < self.values_at(level)), None)
 
-    def rows_standing(self, level: int) -> NDArray[np.int64]:
-        """For every value the row of the one that stands for it: the first of all that share its label."""
-        place = {label: code for code, label in enumerate(self.ladder.labels[0])}
-        codes = np.array([place[label] for label in self.encoded.labels], dtype=np.int64)[self.encoded.codes]
-        first = np.full(self.values_at(0), len(codes), dtype=np.int64)
-        np.minimum.at(first, codes, np.arange(len(codes)))
-        above = self.ladder.climb(0, level)
-        chosen = np.unique(above, return_index=True)[1]
-        return first[chosen[above[codes]]]
+    def groups(self, level: int) -> NDArray[np.int64]:
+        """For every value the number of its label at a level."""
+        return remap_to(self.ladder, self.encoded, level)[self.encoded.codes]
 
-    def table(self, values: pl.Series, level: int) -> pl.DataFrame:
-        """Every value and the one that stands for it."""
-        made = pl.DataFrame({VALUE: values, STANDS: values.gather(self.rows_standing(level))})
+    def table(self, level: int) -> pl.DataFrame:
+        """Every value, as the engine holds it, and the one that stands for it: the first of all that share its label."""
+        groups = self.groups(level)
+        standing = first_rows(groups, self.values_at(level))[groups]
+        made = pl.DataFrame({VALUE: self.raw, STANDS: self.raw.gather(standing)})
         return made.filter(made[VALUE].is_not_null()).unique(VALUE, keep="first", maintain_order=True)
 
 
@@ -89,18 +86,21 @@ class Coarse:
 
     def counted(self, table: LazyTable, seen: Sequence[str], tick: Any) -> Dataset | None:
         """The combinations of the generalised table, counted by the engine; None: it cannot generalise."""
-        tables = {name: self.columns[name].table(self.columns[name].raw, level) for name, level in self.levels.items()}
+        tables = {name: self.columns[name].table(level) for name, level in self.levels.items()}
         replaced = table.replaced(tables)
         return None if replaced is None else replaced.counted(seen, tick)
 
     def applied(self, rows: Dataset) -> Dataset:
         """Rows of the table with the values that stand for theirs."""
-        fresh = dict[str, pl.Series]()
-        for name, level in self.levels.items():
-            table = self.columns[name].table(self.columns[name].read, level)
-            held = pl.DataFrame({VALUE: rows.column(name)})
-            fresh[name] = held.join(table, on=VALUE, how="left", maintain_order="left")[STANDS].alias(name)
-        return rows.with_columns(fresh)
+        return rows.with_columns(
+            {name: stand.put_into(rows.column(name)) for name, stand in self.representatives.items()}
+        )
+
+    @functools.cached_property
+    def representatives(self) -> dict[str, Representatives]:
+        """What stands for the values of each column as they are read."""
+        columns = self.columns
+        return {n: Representatives.of(columns[n].read, columns[n].groups(level)) for n, level in self.levels.items()}
 
     def bound(self, counted: Dataset) -> Dataset:
         """The counted combinations with hierarchies that know all values, not only those that stand for them."""
@@ -116,42 +116,63 @@ class Coarse:
 
     def told(self, plan: Plan) -> Plan:
         """The plan of the first step, which says so."""
-        levels = ", ".join(f"{name} to level {level}" for name, level in self.levels.items())
+        levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         return plan.warning_of(
-            f"combinations of values were too many to hold, so {levels} was generalised before counting: the levels are the best of "
-            "those that are not lower, and what is told of the original is told of the table generalised so"
+            f"combinations of values were too many to hold, so columns were generalised before counting: the plan is at best the "
+            f"least within levels ≥ {levels}; lower ones were not looked at, and what is told of the original is told of the table generalised so"
         )
 
 
 def coarsely_counted(
     table: LazyTable, seen: Sequence[str], steps: Sequence[Step], refused: TooManyCombinations, progress: Progress
 ) -> tuple[Dataset, Coarse]:
-    """Count a table after generalising, level by level, whichever quasi-identifier has most values.
+    """Count a table after generalising it to the first node of a chain (:func:`levels_in_turn`) at which the combinations fit.
+
+    Coarser nodes have no more combinations, so the first one that fits is found by halving the chain.
 
     Raises:
         TooManyCombinations: the engine or the first step cannot begin at levels, or nothing that it may do is enough.
     """
     columns = _columns(table, steps, refused)
-    levels = dict[str, int]()
-    while True:
-        ways = {
-            name: up
-            for name, column in columns.items()
-            if (up := column.next_level(levels.get(name, 0))) is not None and steps[0].begun_at({name: up}) is not None
-        }
-        if not ways:
-            raise refused
-        widest = max(ways, key=lambda name: (columns[name].values_at(levels.get(name, 0)), name))
-        levels[widest] = ways[widest]
-        coarse = Coarse(columns, dict(levels))
-        words = f"too many combinations: {widest} at level {levels[widest]}"
+    chain = list(levels_in_turn(columns, steps[0]))
+    found: tuple[Dataset, Coarse] | None = None
+    low, high = 0, len(chain)
+    while low < high:
+        middle = (low + high) // 2
+        coarse = Coarse(columns, chain[middle])
+        words = f"too many combinations: {', '.join(f'{name} at level {at}' for name, at in chain[middle].items())}"
         try:
             counted = coarse.counted(table, seen, functools.partial(_tell, progress, words))
         except TooManyCombinations:
+            low = middle + 1
             continue
         if counted is None:
             raise refused
-        return counted, coarse
+        found, high = (counted, coarse), middle
+    if found is None:
+        raise refused
+    return found
+
+
+def levels_in_turn(columns: Mapping[str, AllValues], step: Step) -> Iterator[dict[str, int]]:
+    """Ever coarser nodes to count at: whichever column has most values climbs to its next level that has fewer.
+
+    The top of a hierarchy, which says nothing, is the last resort: columns go there, again in the order of their values, when
+    none can climb below it.
+    """
+    levels = dict.fromkeys(columns, 0)
+    for below_top in (1, 0):
+        while True:
+            ways = dict[str, int]()
+            for name, column in columns.items():
+                up = column.next_level(levels[name], highest=column.ladder.top - below_top)
+                if up is not None and step.begun_at({name: up}) is not None:
+                    ways[name] = up
+            if not ways:
+                break
+            widest = max(ways, key=lambda name: (columns[name].values_at(levels[name]), name))
+            levels[widest] = ways[widest]
+            yield {name: level for name, level in levels.items() if level}
 
 
 def _tell(progress: Progress, words: str, rows: int) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato import recipe_files as recipes
-from sfumato import registry
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.hierarchy import TOP, bind, is_fixed
 from sfumato.core.shape import PEOPLE, Shape
+from sfumato.data.table.read import holds_more
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.io.read import holds_more
 from sfumato.release.documents import CERTIFICATE_VERSION, versions
 from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim
 from sfumato.release.publish import described_pictures, drawn_page, drawn_pictures

@@ -8,7 +8,7 @@ import hmac
 import importlib.metadata
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato import recipe_files as recipes
-from sfumato.assessment import DEFAULT_THRESHOLD
+from sfumato.core import recipe_files as recipes
 from sfumato.core.evidence import population_path
 from sfumato.core.model import OF_THE_FILE
 from sfumato.core.schema import Role
 from sfumato.core.threads import meanwhile
-from sfumato.evaluation import Evaluation, evaluate, report_metrics
-from sfumato.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
+from sfumato.methods.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
-from sfumato.release.certified import certified_release, told_plan
+from sfumato.release.assessment import DEFAULT_THRESHOLD
+from sfumato.release.epsilon_certification import certified_release, told_plan
+from sfumato.release.evaluation import Evaluation, evaluate, joined, report_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.metric import Utility
     from sfumato.core.pair import Pair
-    from sfumato.core.recipe import Recipe
-    from sfumato.release.certified import Certified
+    from sfumato.release.epsilon_certification import Certified
     from sfumato.release.release import Release
 
 
@@ -165,11 +165,27 @@ class Told:
 
     @classmethod
     def of(cls, release: Release) -> Told:
-        """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
+        """Measure and draw, once for a release; slow metrics are left to ``sfumato evaluate``."""
+        return release.once("told", lambda: cls._measured(release))
+
+    @classmethod
+    def _measured(cls, release: Release) -> Told:
         pair = release.pair  # one for both: columns are read once
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
-        worth = evaluate(pair, report_metrics(pair), per_record=False)
+        worth = evaluated(release, pair, report_metrics(pair))
         return cls(worth, story_of(release, pair), other.result())
+
+
+def evaluated(release: Release, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:
+    """What a release is worth by these metrics, without anything per record; each is measured once, whoever asks again.
+
+    ``pair`` is the original and what is shared of it.
+    """
+
+    def measured(metric: Utility) -> Evaluation:
+        return release.once(("metric", metric), lambda: evaluate(pair, [metric], per_record=False))
+
+    return joined(pair, [measured(metric) for metric in metrics])
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -203,7 +219,7 @@ def certificate(
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
     Of the original only the attained values, the suppressed count and how far the release is from it are told; where an ε is
-    certified, nothing at all but what the accounted steps made of it (:mod:`sfumato.release.certified`).
+    certified, nothing at all but what the accounted steps made of it (:mod:`sfumato.release.epsilon_certification`).
     """
     judged = certified_release(release)
     body: dict[str, Any] = {
@@ -307,7 +323,7 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     return {
         "sfumato_lock": LOCK_VERSION,
-        "recipe": recipes.to_dict(_locked(release), base=Path()),
+        "recipe": locked_recipe(release),
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": input_digest,
@@ -319,7 +335,14 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
     }
 
 
-def _locked(release: Release) -> Recipe:
+def locked_recipe(release: Release) -> dict[str, Any]:
     """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
     steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
-    return dataclasses.replace(release.recipe, steps=steps)
+    return recipes.to_dict(dataclasses.replace(release.recipe, steps=steps), base=Path())
+
+
+def is_locked(release: Release, lock: Mapping[str, Any]) -> bool:
+    """Whether a lock is that of this release: the same recipe, seed, input and format."""
+    mine = {"recipe": locked_recipe(release), "seed": release.seed.text, "made_for": release.made_for}
+    mine |= {"input_sha256": digest_of_input(release.original)}
+    return canonical(plain_json(mine)) == canonical({name: lock.get(name) for name in mine})

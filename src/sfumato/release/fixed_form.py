@@ -27,9 +27,9 @@ import polars as pl
 from sfumato.core.encoding import encode, label
 from sfumato.core.hierarchy import ValueByValue, is_fixed
 from sfumato.core.schema import Kind, Role
+from sfumato.data.table.form import LAYOUT, Form
+from sfumato.data.table.inference import is_identifier_name
 from sfumato.errors import SchemaError
-from sfumato.io.form import LAYOUT, Form
-from sfumato.io.inference import is_identifier_name
 from sfumato.release.documents import digest_of_input
 
 if TYPE_CHECKING:

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.dataset import NOBODY, Dataset
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.randomness import Seed
-from sfumato.engines.table import LazyTable
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
-from sfumato.io.indistinct import made_one
 from sfumato.release.certificates import read_certificate
 from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.publish import PEOPLE, linked, seal
+from sfumato.release.read_back import described
 from sfumato.release.replay import as_released, digest_of_table, is_same, made_again
 from sfumato.release.verify import read_released
-from sfumato.release.written import described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

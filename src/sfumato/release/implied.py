@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.acceptance import accepted_pairs
 from sfumato.core.step import accounts
-from sfumato.formulas.dependence import DependenceKind
-from sfumato.formulas.dependence_search import LOOKED_FOR, Dependence, Dependences, find_dependences, linkage_words
+from sfumato.methods.formulas.dependence import DependenceKind
+from sfumato.methods.formulas.dependence_search import (
+    LOOKED_FOR,
+    Dependence,
+    Dependences,
+    find_dependences,
+    linkage_words,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.acceptance import ImpliedQuasi
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Recipe
-    from sfumato.formulas.implied_linkage import Linkage
+    from sfumato.methods.formulas.implied_linkage import Linkage
 
 MOST_NAMED = 5
 WHAT_TO_DO = (

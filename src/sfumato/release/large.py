@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import errno
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from sfumato.assessment import assess
+from sfumato.core import environment
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import parts_of
 from sfumato.core.evidence import gather, judge_all, needed
@@ -25,12 +24,13 @@ from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
-from sfumato.engines.opening import digest_of_parts
-from sfumato.engines.parts import in_parallel, order_key, parts_for, write_parts
-from sfumato.engines.seen import Fingerprint, Handed, SampledRows, Texts, Watch, changed
-from sfumato.engines.table import Job, LazyTable, TooManyCombinations
+from sfumato.data.lazy.observed_values import Fingerprint, Handed, SampledRows, Texts, Watch, changed
+from sfumato.data.lazy.open_table import digest_of_parts
+from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
+from sfumato.data.lazy.table import Job, LazyTable, TooManyCombinations
+from sfumato.data.table.indistinct import made_one
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
-from sfumato.io.indistinct import made_one
+from sfumato.release.assessment import assess
 from sfumato.release.coarse import Coarse, coarsely_counted
 from sfumato.release.exchange import Workplace
 from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
@@ -53,16 +53,23 @@ class LargeRelease(Release):
 
     ``dataset`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
     ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals. ``seen`` is
-    what steps that chose from a lattice saw, counted, by their place in the recipe.
+    what steps that chose from a lattice saw, counted, by their place in the recipe; ``searched`` are the steps as they were
+    planned: the first begins at the levels at which the engine counted.
     """
 
     table: LazyTable = None  # type: ignore[assignment]
     sample: Pair = None  # type: ignore[assignment]
     seen: Mapping[int, Dataset] = dataclasses.field(default_factory=dict)
+    searched: Sequence[Step] = ()
 
     def before_step(self, place: int) -> Dataset:
-        """What a step that chose from a lattice saw: counted combinations."""
-        return self.seen[place] if place else super().before_step(place)
+        """What a step that chose from a lattice saw: counted combinations, with what was worked out of them."""
+        return self.seen[place]
+
+    @property
+    def planned_steps(self) -> Sequence[Step]:
+        """The steps as they were planned."""
+        return self.searched
 
     @property
     def pair(self) -> Pair:
@@ -167,7 +174,7 @@ def _make(
         scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
         seed=seed,
         shuffled=shuffle,
-        created=datetime.datetime.now(datetime.UTC),
+        created=environment.now(),
         population=population,
         limits=limits,
         contract=contract,
@@ -175,6 +182,7 @@ def _make(
         table=written.table,
         sample=written.pair,
         seen=planning.seen,
+        searched=planning.steps,
     )
     if refuse:
         refuse_broken(release, implied=implied)
@@ -203,8 +211,16 @@ def _changes(written: Written, original: Dataset, shared: Dataset) -> tuple[Colu
 
 
 def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> ColumnChange:
-    after = shared.column(change.name).n_unique() if change.name in shared.columns else None
-    return dataclasses.replace(change, distinct_before=original.column(change.name).n_unique(), distinct_after=after)
+    after = _distinct_values(shared, change.name) if change.name in shared.columns else None
+    return dataclasses.replace(change, distinct_before=_distinct_values(original, change.name), distinct_after=after)
+
+
+def _distinct_values(counted: Dataset, name: str) -> int:
+    """How many values a column has, missing counted as one; those of text and whole numbers that were encoded are counted already."""
+    encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
+    if encoded is not None and (dtype == pl.String or dtype.is_integer()):
+        return len(encoded.labels)
+    return int(counted.column(name).n_unique())
 
 
 # What can be done without all rows in memory.
@@ -340,7 +356,7 @@ def _written(
     )
     with _writing():
         if table.engine.workers is None:
-            handed = _in_batches(table, job, place.path, seed if shuffle else None, progress, beside)
+            handed = _in_batches(table, job, pipeline, place.path, seed if shuffle else None, progress, beside)
         else:
             handed = table.engine.workers.release(table.frame, job, place.path)
         parts, watch, rows = handed
@@ -360,14 +376,23 @@ def _written(
 
 
 def _in_batches(
-    table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress, beside: Alongside | None
+    table: LazyTable,
+    job: Job,
+    pipeline: Pipeline,
+    folder: Path,
+    seed: Seed | None,
+    progress: Progress,
+    beside: Alongside | None,
 ) -> Handed:
     """Release all rows in this process, batch by batch."""
-    line, handed = job.line.started(), list[int]()
+    line, handed, stands = pipeline.started(), list[int](), dict[str, Any]()
+    if not pipeline.draws:  # what is drawn for a row depends on all that it says
+        stands, line = dict(line.stands), dataclasses.replace(line, stands={})
 
     def release(rows: Dataset) -> Dataset:
-        coded = rows.with_text_coded()
-        job.watch.see(rows.to_polars(), coded.known.codes)
+        coded = pipeline.represented(rows).with_text_coded() if stands else rows.with_text_coded()
+        codes = {name: known for name, known in coded.known.codes.items() if name not in stands}
+        job.watch.see(rows.to_polars(), codes)
         made = line.released(coded)
         if beside is not None:
             beside.see(rows, made)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato import registry
-from sfumato.assessment import assess, assessing
+from sfumato.core import environment, registry
 from sfumato.core.acceptance import acceptance_problems
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
@@ -34,27 +32,27 @@ from sfumato.core.schema import Role
 from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
+from sfumato.data.table.form import Form
+from sfumato.data.table.formats import require_format
+from sfumato.data.table.indistinct import made_one, refuse_unwritable
+from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, SfumatoError
-from sfumato.intruders import attack_release, intruder_from
-from sfumato.io.form import Form
-from sfumato.io.formats import require_format
-from sfumato.io.indistinct import made_one, refuse_unwritable
-from sfumato.io.read import read_table
+from sfumato.release.assessment import assess, assessing
 from sfumato.release.documents import digest_of_input
 from sfumato.release.fixed_form import in_fixed_form, without_hierarchies
 from sfumato.release.release import ColumnChange, Release
-from sfumato.report.wording import RENUMBERED
+from sfumato.release.report.wording import RENUMBERED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.assessment import Assessment
     from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
     from sfumato.core.model import Model, Posterior
     from sfumato.core.step import Plan, Step
-    from sfumato.engines.table import LazyTable
-    from sfumato.intruders import AttackReport
+    from sfumato.data.lazy.table import LazyTable
+    from sfumato.release.assessment import Assessment
+    from sfumato.release.intruders import AttackReport
     from sfumato.release.shaped.release import ShapedRelease
 
 
@@ -122,6 +120,8 @@ def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept
 
 def _attacked(limit: Limit, pair: Pair, known: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
+    from sfumato.release.intruders import attack_release
+
     limits = written_limits([limit])
     report = attack_release(pair, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
     return kept_by_attack(limit, report, pair.of_a_sample)
@@ -278,7 +278,7 @@ def make_release(
         scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
         seed=seed,
         shuffled=shuffle,
-        created=datetime.datetime.now(datetime.UTC),
+        created=environment.now(),
         population=population,
         limits=limits,
         contract=contract,
@@ -400,6 +400,8 @@ def _posteriors(
     """
     if not needed(recipe.meet, shared.schema).posteriors:
         return ()
+    from sfumato.release.intruders import intruder_from
+
     pair = Pair.of(original, shared, levels_of(plan.describe() for _, plan in plans))
     who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
     scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)

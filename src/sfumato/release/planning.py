@@ -23,11 +23,12 @@ from sfumato.core.randomness import Numbering, Repeats, row_keys
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
-from sfumato.engines import table
-from sfumato.engines.seen import Shared
-from sfumato.engines.table import LazyTable
+from sfumato.data.lazy import table
+from sfumato.data.lazy.observed_values import Shared
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.indistinct import made_one
 from sfumato.errors import InternalError, SchemaError
-from sfumato.io.indistinct import made_one
+from sfumato.release.representatives import Representatives, representatives_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,9 @@ class Pipeline:
     ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise. ``gone`` are the
     columns that no step sees. ``repeats`` are the keys of rows that occur more than once, where something is drawn; such a
     pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
-    generalised before anything was counted, ``units`` the new numbers of persons and households.
+    generalised before anything was counted, ``units`` the new numbers of persons and households. ``stands`` are, by column, values
+    that the first step releases alike and that may be put in each other's place before it, and ``short`` is its plan for rows that
+    hold no others.
     """
 
     gone: tuple[str, ...]
@@ -54,6 +57,8 @@ class Pipeline:
     numbering: Numbering | None = None
     coarse: Coarse | None = None
     units: Renumbering | None = None
+    stands: Mapping[str, Representatives] = dataclasses.field(default_factory=dict)
+    short: Plan | None = None
 
     def started(self) -> Pipeline:
         """The same, for one pass over all rows."""
@@ -91,13 +96,28 @@ class Pipeline:
                 raise InternalError("a pipeline that draws must be started before rows go through it")
             shared = self.numbering.marked(shared)
         shared = shared if self.coarse is None else self.coarse.applied(shared)
-        for step, decided, goal in self.stages:
+        shared = self.represented(shared)
+        for place, (step, decided, goal) in enumerate(self.stages):
             if not len(shared):
                 break
             plan = step.plan(shared, goal) if decided is None else decided
-            shared = step.apply(shared, plan)
+            shared = step.apply(shared, plan if place or self.short is None else self.short)
             plans.append((step.name, plan))
         return shared, plans
+
+    def shortened(self, counted: Dataset, plan: Plan) -> Pipeline:
+        """With what stands for values that the plan of the first step, made for a counted table, releases alike."""
+        found = representatives_in(counted, plan.bound_levels)
+        if not found:
+            return self
+        short = plan.with_ladders({name: ladder for name, (_, ladder) in found.items()})
+        return dataclasses.replace(self, stands={name: stand for name, (stand, _) in found.items()}, short=short)
+
+    def represented(self, rows: Dataset) -> Dataset:
+        """Rows with the values that stand for theirs, where the first step releases them alike."""
+        if not self.stands:
+            return rows
+        return rows.with_columns({name: stand.put_into(rows.column(name)) for name, stand in self.stands.items()})
 
     def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
         """What is released of some rows, and the plan of every step."""
@@ -139,7 +159,7 @@ class Planning:
             self._plan(step, dataclasses.replace(goal, place=place))
         self._renumber(goal)
         fixed = [name for name in self.counted.columns if name not in self.stale]
-        types = {name: self.counted.column(name).dtype for name in fixed}
+        types = {name: self.counted.dtype(name) for name in fixed}
         return dataclasses.replace(self.line, types=types), self.counted
 
     def beside(self, original: Dataset) -> Alongside | None:
@@ -164,10 +184,13 @@ class Planning:
             self._unknown(step.masks)
         elif step.span is Span.CLASSES:
             self._count_again()
-            self.seen |= {goal.place: self.counted} if step.surveys else {}
+            before = self.counted
+            self.seen |= {goal.place: before} if step.surveys else {}
             plan = self._decided(step, goal)
             plan = plan if self.coarse is None or goal.place else self.coarse.told(plan)
             self.line = self.line.then(step, plan, alone)
+            if not goal.place and self.coarse is None and self.table.engine.workers is None:
+                self.line = self.line.shortened(before, plan)
         else:
             facts = self._facts(step, alone)
             self._cells(step, dataclasses.replace(goal, facts=facts))

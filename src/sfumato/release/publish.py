@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
+from sfumato.data.table.form import Form, runnable_cells
+from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import ParameterError, printable_json
-from sfumato.io.form import Form, runnable_cells
-from sfumato.io.write import suffix_of, write_table
 from sfumato.release.certificates import FILE, public_half, shape_of, signed
 from sfumato.release.documents import (
     CERTIFICATE_VERSION,
@@ -35,11 +35,11 @@ from sfumato.release.documents import (
 )
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import DATA, DESCRIPTIONS, PICTURES, REPORT, manifest_of, sha256_of, sha256_of_parts
-from sfumato.release.written import Target, as_written, require_kept, stored
-from sfumato.report import people
-from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
-from sfumato.report.pages import as_shown, owner_page, public_page
-from sfumato.report.pictures import png
+from sfumato.release.read_back import Target, as_written, require_kept, stored
+from sfumato.release.report import people
+from sfumato.release.report.gallery import named_cards, owner_pictures, public_pictures
+from sfumato.release.report.pages import as_shown, owner_page, public_page
+from sfumato.release.report.pictures import png
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -173,9 +173,6 @@ def linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-SALT_BYTES = 32
-
-
 def publish(
     release: Release,
     folder: Path,
@@ -214,7 +211,7 @@ def drafted(release: Release, *, format: str | None = None, within: Path | None 
         owner.mkdir(mode=PRIVATE_FOLDER)
         input_digest = digest_of_input(release.original)
         release, told, data_file = _written_and_told(release, share, format, defuse=False)
-        salt = secrets.token_hex(SALT_BYTES)
+        salt = environment.fresh_salt()
         body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
         seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
         public, private = ((place / "report.html").read_text(encoding="utf-8") for place in (share, owner))
@@ -260,7 +257,7 @@ def _write(
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
     owner.mkdir(mode=PRIVATE_FOLDER)
-    salt, input_digest = secrets.token_hex(SALT_BYTES), digest_of_input(release.original)
+    salt, input_digest = environment.fresh_salt(), digest_of_input(release.original)
     release, told, data_file = _written_and_told(release, share, format, defuse=defuse)
     data_file |= {"table": dict(table)} if table else {}
     body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
@@ -272,6 +269,10 @@ def _write(
     seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=sign, pictures=pictures)
 
 
+ONE_AFTER_THE_OTHER = 1 << 22
+"""A table of more rows is measured after it was written: its text and what measures need would not be small beside each other."""
+
+
 def _written_and_told(
     release: Release,
     share: Path,
@@ -280,6 +281,9 @@ def _written_and_told(
     defuse: bool,
 ) -> tuple[Release, Told, dict[str, Any]]:
     """Write the table while what is told of it is measured; measured again where the file holds something else."""
+    if len(release.dataset) > ONE_AFTER_THE_OTHER:
+        written, data_file = _write_data(release, share, format, defuse=defuse)
+        return written, Told.of(written), data_file
     telling = meanwhile(lambda: Told.of(release))
     try:
         written, data_file = _write_data(release, share, format, defuse=defuse)

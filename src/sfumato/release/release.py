@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -14,21 +14,19 @@ from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Span, accounts
-from sfumato.evaluation import evaluate
-from sfumato.intruders import attack_release
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
-from sfumato.release.certified import certified_release
+from sfumato.release.epsilon_certification import certified_release
+from sfumato.release.evaluation import evaluate
 from sfumato.release.implied import Implied, implied_by
-from sfumato.report.headline import headline
-from sfumato.report.pictures import risk_chart
+from sfumato.release.report.headline import headline
+from sfumato.release.report.pictures import risk_chart
 
 if TYPE_CHECKING:
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.assessment import Assessment
     from sfumato.core.attack import Memory
     from sfumato.core.dataset import Dataset
     from sfumato.core.mechanism import Mechanism
@@ -37,11 +35,14 @@ if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.schema import Schema
-    from sfumato.core.step import Plan, Preserved
-    from sfumato.evaluation import Evaluation
-    from sfumato.intruders import AttackReport
+    from sfumato.core.step import Plan, Preserved, Step
     from sfumato.release.alternatives import Alternatives
-    from sfumato.report.headline import Headline
+    from sfumato.release.assessment import Assessment
+    from sfumato.release.evaluation import Evaluation
+    from sfumato.release.intruders import AttackReport
+    from sfumato.release.report.headline import Headline
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +143,21 @@ class Release:
         people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
         return Pair.of(self.original, self.dataset, levels, **people)
 
+    def once(self, name: Any, work_out: Callable[[], T]) -> T:
+        """What was worked out about this release before, by its name, else what is worked out now; attacks change nothing of it.
+
+        It is remembered with the released table. Where nothing was changed this is the original itself, of which several recipes
+        may make releases: so it is remembered of which run it is, too.
+        """
+        run = (self.original, self.recipe, self.plans)
+        remembered = self.dataset.memo.get(("release", name))
+        if remembered is not None and all(one is other for one, other in zip(remembered[0], run, strict=True)):
+            value: T = remembered[1]
+            return value
+        value = work_out()
+        self.dataset.memo["release", name] = (run, value)
+        return value
+
     def before_step(self, place: int) -> Dataset:
         """The table as a step of the recipe saw it, by its place."""
         shared = self.original.drop(self.original.schema.direct)
@@ -149,8 +165,15 @@ class Release:
             shared = step.apply(shared, plan)
         return shared
 
+    @property
+    def planned_steps(self) -> Sequence[Step]:
+        """The steps of the recipe as they were planned."""
+        return self.recipe.steps
+
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
+        from sfumato.release.intruders import attack_release
+
         known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 

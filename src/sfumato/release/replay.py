@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import Memory
 from sfumato.core.dataset import Dataset
@@ -20,30 +20,31 @@ from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.step import accounts
-from sfumato.engines.seen import Fingerprint
-from sfumato.engines.table import LazyTable
+from sfumato.data.lazy.observed_values import Fingerprint
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.formats import require_format
+from sfumato.data.table.indistinct import made_one
+from sfumato.data.table.read import read_written
+from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.formulas.dependence_search import LOOKED_FOR
-from sfumato.io.formats import require_format
-from sfumato.io.indistinct import made_one
-from sfumato.io.read import read_written
-from sfumato.io.write import write_table
-from sfumato.release.certified import certified_release
-from sfumato.release.documents import commitment, digest_of_input, told_drawn
+from sfumato.methods.formulas.dependence_search import LOOKED_FOR
+from sfumato.release.documents import commitment, digest_of_input, is_locked, told_drawn
+from sfumato.release.epsilon_certification import certified_release
 from sfumato.release.fixed_form import in_fixed_form
 from sfumato.release.implied import not_accepted
 from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import about_all_releases, make_release
 from sfumato.release.manifest import Claim, Status, near
+from sfumato.release.read_back import described
 from sfumato.release.release import Release
 from sfumato.release.verification import AGAINST_ORIGINAL
-from sfumato.release.written import described
 
 if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.core.shape import ShapedRecipe
     from sfumato.release.shaped.release import ShapedRelease
 
+MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
 NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
 
 
@@ -53,8 +54,12 @@ def claims_from_original(
     original: Dataset | LazyTable | None,
     owner: Path | None,
     population: Dataset | None = None,
+    release: Release | None = None,
 ) -> list[Claim]:
-    """The claims that need the original table, the owner's lock where it is given, and a second table if one was used."""
+    """The claims that need the original table, the owner's lock where it is given, and a second table if one was used.
+
+    ``release`` is what was written, where this process has made it: it is not made a second time then.
+    """
     if original is None:
         drawn = "drawn_anew" in certificate
         rows = (
@@ -67,7 +72,7 @@ def claims_from_original(
     lock = read_lock(owner)
     return [
         committed(certificate, digest_of_table(original), lock),
-        *_replay(certificate, released, with_policies(original, owner), lock, population),
+        *_replay(certificate, released, with_policies(original, owner), lock, population, release),
     ]
 
 
@@ -169,8 +174,9 @@ def _replay(
     original: Dataset | LazyTable,
     lock: Mapping[str, Any] | None,
     population: Dataset | None,
+    release: Release | None,
 ) -> list[Claim]:
-    """Make the release again from the original, the recipe and the seed, and compare."""
+    """Make the release again from the original, the recipe and the seed, and compare; one that this process has made is compared as it is."""
     name = "rows are those drawn from the original" if "drawn_anew" in certificate else "rows are the recoded original"
     suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
     if lock is None:
@@ -184,11 +190,15 @@ def _replay(
         recipe, seed = recipes.from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if (told := unseeded(recipe, seed)) is not None:
             return [Claim(name, "needs original", told), suppressed]
-        again = made_again(certificate, original, recipe, seed, population, _made_for(certificate, lock))
+        told = "made again from recipe and seed, row for row"
+        if release is not None and is_locked(release, lock) and lock["input_sha256"] == digest_of_table(original):
+            again, told = release, MADE_HERE
+        else:
+            again = made_again(certificate, original, recipe, seed, population, _made_for(certificate, lock))
         same = is_same(again, released, certificate)
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
-    told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
+    told = told if same else "the recipe gives other rows than were released"
     claims = [Claim(name, "holds" if same else "fails", told), suppressed, *_drawn_again(again, certificate)]
     return [*claims, *_implied_again(again, certificate), *kept_again(again, certificate, same=same)]
 
@@ -293,7 +303,13 @@ def is_same(again: Release, released: Dataset | LazyTable, certificate: Mapping[
         keys = (secrets.randbits(63), secrets.randbits(63))  # nobody could make a table that suits them
         same = again.table.columns == released.columns
         return same and _adds_up_to(again.table, keys) == _adds_up_to(released, keys)
-    return isinstance(released, Dataset) and _same_rows(_as_written(again.dataset, certificate), released)
+    if not isinstance(released, Dataset):
+        return False
+    rows = _rows_as_text(released)
+    if again.dataset.columns == released.columns and _rows_as_text(again.dataset).equals(rows):
+        return True  # as a rule the file gives the values back as they were
+    made = _as_written(again.dataset, certificate)
+    return made.columns == released.columns and _same_rows(_rows_as_text(made), rows)
 
 
 def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
@@ -327,17 +343,14 @@ def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
         return Dataset(read_written(file, form)[0])  # type: ignore[arg-type]
 
 
-def _same_rows(made: Dataset, released: Dataset) -> bool:
-    """Whether two tables hold the same rows, whatever their order."""
+def _rows_as_text(dataset: Dataset) -> pl.DataFrame:
+    """All cells as text; columns are numbered, for the name of one may mean something else to a frame, as "*" and "len" do."""
+    columns = [dataset.column(name).alias(str(place)) for place, name in enumerate(dataset.columns)]
+    return pl.DataFrame([c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns])
 
-    def text(dataset: Dataset) -> pl.DataFrame:
-        # numbered: the name of a column may mean something else to a frame, as "*" and "len" do
-        columns = [dataset.column(c).alias(str(i)) for i, c in enumerate(released.columns)]
-        return pl.DataFrame([c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns])
 
-    if made.columns != released.columns:
-        return False
-    one, other = text(made), text(released)
+def _same_rows(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Whether two tables of text hold the same rows, whatever their order."""
     if one.equals(other):  # as a rule the seed gives the order too, and sorting takes longest
         return True
     counted = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (one, other)]

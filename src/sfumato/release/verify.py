@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipe_files as recipes
-from sfumato import registry
-from sfumato.assessment import DEFAULT_THRESHOLD, assess
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
@@ -25,12 +24,21 @@ from sfumato.core.parameters import label_of
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.source import Source
 from sfumato.core.step import Effect
-from sfumato.engines.opening import held, parts_of
-from sfumato.engines.table import LazyTable
+from sfumato.data.lazy.open_table import held, parts_of
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.default_readers import read_as_one
+from sfumato.data.table.form import runnable_cells
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
-from sfumato.io.default_readers import read_as_one
-from sfumato.io.form import runnable_cells
-from sfumato.release.accounted import (
+from sfumato.release.assessment import DEFAULT_THRESHOLD, assess
+from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
+from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
+from sfumato.release.documents import digest_of
+from sfumato.release.epsilon_certification import Certified, certified
+from sfumato.release.large import columns_seen
+from sfumato.release.make import about_all_releases
+from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
+from sfumato.release.read_back import read_described
+from sfumato.release.recipe_checks import (
     COLUMNS,
     accounted_for,
     bound_problem,
@@ -38,19 +46,12 @@ from sfumato.release.accounted import (
     mechanism_problem,
     released_unchanged,
 )
-from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
-from sfumato.release.certified import Certified, certified
-from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
-from sfumato.release.documents import digest_of
-from sfumato.release.large import columns_seen
-from sfumato.release.make import about_all_releases
-from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.replay import NEEDS_REGISTER, as_judged, as_released, claims_from_original
 from sfumato.release.verification import Verification, without_replayed
-from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
+    from sfumato.release.release import Release
 
 
 NEEDS_BOTH = "give --original and --owner"
@@ -64,10 +65,12 @@ def verify(
     owner: Path | None = None,
     trusted_key: Path | None = None,
     population: Dataset | None = None,
+    release: Release | None = None,
 ) -> Verification:
     """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a public key (PEM).
 
-    ``population`` is the second table that was given to the run, where there was one.
+    ``population`` is the second table that was given to the run, where there was one. ``release`` is what was written, where this process
+    has made it: its rows are compared with those of the file, and it is not made a second time; the claims say so.
     """
     certificate = read_certificate(folder)
     file = _data_of(folder, certificate)
@@ -88,7 +91,7 @@ def verify(
     claims.append(report_of(certificate, folder, whole_folder))
     before = as_judged(certificate, original, owner, released.columns)
     promises = _promises(certificate, released, before)
-    again = claims_from_original(certificate, whole, original, owner, population)
+    again = claims_from_original(certificate, whole, original, owner, population, release)
     claims += without_replayed(promises, again)
     claims += [_guarded(_classes, certificate, released, names), *again]
     claims.append(_default_readers(certificate, whole, before))

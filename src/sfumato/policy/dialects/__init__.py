@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ALL = Members(
     __name__,
     {
-        "ours": "ours:Ours",
+        "ours": "own_format:Ours",
         "dpv": "dpv:Dpv",
         "odrl": "dpv:Odrl",
         "lpl-a": "lpl:LplA",

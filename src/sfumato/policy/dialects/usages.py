@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sfumato.core import environment
 from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
 from sfumato.policy.dialects.subsumption import THING_NAMES, Coverage, Vocabulary, built_in, decide, subsumes
 from sfumato.policy.documents import ROOT, Document, Findings
@@ -247,7 +248,7 @@ def allows(
     Permissions whose last day lies before ``today`` are gone; prohibitions do not end.
     """
     words = vocabulary or built_in()
-    day = today or datetime.datetime.now(datetime.UTC).date()
+    day = today or environment.now().date()
     request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
     wanted = request.concept()
     for usage in usages:

@@ -10,21 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE, columns_said
-from sfumato.release.consistency import (
-    count_of,
-    is_on_level,
-    left_out,
-    loose_claim,
-    named,
-    recipe_claim,
-    steps_claim,
-)
+from sfumato.release.consistency import count_of, is_on_level, left_out, loose_claim, named, recipe_claim, steps_claim
 from sfumato.release.manifest import Claim, own_file
+from sfumato.release.read_back import has_words
 from sfumato.release.shaped.reading import schema_told, sections
-from sfumato.release.written import has_words
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Attribute, Schema

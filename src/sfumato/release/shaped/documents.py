@@ -7,21 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipe_files as recipes
-from sfumato.release.certified import told_plan
-from sfumato.release.documents import (
-    CERTIFICATE_VERSION,
-    COMMITMENT,
-    LOCK_VERSION,
-    commitment,
-    plain_json,
-    versions,
-)
+from sfumato.core import recipe_files as recipes
+from sfumato.release.documents import CERTIFICATE_VERSION, COMMITMENT, LOCK_VERSION, commitment, plain_json, versions
+from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.shaped.reading import as_sections, digest_of_people, direct_in, sections
 
 if TYPE_CHECKING:
     from sfumato.core.shape import ShapedRecipe
-    from sfumato.release.certified import Certified
+    from sfumato.release.epsilon_certification import Certified
     from sfumato.release.shaped.release import ShapedRelease
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core import environment
 from sfumato.core.progress import Progress, silent
 from sfumato.core.step import Goal
+from sfumato.data.table.formats import require_format
 from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
-from sfumato.io.formats import require_format
 from sfumato.release.make import refuse_broken, require_goal
 from sfumato.release.shaped.release import ShapedRelease
 from sfumato.release.shaped.trying import judge_people, limits_kept
@@ -58,7 +58,7 @@ def make_shaped(
         verdicts=judge_people(shared, recipe.meet, people),
         seed=seed,
         shuffled=shuffle,
-        created=datetime.datetime.now(datetime.UTC),
+        created=environment.now(),
         made_for=format_for(people, format),
     )
     release = with_bounds(release)

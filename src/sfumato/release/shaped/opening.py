@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipe_files as recipes
+from sfumato.core import recipe_files as recipes
 from sfumato.core.schema import Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedRecipe
 from sfumato.core.source import Intake

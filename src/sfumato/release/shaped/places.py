@@ -13,12 +13,12 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.relations import NAME
-from sfumato.engines import opening
-from sfumato.engines.databases import is_address
-from sfumato.engines.opening import MEMORY, from_database, require_named
-from sfumato.engines.table import LazyTable
+from sfumato.data.lazy import open_table
+from sfumato.data.lazy.databases import is_address
+from sfumato.data.lazy.open_table import MEMORY, from_database, require_named
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.formats import FORMAT_OF_SUFFIX
 from sfumato.errors import InternalError, ParameterError, UnreadableInput, did_you_mean
-from sfumato.io.formats import FORMAT_OF_SUFFIX
 
 MOST_BYTES = 16 * 1024 * MEGABYTE
 
@@ -103,7 +103,7 @@ def several_places(given: Sequence[str]) -> Mapping[str, Path | InDatabase] | No
     A folder of Parquet files with the same columns is one table in parts. Tables of a database that are called as no file may be are left out.
     """
     if len(given) == 1 and is_address(given[0]):
-        names = [name for name in opening.tables_in(given[0]) if NAME.fullmatch(name)]
+        names = [name for name in open_table.tables_in(given[0]) if NAME.fullmatch(name)]
         return {name: InDatabase(given[0], name) for name in names} if len(names) > 1 else None
     return _several_files(given)
 

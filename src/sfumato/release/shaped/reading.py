@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
@@ -18,15 +18,15 @@ from sfumato.core.schema import SHAPED, Attribute, Kind, Role, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
 from sfumato.core.source import Intake, Source, and_more, with_names
 from sfumato.core.step import accounts
+from sfumato.data.table.form import Form
+from sfumato.data.table.frames import take_frame
+from sfumato.data.table.indistinct import made_one, refuse_unwritable
+from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
-from sfumato.io.form import Form
-from sfumato.io.frames import take_frame
-from sfumato.io.indistinct import made_one, refuse_unwritable
-from sfumato.io.read import read_table
 from sfumato.release.fixed_form import ties_between_known_people
 from sfumato.release.manifest import own_file, require_plain_file, sha256_of
+from sfumato.release.read_back import has_words, read_described
 from sfumato.release.shaped.places import MOST_BYTES, InDatabase, places_of
-from sfumato.release.written import has_words, read_described
 
 if TYPE_CHECKING:
     import numpy as np

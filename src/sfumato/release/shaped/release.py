@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.step import accounts
 from sfumato.release import VERBS
-from sfumato.release.certified import Certified, certified
+from sfumato.release.epsilon_certification import Certified, certified
+from sfumato.release.report.curves import curves_on_white
+from sfumato.release.report.headline import headline
 from sfumato.release.shaped.trying import against_itself, attack_people, counted_told, evaluate_people
-from sfumato.report.curves import curves_on_white
-from sfumato.report.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Kept
     from sfumato.core.shape import Shape, Shaped, ShapedRecipe
     from sfumato.core.step import Plan
-    from sfumato.evaluation import Evaluation
-    from sfumato.intruders import AttackReport
-    from sfumato.report.headline import Headline
+    from sfumato.release.evaluation import Evaluation
+    from sfumato.release.intruders import AttackReport
+    from sfumato.release.report.headline import Headline
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

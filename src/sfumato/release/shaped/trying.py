@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.core.attack import USUAL_RATE, NothingToAttack, now
 from sfumato.core.choices import required_fields
 from sfumato.core.limits import Limit, limits_of, plain_limits, written_limits
@@ -16,10 +16,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape, ShapedScene
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
-from sfumato.evaluation import Evaluation
-from sfumato.intruders import GRACE, OUT_OF_TURN, AttackReport, Skipped, Tried
+from sfumato.release.evaluation import Evaluation
+from sfumato.release.intruders import GRACE, OUT_OF_TURN, AttackReport, Skipped, Tried
 from sfumato.release.make import UNHURRIED, kept_by_attack, kept_within
-from sfumato.report.headline import promises_told
+from sfumato.release.report.headline import promises_told
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Finding
@@ -75,7 +75,7 @@ def attack_people(
     """Try every attack that there is for people of this shape, within a budget of computing that they share.
 
     ``only`` names the attacks to try, as in a recipe; by default all that say so and need no parameter. Budgets are as for tables
-    (:func:`sfumato.intruders.attack_release`): what had no turn is unknown.
+    (:func:`sfumato.release.intruders.attack_release`): what had no turn is unknown.
     """
     require_same_shape(original, released, *others)
     if not seconds > 0:

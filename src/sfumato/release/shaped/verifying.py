@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipe_files as recipes
-from sfumato import registry
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
+from sfumato.data.table.form import runnable_cells
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
-from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.read_back import read_described
 from sfumato.release.replay import committed, kept_again, read_lock, unseeded
 from sfumato.release.shaped.accounted import COLUMNS, accounted_for
 from sfumato.release.shaped.making import make_shaped
@@ -36,15 +37,7 @@ from sfumato.release.shaped.reading import (
 from sfumato.release.shaped.trying import counted_told, judge_people
 from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
 from sfumato.release.verification import Verification, without_replayed
-from sfumato.release.verify import (
-    edited,
-    promise_claim,
-    promises_of,
-    report_of,
-    signature,
-    unchanged,
-)
-from sfumato.release.written import read_described
+from sfumato.release.verify import edited, promise_claim, promises_of, report_of, signature, unchanged
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato import registry
+from sfumato.core import environment, registry
 from sfumato.core.portable import PRIVATE_FOLDER
+from sfumato.data.table.default_readers import read_as_one
+from sfumato.data.table.form import runnable_cells
+from sfumato.data.table.indistinct import guessed
+from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
-from sfumato.io.default_readers import read_as_one
-from sfumato.io.form import runnable_cells
-from sfumato.io.indistinct import guessed
-from sfumato.io.write import suffix_of, write_table
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import sha256_of
-from sfumato.release.publish import SALT_BYTES, keep_pseudonyms, seal, write_json
+from sfumato.release.publish import keep_pseudonyms, seal, write_json
+from sfumato.release.read_back import require_kept
 from sfumato.release.shaped.documents import certificate, lock, owner_record
 from sfumato.release.shaped.making import format_for, judged_again
 from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
-from sfumato.release.written import require_kept
 
 if TYPE_CHECKING:
     from sfumato.core.shape import Shaped
@@ -53,7 +52,7 @@ def publish(
         owner.mkdir(mode=PRIVATE_FOLDER)
         tables = write_tables(release, share, chosen, defuse=defuse)
         release = as_written(release, share, tables)
-        salt = secrets.token_hex(SALT_BYTES)
+        salt = environment.fresh_salt()
         body = certificate(release, tables=tables, salt=salt)
         write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
         _write_alignment(release, owner)

@@ -1,0 +1,568 @@
+"""Recipes as files: YAML in, objects out, and back.
+
+::
+
+    sfumato: 1
+    columns:
+      name: {role: direct}
+      age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
+      diagnosis: {role: sensitive}
+    meet:
+      - k_anonymity: {k: 5}
+    steps:
+      - global_recoding: {suppress: tuple, budget: 0.02}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfumato.core import registry
+from sfumato.core.acceptance import Acceptance, acceptance_problems, read_acceptances, write_acceptances
+from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
+from sfumato.core.metric import Utility
+from sfumato.core.model import Model
+from sfumato.core.parameters import spelled
+from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe
+from sfumato.core.relations import Link, links_of, with_keys
+from sfumato.core.schema import Attribute, Kind, Missing, Schema
+from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
+from sfumato.core.source import KEYS as READING
+from sfumato.core.source import Intake, checked_codes
+from sfumato.core.step import Step
+from sfumato.core.yaml_text import read_yaml, write_yaml
+from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
+
+SECTIONS = (
+    "sfumato",
+    "shape",
+    "proposed_from",
+    *READING,
+    "columns",
+    "people",
+    "tables",
+    "meet",
+    "steps",
+    "limits",
+    "contract",
+    "accept",
+)
+COLUMN_KEYS = (
+    "role",
+    "kind",
+    "hierarchy",
+    "missing",
+    "missing_values",
+    "order",
+    "unit",
+    "bounds",
+    "domain",
+    "free_text",
+)
+TABLE_KEYS = ("file", "key", "belongs_to", "orphans", "columns")
+KEPT = "kept by the owner"
+MAX_BYTES = 16 * 1024 * 1024
+
+
+def load(path: str | Path) -> Recipe:
+    """Read the recipe file of a table; everything wrong with it is reported at once."""
+    file = Path(path)
+    return from_dict(read_document(file), base=file.parent, name=str(file))
+
+
+def load_any(path: str | Path) -> Recipe | ShapedRecipe:
+    """Read a recipe file of any shape of data."""
+    file = Path(path)
+    return any_from_dict(read_document(file), base=file.parent, name=str(file))
+
+
+def read_document(file: Path) -> Any:
+    """The plain data of a recipe file."""
+    try:
+        with file.open("rb") as handle:
+            data = handle.read(MAX_BYTES + 1)  # a device never ends
+        if len(data) > MAX_BYTES:
+            raise RecipeError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe")
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
+    except OSError as error:
+        raise RecipeError(f"cannot read the recipe {file}: {error.strerror}") from None
+    return read_yaml(text, str(file))
+
+
+def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+    """Make a recipe from YAML text."""
+    return from_dict(read_yaml(text, name), base=base, name=name)
+
+
+def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+    """Make the recipe of a table from plain data; one about data of another shape is refused."""
+    recipe = any_from_dict(document, base=base, name=name)
+    if isinstance(recipe, ShapedRecipe):
+        raise RecipeError(
+            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. The commands that take every shape are "
+            "sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
+        )
+    return recipe
+
+
+def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe | ShapedRecipe:
+    """Make a recipe of any shape of data from plain data."""
+    if not isinstance(document, Mapping):
+        raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
+    if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
+        raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
+    problems = _Problems(name)
+    problems += [
+        f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS
+    ]
+    version = document.get("sfumato", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
+    usual = Shape.TABLES if "tables" in document else Shape.TABLE
+    shape = problems.collect(_shape, document.get("shape", usual)) or usual
+    tables = _tables(problems, document, shape, base)
+    intake = problems.collect(_intake, document, _all_columns(problems, document))
+    meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
+    steps = _objects(problems, document, "steps", partial(registry.build, "steps", shape=shape))
+    contract = _objects(problems, document, "contract", partial(_agreement, shape=shape))
+    limits = document.get("limits") or {}
+    if not isinstance(limits, Mapping):
+        problems += ["'limits' must map names to numbers"]
+        limits = {}
+    elif limits:
+        limits = plain_limits(limits)
+        problems += registry.limit_problems(limits, shape)
+    parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
+    accept = _accept(problems, document, shape, tables, steps)
+    proposer = document.get("proposed_from")
+    if proposer is not None and proposer not in PROPOSERS:
+        problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
+    problems.raise_if_any()
+    (first, said), *others = tables.items()
+    rest: dict[str, Any] = {"intake": intake, "base": Path(base), "proposed_from": proposer}
+    if shape is Shape.TABLE:
+        return Recipe(said.schema, *parts, accept=accept, **rest)
+    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, **rest)
+
+
+def _shape(word: Any) -> Shape:
+    try:
+        return Shape(word)
+    except ValueError:
+        raise RecipeError(f"shape {str(word)!r} is not known.{did_you_mean(str(word), map(str, Shape))}") from None
+
+
+def _columns(problems: _Problems, columns: Any) -> Mapping[str, Any]:
+    """The columns of a recipe, as far as they map names to what they are."""
+    if not isinstance(columns, Mapping):
+        problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
+        return {}
+    problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
+    return columns
+
+
+def _schema(problems: _Problems, columns: Mapping[str, Any], base: Path | str) -> Schema:
+    attributes = {
+        column: attribute
+        for column, spec in columns.items()
+        if (attribute := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
+    }
+    return Schema(attributes)
+
+
+def _tables(problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str) -> dict[str, TableSaid]:
+    """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
+    if shape is Shape.TABLES:
+        return _related(problems, document, base)
+    if "tables" in document:
+        problems += [f"'tables' belongs to data of shape tables, and this is a recipe for shape {shape}"]
+    schema = _schema(problems, _columns(problems, document.get("columns") or {}), base)
+    beside = _people(problems, document.get("people"), base)
+    if shape is Shape.TABLE and document.get("people") is not None:
+        problems += [
+            "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
+        ]
+    return {DATA: TableSaid(schema), **({} if beside is None else {PEOPLE: beside})}
+
+
+def _people(problems: _Problems, spec: Any, base: Path | str) -> TableSaid | None:
+    """The second table of a recipe, ``people: {file: people.csv, columns: {…}}``: where it is, and what its columns are."""
+    if spec is None:
+        return None
+    file = spec.get("file") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or set(spec) - {"file", "columns"} or not isinstance(file, str | None):
+        problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
+        return None
+    return TableSaid(_schema(problems, _columns(problems, spec.get("columns") or {}), base), file)
+
+
+def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableSaid]:
+    """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``."""
+    specs = document.get("tables")
+    problems += [
+        f"{section!r} stands in 'tables', with each table" for section in ("columns", "people") if section in document
+    ]
+    if not isinstance(specs, Mapping) or not specs or not all(isinstance(name, str) for name in specs):
+        problems += [
+            "'tables' must map names to tables, like 'visits: {file: visits.csv, belongs_to: {people: person_id}, columns: {…}}'"
+        ]
+        return {}
+    if len({name.casefold() for name in specs}) < len(specs):
+        problems += ["two tables have the same name but for capitals, and their files would be one"]
+    found = {name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()}
+    tables: dict[str, TableSaid] = {name: table for name, table in found.items() if table is not None}
+    if len(tables) < len(specs):
+        return {}
+    links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
+    return {link.table: tables[link.table] for link in links}
+
+
+def _related_table(name: str, spec: Any, base: Path | str) -> TableSaid:
+    problems, where = _Problems(name), f"table {name!r}"
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
+        raise RecipeError(
+            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people: person_id}}, columns: {{…}}}}'"
+        )
+    problems += [
+        f"{where}: {str(key)!r} is not known.{did_you_mean(str(key), TABLE_KEYS)}"
+        for key in spec
+        if key not in TABLE_KEYS
+    ]
+    schema = _schema(problems, _columns(problems, spec.get("columns") or {}), base)
+    parents = spec.get("belongs_to")
+    if not isinstance(parents, Mapping | None):
+        problems += [
+            f"{where}: belongs_to names a table and the column that holds its keys, like '{{people: person_id}}'"
+        ]
+        parents = None
+    said = {key: spec[key] for key in ("key", "orphans") if spec.get(key) is not None}
+    keyed = problems.collect(lambda: with_keys(name, schema, belongs_to=parents, **said))
+    if problems:
+        raise RecipeError([p if p.startswith(where) else f"{where}, {p}" for p in problems])
+    return TableSaid(keyed, spec.get("file"))
+
+
+def _all_columns(problems: _Problems, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of all tables, as far as they are there."""
+    tables = document.get("tables")
+    specs = [document.get(PEOPLE), document, *(tables.values() if isinstance(tables, Mapping) else ())]
+    found: dict[str, Any] = {}
+    for columns in [spec.get("columns") for spec in specs if isinstance(spec, Mapping)]:
+        for name, spec in columns.items() if isinstance(columns, Mapping) else ():
+            codes = [one.get("missing_values") for one in (spec, found.get(name)) if isinstance(one, Mapping)]
+            if len(codes) == 2 and codes[0] != codes[1] and isinstance(tables, Mapping):
+                problems += [
+                    f"column {name!r} has other missing_values in one table than in another; name the column otherwise in one"
+                ]
+            found[name] = spec
+    return found
+
+
+def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
+    """What a recipe says about reading: at its top, and codes for missing values with single columns."""
+    single = {
+        column: checked_codes(spec["missing_values"])
+        for column, spec in columns.items()
+        if isinstance(spec, Mapping) and "missing_values" in spec
+    }
+    return Intake.from_recipe(document, single)
+
+
+class _Problems(list[str]):
+    """What is wrong with a recipe, gathered so that it is told all at once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def collect(self, make: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return make(*args)
+        except SfumatoError as error:
+            self.extend(str(error).split("\n"))
+            return None
+
+    def raise_if_any(self) -> None:
+        if self:
+            raise RecipeError([f"{self.name}: {problem}" for problem in _said_once(self)])
+
+
+def _said_once(problems: Sequence[str]) -> list[str]:
+    """Problems of which the same one of several columns is told once, with the columns.
+
+    >>> _said_once(["column 'a': role 'x' is not known", "column 'b': role 'x' is not known", "this is a recipe of old"])
+    ["columns 'a', 'b': role 'x' is not known", 'this is a recipe of old']
+    """
+    columns: dict[str, list[str]] = {}
+    for problem in problems:
+        about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
+        columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
+    return [
+        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {said}" if names else said
+        for said, names in columns.items()
+    ]
+
+
+def _objects(
+    problems: _Problems, document: Mapping[str, Any], section: str, build: Callable[[Any, str], Any]
+) -> list[Any]:
+    specs = document.get(section) or []
+    if isinstance(specs, str) or not isinstance(specs, Sequence):
+        problems.append(f"{section!r} must be a list, like '- k_anonymity: {{k: 5}}'")
+        return []
+    built = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
+    return [m for m in built if m is not None]
+
+
+def _accept(
+    problems: _Problems,
+    document: Mapping[str, Any],
+    shape: Shape,
+    tables: Mapping[str, TableSaid],
+    steps: Sequence[Step],
+) -> tuple[Acceptance, ...]:
+    """What a recipe accepts of released columns, ``accept: {zip: text only}``; only recipes of one table do."""
+    section = document.get("accept")
+    if section is None:
+        return ()
+    if shape is not Shape.TABLE:
+        problems += [f"'accept' belongs to recipes of one table, and this is a recipe for shape {shape}"]
+        return ()
+    accepted = problems.collect(read_acceptances, section) or ()
+    broken = bool(problems)  # columns or steps may be lacking then, and would be reported again
+    if not broken:
+        problems += acceptance_problems(accepted, tables[DATA].schema, steps)
+    return tuple(accepted)
+
+
+def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | ShapedAgreement:
+    """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
+    if not isinstance(fields, Mapping):
+        raise RecipeError(f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most: 0.01}}'")
+    bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
+    plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
+    metric = registry.build("utility", plain, where, shape=shape)
+    try:
+        return Agreement(metric, **bounds) if shape is Shape.TABLE else ShapedAgreement(metric, **bounds)
+    except ParameterError as error:
+        raise RecipeError(f"{where}: {error}") from None
+
+
+def _written(agreement: Agreement | ShapedAgreement) -> dict[str, Any]:
+    """The recipe form of a line of the contract."""
+    (name, fields), *_ = registry.write(agreement.metric).items()
+    bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
+    return {name: {**fields, **bounds, **({"refuse": True} if agreement.refuse else {})}}
+
+
+def _attribute(spec: Any, where: str, base: Path) -> Attribute:
+    if isinstance(spec, str):
+        spec = {"role": spec}
+    if not isinstance(spec, Mapping) or "role" not in spec:
+        raise RecipeError(f"{where} needs a role, like '{{role: quasi}}'")
+    unknown = [str(key) for key in spec if key not in COLUMN_KEYS]
+    if unknown:
+        raise RecipeError([f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown])
+    roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    if not isinstance(roles, list | tuple):
+        raise RecipeError(f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]")
+    try:
+        return Attribute(
+            roles=tuple(roles),
+            kind=spec.get("kind", Kind.NOMINAL),
+            hierarchy=_hierarchy(spec.get("hierarchy"), where, base),
+            missing=spec.get("missing", Missing.CATEGORY),
+            order=_order(spec.get("order"), where),
+            unit=spec.get("unit", "person"),
+            bounds=spec.get("bounds"),
+            domain=spec.get("domain"),
+            free_text=spec.get("free_text", False),
+        )
+    except (ParameterError, TypeError) as error:
+        raise RecipeError(f"{where}: {error}") from None
+
+
+def _order(values: Any, where: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list | tuple) or not all(isinstance(v, str) or type(v) is int for v in values):
+        raise RecipeError(f"{where}: order must list the values from low to high; put quotes around what is not a word")
+    return tuple(str(v) for v in values)
+
+
+def _hierarchy(spec: Any, where: str, base: Path) -> Any:
+    if spec is None:
+        return None
+    built = registry.build("hierarchies", spec, f"{where}, hierarchy")
+    return built.resolved(base)
+
+
+def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[str, Any]:
+    """A recipe as plain data, the inverse of :func:`any_from_dict` with the same base.
+
+    Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
+    """
+    start = recipe.base if base is None else base
+    return {
+        "sfumato": VERSION,
+        **_shape_dict(recipe),
+        **({} if recipe.proposed_from is None else {"proposed_from": recipe.proposed_from}),
+        **recipe.intake.to_recipe(),
+        **_tables_dict(recipe, start),
+        "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
+        "steps": [registry.write(step) for step in recipe.steps],
+        **({"limits": written_limits(limits_of(recipe.limits))} if recipe.limits else {}),
+        **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
+        **_accept_dict(recipe),
+    }
+
+
+def _accept_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
+    if isinstance(recipe, ShapedRecipe) or not recipe.accept:
+        return {}
+    return {"accept": write_acceptances(recipe.accept)}
+
+
+def _shape_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
+    return {"shape": str(recipe.shape)} if isinstance(recipe, ShapedRecipe) else {}
+
+
+def _tables_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+    """The sections about columns: those of one table, the people's own where they stand apart, or those of several tables with their keys."""
+    if not isinstance(recipe, ShapedRecipe) or recipe.shape is not Shape.TABLES:
+        beside = recipe.others.get(PEOPLE) if isinstance(recipe, ShapedRecipe) else None
+        own = {} if beside is None else {PEOPLE: _table_dict(recipe, beside, base)}
+        return {"columns": _columns_dict(recipe, recipe.schema, base), **own}
+    return {
+        "tables": {n: _table_dict(recipe, said, base, Link.of(n, said.schema)) for n, said in recipe.tables.items()}
+    }
+
+
+def _table_dict(recipe: Recipe | ShapedRecipe, said: TableSaid, base: Path, link: Link | None = None) -> dict[str, Any]:
+    moved = said.file if said.file is None or recipe.base == base else os.path.relpath(recipe.base / said.file, base)
+    named = {} if moved is None else {"file": moved}
+    if link is None:
+        return {**named, "columns": _columns_dict(recipe, said.schema, base)}
+    own = {} if link.key is None else {"key": link.key}
+    above = {} if link.parent is None else {"belongs_to": {link.parent: link.foreign}}
+    rule = {} if link.orphans == "refuse" else {"orphans": link.orphans}
+    columns = _columns_dict(recipe, said.schema.without(link.columns), base)
+    return {**named, **own, **above, **rule, "columns": columns}
+
+
+def _columns_dict(recipe: Recipe | ShapedRecipe, schema: Schema, base: Path) -> dict[str, Any]:
+    return {
+        name: {**_column_dict(attribute, base), **_own_codes(recipe, name)}
+        for name, attribute in schema.attributes.items()
+    }
+
+
+def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
+    roles = [str(role) for role in attribute.roles]
+    spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    for field in dataclasses.fields(attribute):
+        value = getattr(attribute, field.name)
+        if field.name == "roles" or value == field.default:
+            continue
+        if field.name == "hierarchy":
+            value = registry.write(value.relative(base))
+        spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
+    return spec
+
+
+def _own_codes(recipe: Recipe | ShapedRecipe, column: str) -> dict[str, Any]:
+    codes = recipe.intake.missing_in.get(column)
+    return {} if codes is None else {"missing_values": list(codes)}
+
+
+def _moved(model: Any, here: Path, there: Path) -> Any:
+    """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
+    path = model.population if isinstance(model, Model) else None
+    if path is None or here == there or Path(path).is_absolute():
+        return model
+    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
+
+
+def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
+    """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
+
+    Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
+    out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
+    """
+    plain = to_dict(recipe)
+    for spec, schema in _described_in(plain, recipe):
+        spec.pop("file", None)
+        _hide(spec["columns"], schema)
+    metrics = [agreement.metric for agreement in recipe.contract]
+    parts: list[tuple[Any, dict[str, Any]]] = [
+        *zip(recipe.meet, plain["meet"], strict=True),
+        *zip(recipe.steps, plain["steps"], strict=True),
+        *zip(metrics, plain.get("contract", []), strict=True),
+    ]
+    for part, written in parts:
+        _keep_back(part, written[part.name])
+    return plain
+
+
+def _described_in(plain: dict[str, Any], recipe: Recipe | ShapedRecipe) -> list[tuple[dict[str, Any], Schema]]:
+    """The parts of a recipe as plain data that describe columns, each with the schema it is about."""
+    if not isinstance(recipe, ShapedRecipe):
+        return [(plain, recipe.schema)]
+    held = plain.get("tables") or {DATA: plain, **({PEOPLE: plain[PEOPLE]} if PEOPLE in plain else {})}
+    return [(held[name], schema) for name, schema in recipe.schemas.items()]
+
+
+def _keep_back(part: Any, fields: dict[str, Any]) -> None:
+    """Leave out, in place, what a part of a recipe must not show; parts that it holds itself, too."""
+    fields |= {name: KEPT for name in part.secret if name in fields}
+    for name, word in spelled(type(part)).items():
+        held, written = getattr(part, name), fields.get(word)
+        several = zip(held, written, strict=True) if isinstance(held, tuple) and isinstance(written, list) else ()
+        for inner, plain in several or ((held, written),):
+            if isinstance(inner, Model | Step | Utility) and isinstance(plain, dict):
+                _keep_back(inner, plain[inner.name])
+
+
+def _hide(columns: Mapping[str, Any], schema: Schema) -> None:
+    """Leave out, in place, what lists data values of columns."""
+    for name, spec in columns.items():
+        hierarchy = schema[name].hierarchy
+        if hierarchy is not None and hierarchy.secret:
+            spec["hierarchy"] = {hierarchy.name: KEPT}
+        if "order" in spec:
+            spec["order"] = {"order": KEPT}
+
+
+def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
+    """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
+
+    A hierarchy that is kept back is never made from a certificate, whatever stands there: it could name a file.
+
+    >>> keeps_back("models", {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}})
+    True
+    >>> keeps_back("hierarchies", {"tree": KEPT}), keeps_back("hierarchies", {"intervals": {"widths": [5]}})
+    (True, False)
+    """
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    cls: Any = registry.family(family, shape).get(str(name))
+    secret: tuple[str, ...] = () if cls is None else cls.secret
+    if family == "hierarchies":
+        return bool(secret)
+    if not isinstance(fields, Mapping) or any(fields.get(field) == KEPT for field in secret):
+        return isinstance(fields, Mapping)
+    held = cls.nested if cls is not None and shape is not Shape.TABLE else {}
+    return any(keeps_back(inner, fields[field]) for field, inner in held.items() if field in fields)
+
+
+def dump(recipe: Recipe | ShapedRecipe) -> str:
+    """A recipe as YAML text."""
+    return write_yaml(to_dict(recipe))

@@ -1,0 +1,442 @@
+"""Name → class of every family, ours and those of plug-ins: the only module that sees them all."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sfumato.core.attack import Attack
+from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
+from sfumato.core.hierarchy import Hierarchy
+from sfumato.core.limits import Limit, limits_of
+from sfumato.core.metric import Risk, Utility
+from sfumato.core.model import Model
+from sfumato.core.parameters import Members, known_as, spelled, values_of
+from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
+from sfumato.core.step import Step
+from sfumato.core.yaml_text import read_yaml
+from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
+
+EXAMPLES = {
+    "hierarchies": "intervals: {widths: [5, 10]}",
+    "steps": "global_recoding: {budget: 0.02}",
+    "utility": "c_avg: {k: 5}",
+}
+FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
+PACKAGES = {
+    "models": ("sfumato.methods.models",),
+    "steps": ("sfumato.methods.steps",),
+    "hierarchies": ("sfumato.methods.hierarchies",),
+    "risk": ("sfumato.methods.attacks.file_risks", "sfumato.methods.attacks"),
+    "utility": ("sfumato.methods.utility",),
+}
+"""Where the members of each family are: risks of a file and attacks on a release are one family in recipes."""
+KINDS: dict[str, tuple[type, ...]] = {
+    "models": (Model,),
+    "steps": (Step,),
+    "hierarchies": (Hierarchy,),
+    "risk": (Risk, Attack),
+    "utility": (Utility,),
+}
+"""What a plug-in of a family inherits from, so that it has all that may be asked of a member."""
+METHODS = {"models": ("needs", "failing", "judge"), "steps": ("plan", "apply"), "hierarchies": ("paths",)}
+"""What it must say itself; risks, attacks and utilities cannot be made without."""
+MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
+"""The families whose members a recipe can set limits for."""
+
+
+SHAPES = {
+    Shape.BASKETS: "sfumato.data.baskets",
+    Shape.PATHS: "sfumato.data.paths",
+    Shape.GRAPH: "sfumato.data.graphs",
+    Shape.TABLES: "sfumato.data.relational",
+}
+"""The package of each shape of data that is not one table; it holds ``FAMILIES`` by name, and the class of its data."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AskedModel:
+    """A model as it was asked for, and the fields that were left open: then what is attained counts, not a verdict."""
+
+    text: str
+    model: Any
+    left_open: tuple[str, ...]
+
+
+@cache
+def family(name: str, shape: Shape = Shape.TABLE) -> Members:
+    """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for.
+
+    ``shape`` is that of the data they serve; hierarchies are the same for all.
+
+    >>> "km_anonymity" in family("models"), "km_anonymity" in family("models", Shape.BASKETS)
+    (False, True)
+    """
+    if name not in FAMILIES:
+        raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
+    if shape is not Shape.TABLE and name != "hierarchies":
+        members: Members = import_part(SHAPES[shape]).FAMILIES[name]
+        return members
+    ours = [_members_in(package) for package in PACKAGES[name]]
+    return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
+
+
+def shaped(shape: Shape) -> type[Shaped]:
+    """The noun of a shape: what reads its people from tables."""
+    noun: type[Shaped] = import_part(SHAPES[shape]).noun()
+    return noun
+
+
+def installed_shapes() -> tuple[Shape, ...]:
+    """The shapes of data whose packages are there: an installation may leave out all but tables."""
+    shapes = []
+    for shape in Shape:
+        package = SHAPES.get(shape)
+        if package is None or package in sys.modules or importlib.util.find_spec(package) is not None:
+            shapes.append(shape)
+    return tuple(shapes)
+
+
+def serves(family_name: str, name: str) -> tuple[Shape, ...]:
+    """The shapes of data that something of this name serves, in any of our rooms.
+
+    >>> serves("models", "km_anonymity")
+    (<Shape.BASKETS: 'baskets'>, <Shape.PATHS: 'paths'>)
+    """
+    return tuple(shape for shape in installed_shapes() if name in family(family_name, shape))
+
+
+def _members_in(package: str) -> Members:
+    members: Members = importlib.import_module(package).ALL
+    return members
+
+
+@cache
+def _announced() -> Any:
+    """What all installed packages announce: looked for once, since every search reads files of all of them."""
+    return importlib.metadata.entry_points()
+
+
+def forget_plug_ins() -> None:
+    """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
+    _announced.cache_clear()
+    family.cache_clear()
+
+
+def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
+    """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
+
+    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this family, or that takes a name
+    that is taken. A check that silently did not take place would look like one that was passed.
+    """
+    added: dict[str, type] = {}
+    for point in sorted(_announced().select(group=f"sfumato.{family_name}"), key=lambda p: (p.name, p.value)):
+        cls = _loaded(point, family_name)
+        if cls.name in ours or cls.name in added:
+            whose = "sfumato itself" if cls.name in ours else added[cls.name].__module__
+            problem = f"{_called(point)} is called {cls.name!r}, as {whose} has one already"
+            raise ParameterError(f"{problem}; rename it, or uninstall it")
+        added[cls.name] = cls
+    return added
+
+
+def _loaded(point: importlib.metadata.EntryPoint, family_name: str) -> Any:
+    try:
+        cls = point.load()
+    except Exception as error:  # whatever a module of somebody else raises
+        problem = f"{_called(point)} cannot be loaded ({type(error).__name__})"
+        raise ParameterError(f"{problem}; repair or uninstall it") from error
+    if not _belongs(cls, family_name):
+        problem = f"{_called(point)} is no {_singular(family_name)}"
+        raise ParameterError(f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it")
+    return cls
+
+
+def _belongs(cls: Any, family_name: str) -> bool:
+    """Whether something is a class with parameters and a name that inherits what members have, and says what they must."""
+    if (
+        not isinstance(cls, type)
+        or not dataclasses.is_dataclass(cls)
+        or not isinstance(getattr(cls, "name", None), str)
+    ):
+        return False
+    kind = next((kind for kind in KINDS[family_name] if kind in cls.__mro__), None)
+    return kind is not None and all(getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ()))
+
+
+def _called(point: importlib.metadata.EntryPoint) -> str:
+    return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
+
+
+def attacks() -> Members:
+    """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
+    return _half("sfumato.methods.attacks", Attack)
+
+
+def asked_attack(spec: Any) -> Attack:
+    """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same as text), or as it is.
+
+    >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
+    'deviation'
+    >>> asked_attack("suda: {most: 3}").most
+    3
+    """
+    if isinstance(spec, Attack):
+        return spec
+    if isinstance(spec, str) and ":" in spec:
+        spec = read_yaml(spec, "an attack")
+    known = attacks()
+    name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
+    if not isinstance(name, str):
+        raise ParameterError("an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'")
+    if known_as(name) not in known:
+        raise ParameterError(f"there is no attack {name!r}.{did_you_mean(known_as(name), known)}")
+    attack: Attack = build("risk", spec)
+    return attack
+
+
+def risks() -> Members:
+    """The risks of a file as it is, by name."""
+    return _half("sfumato.methods.attacks.file_risks", Risk)
+
+
+def _half(package: str, kind: type) -> Members:
+    """The members of one package of the risk family, and the plug-ins of that kind; the other package is not imported."""
+    plug_ins = {name: cls for name, cls in family("risk").given.items() if issubclass(cls, kind)}
+    return Members.joined([_members_in(package)], plug_ins)
+
+
+def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
+    """The class of a name in a family, for data of a shape or else of any, tables first; None: nobody is called so.
+
+    >>> known("models", "k_anonymity").__name__, known("models", "nobody")
+    ('KAnonymity', None)
+    """
+    shapes = serves(family_name, name)
+    chosen = shape if shape in shapes else next(iter(shapes), None)
+    return None if chosen is None else family(family_name, chosen)[name]
+
+
+def utility_metrics() -> Members:
+    """The utility metrics by name."""
+    return family("utility")
+
+
+def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
+    """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or ``{k_anonymity: {k: 5}}``.
+
+    ``shape`` is that of the data; what serves data of another shape only is refused by name.
+
+    >>> build("models", {"k_anonymity": {"k": 5}})
+    KAnonymity(k=5)
+    """
+    place = f"{where}: " if where else ""
+    name, arguments = _split(spec, place, family_name)
+    members = family(family_name, shape)
+    if name not in members:
+        problem = f"{place}{name!r} is not a known {_singular(family_name)}"
+        if others := serves(family_name, name):
+            say = f" (say 'shape: {others[0]}' for such data)" if shape == "table" else ""
+            raise RecipeError(f"{problem} for shape: {shape}; it serves {of_shape(others)}{say}")
+        raise RecipeError(f"{problem}.{did_you_mean(name, members)}")
+    try:
+        if arguments is None:
+            return members[name]()
+        if shape is not Shape.TABLE and isinstance(arguments, Mapping):
+            arguments = _with_nested(members[name], arguments, f"{place}{name}")
+        return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
+    except TypeError as error:
+        raise RecipeError(f"{place}{name}: {_said(error)}") from None
+    except ParameterError as error:
+        raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
+
+
+def _with_nested(cls: Any, arguments: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Arguments of which those that are members of a family for tables themselves are made already."""
+    made = dict(arguments)
+    for field, inner in cls.nested.items():
+        if isinstance(made.get(field), str | Mapping):
+            made[field] = build(inner, made[field], f"{where}, {field}")
+        elif isinstance(made.get(field), list | tuple):
+            made[field] = tuple(build(inner, one, f"{where}, {field}") for one in made[field])
+    return made
+
+
+def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
+    """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
+
+    Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
+    argument that holds a comma stands in double quotes.
+
+    >>> ask("l_diversity:illness,kind=entropy")
+    AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
+    >>> ask("k_anonymity:5").left_open
+    ()
+    """
+    given_name, _, rest = text.partition(":")
+    name = known_as(given_name.strip())
+    models = family("models", shape)
+    if name not in models:
+        others = serves("models", name)
+        hint = f" for shape: {shape}; it serves {of_shape(others)}" if others else f".{did_you_mean(name, models)}"
+        raise ParameterError(f"{name!r} is not a known model{hint}")
+    given = _arguments(text, models[name], rest)
+    must = [f for f in required_fields(models[name]) if shape is not Shape.TABLE or not is_number(models[name], f)]
+    lacking = [word for word in map(spelled(models[name]).__getitem__, must) if word not in given]
+    if lacking:
+        form = ",".join(f"{field}={field.upper()}" for field in lacking)
+        raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
+    held = models[name].nested if shape is not Shape.TABLE else {}
+    try:
+        inner = {field: ask(value).model if field in held else value for field, value in given.items()}
+        return AskedModel(text, *weakest(models[name], inner))
+    except ParameterError as error:
+        raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
+
+
+def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
+    """The arguments of a short form by the field they fill."""
+    names = list(spelled(cls).values())
+    given: dict[str, str] = {}
+    parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
+    for position, part in enumerate(parts):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            key, value = names[position] if position < len(names) else "", part
+        key = key.strip()
+        if key not in names:
+            problem = f"has no parameter {key!r}.{did_you_mean(key, names)}" if key else f"has {len(names)} parameters"
+            raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
+        if key in given:
+            raise ParameterError(f"{text}: {key} is given twice")
+        given[key] = value.strip()
+    return given
+
+
+def write(value: Any) -> dict[str, Any]:
+    """The recipe form of an object.
+
+    >>> write(build("models", {"k_anonymity": 5}))
+    {'k_anonymity': {'k': 5}}
+    """
+    return {value.name: values_of(value)}
+
+
+def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
+    """What is wrong with limits: names nobody measures, no numbers, or parameters that what is limited does not take."""
+    names = [name for measured_family in MEASURED for name in family(measured_family, shape)]  # nothing is imported
+    problems = []
+    for name, said in limits.items():
+        if name not in names:
+            problems.append(
+                f"limits: there is no risk, attack or utility {str(name)!r}.{did_you_mean(str(name), names)}"
+            )
+            continue
+        try:
+            several = limits_of({name: said})
+            if len(several) > 1 or several[0].way is not None:
+                _require_limits(several, shape)
+        except (ParameterError, RecipeError) as error:
+            problems.append(str(error))
+    return problems
+
+
+def _require_limits(limits: Sequence[Limit], shape: Shape) -> None:
+    """Refuse limits of one name whose parameters or bounds make no sense, or that say the same twice."""
+    seen: list[Any] = []
+    for limit in limits:
+        metric = measured(limit, shape)
+        way = "at_least" if metric.better == "higher" else "at_most"
+        if limit.way not in (None, way):
+            raise ParameterError(f"limits: {limit.name} is limited by {way}, not by {limit.way}")
+        if any(field in limit.parameters for field in metric.secret):  # the certificate says what was limited
+            raise ParameterError(f"limits: {limit.label.split(':')[0]} with values of its own belongs under contract")
+        if limit.parameters and isinstance(metric, Attack) and metric.remembers:
+            raise ParameterError(
+                f"limits: {limit.name} is asked of a register, which takes no parameters; give a number"
+            )
+        if metric in seen:
+            raise ParameterError(f"limits: {limit.label} is limited twice; leave one out")
+        seen.append(metric)
+
+
+def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
+    """The risk, attack or utility that a limit is about, with its parameters.
+
+    >>> measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
+    'deviation'
+    """
+    home = next(name for name in MEASURED if limit.name in family(name, shape))
+    return build(home, limit.spec, "limits", shape=shape)
+
+
+def describe(cls: type) -> dict[str, Any]:
+    """What a class is for and what its fields mean, for ``list`` and ``explain``."""
+    fields = []
+    for field in dataclasses.fields(cls):
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        fields.append({"name": spelled(cls)[field.name], "meaning": _meaning(cls, field.name), "required": required})
+    doc = (cls.__doc__ or "").strip()
+    plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    if ShapedModel in cls.__mro__:
+        return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
+    return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
+
+
+def _nature(cls: Any) -> dict[str, Any]:
+    """What kind of promise a model makes; ``depends`` says what changes with its parameters, and how."""
+    usual = variants(cls)[0]
+    traits = ("monotone", "shrinking", "scope")
+    depends = {t: getattr(cls, t).__doc__ for t in traits if isinstance(getattr(cls, t), property)}
+    return {
+        "facts": dataclasses.asdict(cls.facts),
+        **{trait: getattr(usual, trait) for trait in traits},
+        **({"depends": depends} if depends else {}),
+    }
+
+
+def implied_by(name: str) -> tuple[str, ...]:
+    """Names of the models of which some promise follows from a strong enough promise of this one.
+
+    >>> implied_by("k_map")
+    ('k_map',)
+    >>> "k_anonymity" in implied_by("l_diversity")
+    True
+    """
+    stronger = variants(family("models")[name])
+    return tuple(
+        other
+        for other, cls in family("models").items()
+        if any(one.implies(weaker) for weaker in variants(cls) if not trivial(weaker) for one in stronger)
+    )
+
+
+def _meaning(cls: Any, name: str) -> str:
+    described = cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
+    return described or ""
+
+
+def _split(spec: Any, place: str, family_name: str) -> tuple[str, Any]:
+    if isinstance(spec, str):
+        return known_as(spec), None
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        name, arguments = next(iter(spec.items()))
+        if isinstance(name, str):
+            return known_as(name), arguments
+    example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
+    raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
+
+
+def _singular(name: str) -> str:
+    return {"hierarchies": "hierarchy", "risk": "risk", "utility": "utility metric"}.get(name, name.rstrip("s"))
+
+
+def _said(error: TypeError) -> str:
+    return str(error).replace("__init__() ", "").replace("got an unexpected keyword argument", "has no parameter")

@@ -1,0 +1,254 @@
+"""Attacks on baskets: by a few known items, by the rarest ones, and what finding somebody costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import Finding
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
+from sfumato.methods.formulas import itemsets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXACT = 4
+"""Items up to which all sets of them are looked at."""
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 6) for value in values]
+
+
+def _of_a_sample(looked_at: int, all_people: int) -> str:
+    return "" if looked_at >= all_people else " (a random sample)"
+
+
+def _curve(shares: Any) -> dict[str, Any]:
+    points = [[size, share] for size, share in enumerate(_rounded(shares), start=1)]
+    return {"known": "items known", "points": points}
+
+
+@parameters
+class KnownItems(ShapedAttack):
+    r"""Somebody who knows m items of a person looks for the only basket that has them.
+
+    For every person the share of the sets of m own items that fit nobody else,
+
+    .. math:: \frac{|\{q\subseteq t,\ |q|=m,\ T(q)=\{t\}\}|}{\binom{|t|}{m}}
+
+    averaged over people; who has fewer than m items is known by all of them. A released group fits every item it stands for; items
+    that were deleted everywhere tell nothing. Up to m = 4 all sets are looked at; beyond, ``draws`` random orders of a person's items whose
+    first 1, 2, … are known (so the curve never falls). Where people must be looked up one by one, at most ``people`` of them
+    are, a random sample with a Wilson interval; fewer if time runs out.
+
+    Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the measure; Terrovitis et al. 2008, doi:10.14778/1453856.1453874, for the intruder.
+    """
+
+    m: Annotated[int, Field(ge=1, le=20, description="items known")] = 4
+    draws: Annotated[int, Field(ge=1, description="random orders of each person's items where m is above 4")] = 20
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
+
+    name: ClassVar[str] = "known_items"
+    line: ClassVar[str] = "how often a few items of a person fit nobody else"
+    tried_by: ClassVar[str] = "somebody who knows a few items of a person"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever people still have baskets."""
+        return cannot_be_tried(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Count, or look people up one by one."""
+        sight = Sight.of(scene)
+        if self.m <= EXACT and sight.unchanged:
+            people, means = sight.targets, self._counted(sight)
+        else:
+            people, means = self._looked_up(sight, scene)
+        return _found(self, sight, people, means, self.m)
+
+    def _counted(self, sight: Sight) -> NDArray[np.float64]:
+        """Per size, person and (alone, chance): counted in one walk over all sets."""
+        rows = sight.where[sight.targets]
+        known = [itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)]
+        return np.stack([np.stack([one.alone[rows], one.chance[rows]], axis=1) for one in known])
+
+    def _looked_up(self, sight: Sight, scene: ShapedScene) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        stream = scene.seed.stream("known items: which are known")
+        people, rows = [], []
+        for person in sampled(scene, sight.targets, self.name, self.people):
+            people.append(person)
+            exact = self.m <= EXACT
+            rows.append(sight.subsets(person, self.m)[:, :2] if exact else self._drawn(sight, person, stream))
+        return np.array(people, dtype=np.int64), np.stack(rows, axis=1)
+
+    def _drawn(self, sight: Sight, person: int, stream: np.random.Generator) -> NDArray[np.float64]:
+        own = sight.original.sets[person].astype(np.int64)
+        means = np.zeros((self.m, 2))
+        for _ in range(self.draws):
+            counts, right = sight.narrowed(person, stream.permutation(own)[: self.m])
+            sizes = np.minimum(np.arange(self.m), len(counts) - 1)
+            left, here = counts[sizes], right[sizes]
+            means += np.stack([(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1)
+        return means / self.draws
+
+
+def _found(
+    attack: ShapedAttack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int
+) -> Finding:
+    """The finding of an attack by known items from ``means[size − 1, person, (alone, chance)]``."""
+    every = len(people) == len(sight.targets)
+    shares, chances = means[:, :, 0].mean(axis=1), means[:, :, 1].mean(axis=1)
+    share = float(shares[-1])
+    some = (means[:, :, 0] > 0).sum(axis=1)
+    sentence = (
+        f"{m} known item{'s' * (m > 1)} fit the right person alone in {share:.1%} of cases; of {len(people):,} people looked at, "
+        f"{int(some[-1]):,} have such items{_of_a_sample(len(people), len(sight.targets))}"
+    )
+    return Finding(
+        attack.name,
+        share,
+        sentence,
+        interval=None if every else wilson(share, len(people)),
+        baseline=1.0 / max(sight.released.people, 1),
+        victims=np.sort(people[means[-1, :, 0] > 0]),
+        details={
+            "curve": _curve(shares),
+            "mean_chance": _rounded(chances),
+            "people_with_one": [int(count) for count in some],
+        },
+        trials=None if every else len(people),
+    )
+
+
+@parameters
+class RareItems(ShapedAttack):
+    """Somebody who knows the m rarest items of a person looks for the only basket that has them.
+
+    Rare is what the release shows to be rare. The most telling single items need not be the most telling set, so this is a lower bound of what
+    m items can do.
+
+    Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33, for rare items in sparse data.
+    """
+
+    m: Annotated[int, Field(ge=1, le=20, description="items known")] = 3
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
+
+    name: ClassVar[str] = "rare_items"
+    line: ClassVar[str] = "how many people their rarest items tell apart from all others"
+    tried_by: ClassVar[str] = "somebody who knows what is unusual about a person"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever people still have baskets."""
+        return cannot_be_tried(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Look people up one by one."""
+        sight = Sight.of(scene)
+        people, rows = [], []
+        for person in sampled(scene, sight.targets, self.name, self.people):
+            counts, right = sight.narrowed(person, sight.rarest_first(person)[: self.m])
+            sizes = np.minimum(np.arange(self.m), len(counts) - 1)
+            left, here = counts[sizes], right[sizes]
+            people.append(person)
+            rows.append(np.stack([(left == 1) & here, np.where(here, 1.0 / np.maximum(left, 1), 0.0)], axis=1))
+        return _found(self, sight, np.array(people, dtype=np.int64), np.stack(rows, axis=1).astype(np.float64), self.m)
+
+
+@parameters
+class ItemAttackCost(ShapedAttack):
+    r"""What it costs an intruder to narrow people down item by item: how many are left for how much work.
+
+    One unit of work tests one known item on one person who is still possible. Facts are used one after the other, the rarest first or in random
+    order (the mean over all orders up to 4 items, over ``draws`` beyond): work grows by the people left, then those without the item
+    go. Reported are the means and quartiles of the people left, the share of people found, the work for each of them, and the work until half of all people hide among at
+    most ``among``; none where that never happens. A measurement of ours: what is costly today may be cheap tomorrow.
+    """
+
+    order: Annotated[Literal["rarest", "random"], Field(description="which item is used first")] = "rarest"
+    m: Annotated[int, Field(ge=1, le=20, description="items known at most")] = 4
+    among: Annotated[int, Field(ge=1, description="people among whom half of all are to hide")] = 5
+    draws: Annotated[int, Field(ge=1, description="random orders where m is above 4")] = 20
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
+
+    name: ClassVar[str] = "item_attack_cost"
+    line: ClassVar[str] = "how much work narrows people down to how few"
+    tried_by: ClassVar[str] = "somebody with time who knows a few items of a person"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever people still have baskets."""
+        return cannot_be_tried(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Look people up one by one and count the tests."""
+        sight = Sight.of(scene)
+        stream = scene.seed.stream("item attack cost: in what order")
+        people, rows = [], []
+        for person in sampled(scene, sight.targets, self.name, self.people):
+            people.append(person)
+            rows.append(self._narrowed(sight, person, stream))
+        left, alone, found = np.stack(rows, axis=2)  # per step and person
+        lengths = np.minimum(sight.original.sets.lengths[people], self.m)
+        tests = np.vstack([np.full(len(people), float(sight.released.people)), left[:-1]])
+        tests[np.arange(self.m)[:, None] >= lengths[None, :]] = 0.0
+        return self._finding(sight, np.array(people, dtype=np.int64), left, alone, found, np.cumsum(tests, axis=0))
+
+    def _narrowed(self, sight: Sight, person: int, stream: np.random.Generator) -> NDArray[np.float64]:
+        """(people left, alone, truth among them) after each step; who has fewer items stays as found."""
+        if self.order == "random" and self.m <= EXACT:
+            means = sight.subsets(person, self.m)
+            return np.stack([means[:, 2], means[:, 0], (means[:, 1] > 0).astype(np.float64)])
+        own = sight.rarest_first(person)
+        orders = [own] if self.order == "rarest" else [stream.permutation(own) for _ in range(self.draws)]
+        sums = np.zeros((3, self.m))
+        for known in orders:
+            counts, right = sight.narrowed(person, known[: self.m])
+            sizes = np.minimum(np.arange(self.m), len(counts) - 1)
+            sums += np.stack([counts[sizes], (counts[sizes] == 1) & right[sizes], right[sizes]])
+        return sums / len(orders)
+
+    def _finding(
+        self,
+        sight: Sight,
+        people: NDArray[np.int64],
+        left: NDArray[np.float64],
+        alone: NDArray[np.float64],
+        found: NDArray[np.float64],
+        work: NDArray[np.float64],
+    ) -> Finding:
+        every = len(people) == len(sight.targets)
+        share, spent = float(alone[-1].mean()), float(work[-1].mean())
+        half = np.flatnonzero(np.median(left, axis=1) <= self.among)
+        until = round(float(work[half[0]].mean()), 4) if len(half) else None
+        each = spent / share if share else None
+        sentence = (
+            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on average, and {share:.1%} alone"
+            f"{_of_a_sample(len(people), len(sight.targets))}; a measurement of ours, no promise"
+        )
+        return Finding(
+            self.name,
+            share,
+            sentence,
+            interval=None if every else wilson(share, len(people)),
+            baseline=1.0 / max(sight.released.people, 1),
+            victims=np.sort(people[alone[-1] > 0]),
+            details={
+                "curve": _curve(alone.mean(axis=1)),
+                "work": _rounded(work.mean(axis=1)),
+                "people_left": _rounded(left.mean(axis=1)),
+                "quartiles": [_rounded(row) for row in np.quantile(left, [0.25, 0.5, 0.75], axis=1).T],
+                "work_for_each_found": None if each is None else round(each, 4),
+                "work_until_half_hide_among": {str(self.among): until},
+                "truth_stays": bool((found == 1).all()),
+            },
+            trials=None if every else len(people),
+        )

@@ -1,0 +1,191 @@
+"""Cuts of an item hierarchy, and the search for a cheap one that keeps k^m-anonymity.
+
+A cut gives every item the node that stands for it: the item itself, or a node above it, which then all items below that node have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.progress import Progress, silent
+from sfumato.data.baskets.taxonomy import Taxonomy
+from sfumato.methods.formulas import itemsets
+from sfumato.methods.formulas.itemsets import ItemSets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.formulas.itemsets import Violations
+
+
+def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxonomy) -> float:
+    """NCP of a cut: the mean loss of the node over all items that people have."""
+    return float(taxonomy.loss[cut] @ occurrences) / max(float(occurrences.sum()), 1.0)
+
+
+def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
+    """How many cuts there are, counted up to a limit: a node stands itself, or all its children have cuts.
+
+    A group of a single item is no choice of its own: it is released as the item.
+    """
+    counts = [1] * len(taxonomy.labels)
+    for node in range(taxonomy.items, len(taxonomy.labels)):
+        below = 1
+        for child in taxonomy.children[node]:
+            below = min(below * counts[child], most + 1)
+        counts[node] = min(int(taxonomy.lowest[node] == node) + below, most + 1)
+    return counts[taxonomy.root]
+
+
+def all_cuts(taxonomy: Taxonomy) -> Iterator[NDArray[np.int64]]:
+    """Every cut."""
+    for nodes in _below(taxonomy, taxonomy.root):
+        cut = np.empty(taxonomy.items, dtype=np.int64)
+        for node in nodes:
+            cut[taxonomy.under(node)] = node
+        yield cut
+
+
+def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
+    if taxonomy.lowest[node] == node:
+        yield (node,)
+    if node >= taxonomy.items:
+        for parts in product(*(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])):
+            yield tuple(one for part in parts for one in part)
+
+
+@dataclasses.dataclass(eq=False)
+class AprioriSearch:
+    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too few carriers makes nodes of it climb.
+
+    ``cut`` is where it stands. Violating sets are taken by rising support, then name; for each that no climb of this round has touched yet, nodes
+    climb to ancestors with which enough people carry it, the cheapest way by the added loss. After a round only sets with a node that is new are counted
+    again: all others have the carriers they had.
+    """
+
+    sets: ItemSets
+    taxonomy: Taxonomy
+    k: int
+    m: int
+    progress: Progress = silent
+    start: NDArray[np.int64] | None = None
+    rounds: int = 0
+    climbs: list[tuple[tuple[int, ...], tuple[int, ...]]] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cut = np.arange(self.taxonomy.items, dtype=np.int64) if self.start is None else self.start.copy()
+        self.occurrences = self.sets.supports
+
+    @cached_property
+    def _laid_out(self) -> object:
+        """The sets with items from left to right, so that what is below a node is a span."""
+        image = np.empty(self.taxonomy.items, dtype=np.int64)
+        image[self.taxonomy.order] = np.arange(self.taxonomy.items)
+        return self.sets.mapped(image, self.taxonomy.items).kernel()
+
+    def run(self) -> NDArray[np.int64]:
+        """The cut under which every set of at most m items has k carriers; there are at least k people with items."""
+        for size in range(1, self.m + 1):
+            new: NDArray[np.bool_] | None = None
+            while (found := self._violating(size, new)) is not None:
+                new = self._climbed(found)
+                self.rounds += 1
+        self.cut = self.taxonomy.lowest[self.cut]
+        return self.cut
+
+    def _violating(self, size: int, new: NDArray[np.bool_] | None) -> Violations | None:
+        sets = self.sets.mapped(self.cut, len(self.taxonomy.labels))
+        if new is not None:
+            concerned = np.zeros(len(sets), dtype=bool)
+            concerned[sets.owners[new[sets.items]]] = True
+            sets = sets.taken(np.flatnonzero(concerned))
+        found = itemsets.violating(sets, size, self.k, new=new)
+        return found if len(found) else None
+
+    def _climbed(self, found: Violations) -> NDArray[np.bool_]:
+        """Let nodes climb until no set of this round is as it was; the nodes that are new."""
+        taxonomy = self.taxonomy
+        touched = np.zeros(len(taxonomy.labels), dtype=np.bool_)
+        new = np.zeros(len(taxonomy.labels), dtype=np.bool_)
+        order = _by_support(found, taxonomy)
+        place = 0
+        while (place := int(kernels.baskets.first_untouched(found.members, order, touched, place))) < len(order):
+            row = found.members[order[place]]
+            nodes = tuple(row[row >= 0].tolist())
+            targets = self._climb_for(nodes)
+            for target in targets:
+                under = taxonomy.under(target)
+                touched[self.cut[under]] = True
+                new[self.cut[under]] = False
+                touched[target] = new[target] = True
+                self.cut[under] = target
+            self.climbs.append((nodes, targets))
+        return new
+
+    def _climb_for(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """Where nodes of a set must go so that enough people carry what becomes of the set: the cheapest way, best first.
+
+        Climbing higher never costs less, so the first way that is enough, by rising cost, is the cheapest; ties are settled by name.
+        """
+        chains = [(node, *self.taxonomy.above(node)) for node in nodes]
+        start = (0,) * len(nodes)
+        waiting: list[tuple[float, tuple[str, ...], tuple[int, ...]]] = [(0.0, (), start)]
+        seen = {start}
+        while waiting:
+            _, _, heights = heapq.heappop(waiting)
+            image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
+            if any(heights) and self._carried(image):
+                return tuple(node for node in image if node not in nodes)
+            for place, chain in enumerate(chains):
+                higher = (*heights[:place], heights[place] + 1, *heights[place + 1 :])
+                if higher[place] < len(chain) and higher not in seen:
+                    seen.add(higher)
+                    heapq.heappush(waiting, (*self._price(chains, higher), higher))
+        return (self.taxonomy.root,)
+
+    def _price(self, chains: list[tuple[int, ...]], heights: tuple[int, ...]) -> tuple[float, tuple[str, ...]]:
+        image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
+        return round(sum(map(self._added, image)), 9), tuple(sorted(self.taxonomy.labels[node] for node in image))
+
+    def _outermost(self, nodes: list[int]) -> tuple[int, ...]:
+        """Nodes without those that stand below another one."""
+        spans = self.taxonomy.spans
+        free = dict.fromkeys(nodes)
+        for node in nodes:
+            over = [o for o in free if o != node and spans[o, 0] <= spans[node, 0] and spans[node, 1] <= spans[o, 1]]
+            if any(self.taxonomy.level[o] > self.taxonomy.level[node] for o in over):
+                free.pop(node, None)
+        return tuple(free)
+
+    def _added(self, target: int) -> float:
+        """What is lost more when everything below a node becomes this node."""
+        under = self.taxonomy.under(target)
+        losses = self.taxonomy.loss[target] - self.taxonomy.loss[self.cut[under]]
+        return float(losses @ self.occurrences[under])
+
+    def _carried(self, nodes: tuple[int, ...]) -> bool:
+        """Whether enough people carry a set of nodes, none of which is below another."""
+        support: int = kernels.baskets.span_support(self._laid_out, self.taxonomy.spans[list(nodes)], self.k)
+        return support >= self.k
+
+
+def _by_support(found: Violations, taxonomy: Taxonomy) -> NDArray[np.int64]:
+    """Violating sets by rising support, then by the names of their nodes."""
+    ranks = np.where(found.members >= 0, taxonomy.by_name[np.maximum(found.members, 0)], -1)
+    ranks.sort(axis=1)
+    base = len(taxonomy.labels) + 1
+    if float(base) ** ranks.shape[1] * float(found.supports.max() + 1) < 2.0**62:
+        keys = found.supports.astype(np.int64)
+        for column in range(ranks.shape[1]):
+            keys = keys * base + ranks[:, column] + 1
+        return np.argsort(keys, kind="stable").astype(np.int64)
+    columns = [ranks[:, column] for column in range(ranks.shape[1])][::-1]
+    return np.lexsort((*columns, found.supports)).astype(np.int64)

@@ -1,0 +1,178 @@
+"""Disassociation: items of a person are not generalised or deleted, but no longer stand together."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.baskets.baskets import Baskets
+from sfumato.data.baskets.disassociated import Cluster, Disassociated, released_schema
+from sfumato.data.baskets.models import DisassociatedKm
+from sfumato.data.baskets.plans import aims
+from sfumato.errors import Unsatisfiable
+from sfumato.methods.formulas.itemsets import ItemSets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DisassociationPlan(Plan):
+    """The clusters, and who is in them."""
+
+    clusters: tuple[Cluster, ...]
+    people: NDArray[np.int64]
+    left_out: int
+    own_columns: int
+
+    def describe(self) -> dict[str, Any]:
+        """What was made, in counts."""
+        return {
+            "clusters": len(self.clusters),
+            "smallest_cluster": min(cluster.size for cluster in self.clusters),
+            "chunks": sum(len(cluster.chunks) for cluster in self.clusters),
+            "bare_items": sum(len(cluster.terms) for cluster in self.clusters),
+            "people_left_out": self.left_out,
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Who and what is not in the release."""
+        sentences = []
+        if self.left_out:
+            sentences.append(f"{self.left_out:,} people without items are not in the release")
+        if self.own_columns:
+            sentences.append(
+                f"{self.own_columns:,} own column(s) of people are not in the release: no row is anybody's"
+            )
+        return (
+            *sentences,
+            "that k people may have known items is possible, not likely; a release of this kind has been attacked by its own method",
+        )
+
+
+@parameters
+class Disassociation(ShapedStep):
+    """Takes baskets apart: people are clustered, and within a cluster their items are released in chunks that cannot be joined.
+
+    People are split by their most frequent item not used yet, until a cluster has fewer than ``size``. In each, items that fewer than k have are released as
+    bare names; the others, by falling support, join a chunk as long as its parts stay k^m-anonymous. A cluster that breaks the
+    rule of ``disassociated_km`` is joined to the next. Released are cluster, chunk, record within the chunk and item: a release of
+    its own form, without own columns of people. It promises less than it seems (see that promise), so no recipe of ours proposes it.
+
+    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668; Barakat et al. 2016, doi:10.5220/0005969403180326, for what breaks it.
+    """
+
+    size: Annotated[int, Field(ge=2, description="people from which a cluster is split further")] = 50
+
+    name: ClassVar[str] = "disassociation"
+
+    def plan(self, people: Any, goal: Goal) -> DisassociationPlan:
+        """Make the clusters."""
+        aims(self.name, people, goal, lambda model: isinstance(model, DisassociatedKm), "disassociated_km")
+        promises: tuple[Any, ...] = goal.models
+        asked = [model for model in promises if isinstance(model, DisassociatedKm)]
+        rule = DisassociatedKm(max(model.k for model in asked), max(model.m for model in asked))
+        parts = horizontal(people.sets, max(self.size, rule.k))
+        made: list[tuple[NDArray[np.int64], Cluster]] = []
+        while parts:
+            rows = parts.pop(0)
+            cluster = vertical(people, rows, rule)
+            if rule.allows(cluster):
+                made.append((rows, cluster))
+            elif parts:
+                parts[0] = np.concatenate([rows, parts[0]])
+            elif made:
+                parts = [np.concatenate([made.pop()[0], rows])]
+            else:
+                raise Unsatisfiable(
+                    f"disassociation does not reach {rule.promise}: even all people together can be put together in too few ways; ask for a smaller k or m",
+                    closest={"people": len(rows), "chunks": len(cluster.chunks), "bare_items": len(cluster.terms)},
+                )
+        members = np.concatenate([rows for rows, _ in made])
+        return DisassociationPlan(
+            tuple(cluster for _, cluster in made), members, people.people - people.filled, people.own.width
+        )
+
+    def apply(self, people: Any, plan: DisassociationPlan) -> Disassociated:
+        """The clusters in the place of the people."""
+        origin = plan.people if people.origin is None else people.origin[plan.people]
+        return Disassociated(
+            released_schema(people.schema), people.source, plan.clusters, people.item, origin, people.notes
+        )
+
+
+def horizontal(sets: ItemSets, size: int) -> list[NDArray[np.int64]]:
+    """People with items in clusters of fewer than ``size``, split by the most frequent item that was not used above (ties in order)."""
+    waiting = [(np.flatnonzero(sets.lengths > 0), frozenset[int]())]
+    done: list[NDArray[np.int64]] = []
+    while waiting:
+        rows, used = waiting.pop()
+        part = sets.taken(rows)
+        supports = part.supports.copy()
+        supports[list(used)] = 0
+        item = int(np.argmax(supports))
+        if len(rows) < size or not supports[item]:
+            done.append(rows)
+            continue
+        has = np.zeros(len(rows), dtype=bool)
+        has[part.carriers(item)] = True
+        if not has.all():
+            waiting.append((rows[~has], used))
+        waiting.append((rows[has], used | {item}))
+    return done
+
+
+def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) -> Cluster:
+    """One cluster: its chunks by falling support of items, and the items that too few have."""
+    part = people.sets.taken(rows)
+    supports = part.supports
+    names = people.labels
+    baskets = [frozenset(names[item] for item in part[place].tolist()) for place in range(len(part))]
+    order = sorted(np.flatnonzero(supports).tolist(), key=lambda item: (-int(supports[item]), names[item]))
+    left = [names[item] for item in order if supports[item] >= rule.k]
+    terms = frozenset(names[item] for item in order if supports[item] < rule.k)
+    chunks: list[tuple[frozenset[str], ...]] = []
+    while left:
+        chunk: frozenset[str] = frozenset()
+        for item in left:
+            if rule.kept_by(_projected(baskets, chunk | {item})):
+                chunk |= {item}
+        chunks.append(_projected(baskets, chunk))
+        left = [item for item in left if item not in chunk]
+    return Cluster(len(rows), tuple(chunks), terms)
+
+
+def _projected(baskets: list[frozenset[str]], items: frozenset[str]) -> tuple[frozenset[str], ...]:
+    """What everybody has of some items, in an order that tells nothing of people; who has none has no part."""
+    return tuple(sorted((part for basket in baskets if (part := basket & items)), key=sorted))
+
+
+def reconstructed(people: Disassociated, stream: np.random.Generator) -> Baskets:
+    """One way to put the baskets together: the parts of each chunk go to different people of the cluster, bare items to anybody.
+
+    Analyse several of them, drawn by different streams: what they agree on is what the release tells.
+    """
+    baskets: list[set[str]] = []
+    for cluster in people.clusters:
+        own: list[set[str]] = [set() for _ in range(cluster.size)]
+        for chunk in cluster.chunks:
+            for person, part in zip(stream.permutation(cluster.size).tolist(), chunk, strict=False):
+                own[person] |= part
+        for item in sorted(cluster.terms):
+            own[int(stream.integers(cluster.size))].add(item)
+        baskets += own
+    table = pl.DataFrame({people.item: [sorted(own) for own in baskets]}, schema={people.item: pl.List(pl.String)})
+    schema = Schema({people.item: Attribute((Role.ITEM,), hierarchy=people.schema[people.item].hierarchy)})
+    read: Baskets = Baskets.of({"data": table}, {"data": schema}, people.source)
+    return read

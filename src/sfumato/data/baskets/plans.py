@@ -1,0 +1,100 @@
+"""What all means for baskets have in common: what they decided, which promises they are for, and whom they refuse to begin with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.baskets.baskets import Baskets
+from sfumato.data.baskets.models import BasketModel
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.methods.formulas.itemsets import ItemSets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.model import Verdict
+    from sfumato.core.step import Goal
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class BasketPlan(Plan):
+    """The items that everybody will have, own columns where these change too, and what was done in counts."""
+
+    sets: ItemSets
+    labels: tuple[str, ...]
+    told: Mapping[str, Any]
+    own: pl.DataFrame | None = None
+    warned: tuple[str, ...] = ()
+    work: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """What was done, in counts."""
+        return dict(self.told)
+
+    def effort(self) -> dict[str, Any]:
+        """How it was found."""
+        return dict(self.work)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know."""
+        return self.warned
+
+
+class BasketStep(ShapedStep):
+    """A means for baskets: its plan says what everybody will have. Means inherit this class."""
+
+    def apply(self, people: Any, plan: BasketPlan) -> Any:
+        """Give everybody the items of the plan."""
+        changed = people.with_sets(plan.sets, plan.labels)
+        return changed if plan.own is None else changed.with_own(plan.own)
+
+
+def aims(step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool], what: str) -> list[BasketModel]:
+    """The promises of a run that a means is for; none, and people of whom none has an item, or too few, are refused."""
+    if not isinstance(people, Baskets):
+        raise ParameterError(f"{step}: the baskets were taken apart by a step before; that must be the last one")
+    promises: tuple[Any, ...] = goal.models
+    models = [model for model in promises if isinstance(model, BasketModel) and fits(model)]
+    if not models:
+        raise ParameterError(f"{step} is a means for {what}; no promise of the recipe is of this kind")
+    require_crowd(people, max(model.crowd for model in models))
+    return models
+
+
+def require_crowd(people: Baskets, k: int) -> None:
+    """Refuse baskets that are all empty, or of which fewer than k hold anything: no promise can cover them."""
+    if not people.filled:
+        raise SchemaError(f"none of the {people.people:,} people has an item; there is nothing to release")
+    if people.filled < k:
+        raise Unsatisfiable(
+            f"{people.filled:,} people have an item, fewer than the {k:,} that a promise asks for; ask for a smaller k",
+            closest=people.filled,
+        )
+
+
+def failing(models: Sequence[BasketModel], people: Baskets) -> list[Verdict]:
+    """The verdicts of promises that do not hold."""
+    return [verdict for model in models if not (verdict := model.judge(people)).holds]
+
+
+def require_reached(step: str, models: Sequence[BasketModel], people: Baskets, advice: str) -> None:
+    """Raise :class:`Unsatisfiable` with the nearest miss where some promise is not reached."""
+    short = failing(models, people)
+    if short:
+        nearest = short[0]
+        raise Unsatisfiable(
+            f"{step} does not reach {nearest.promise}: {nearest.sentence}; {advice}", closest=nearest.to_dict()
+        )
+
+
+def losses(people: Baskets, nodes: NDArray[Any]) -> float:
+    """NCP of a recoding that is given per item that people have (in the order of ``sets.items``)."""
+    loss = people.taxonomy.loss[nodes]
+    return float(loss.sum()) / max(len(loss), 1)

@@ -1,0 +1,219 @@
+"""Linkage of two files of baskets by similarity: the attack on film ratings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.attack import NOT_IN_FILE, Finding
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.data.baskets.baskets import Baskets
+from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scored:
+    """How well everybody in a release fits one description: ``scores``, the best one (−1: none), and by how much.
+
+    ``eccentricity`` is (best − second)/σ over all people, ``entropy`` that of the posterior ∝ exp(score/σ), in bits.
+    """
+
+    scores: NDArray[np.float64]
+    best: int
+    eccentricity: float
+    entropy: float
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64]) -> Scored:
+        """From the scores of everybody."""
+        spread = float(scores.std())
+        if len(scores) < 2 or spread == 0:
+            return cls(scores, -1, 0.0, float(np.log2(max(len(scores), 1))))
+        second, first = np.partition(scores, -2)[-2:]
+        posterior = np.exp((scores - first) / spread)
+        posterior /= posterior.sum()
+        likely = posterior[posterior > 0]  # among very many people some chances are too small for a number
+        bits = float(-(likely * np.log2(likely)).sum())
+        return cls(scores, int(np.argmax(scores)), float(first - second) / spread, bits)
+
+    def claims(self, least: float) -> bool:
+        """Whether the best one is said to be the person."""
+        return self.best >= 0 and self.eccentricity >= least
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Description:
+    """What an intruder has of one person: released items it may be (``codes``), and numbers about them where there are any."""
+
+    codes: NDArray[np.int64]
+    grades: dict[str, NDArray[np.float64]]
+    true: int
+
+
+@parameters
+class Scoreboard(ShapedAttack):
+    r"""Somebody with another file of the same people links the two by how alike baskets are, rare items counting more.
+
+    .. math:: S(r) = \sum_{i\in \text{known}\cap r} \frac{s_i}{\ln\max(2, |T(i)|)}
+
+    The best record is claimed if it leads the second by ``least`` standard deviations of all scores; otherwise nothing is claimed. For sets
+    :math:`s_i = 1`; with a column of ratings it is exp(−|Δ|/1.5), to which a column of days adds exp(−|Δ|/30). The other file is the first one given,
+    whose people are told by the names they have in both; without one, the intruder has ``known`` items of each person, the share ``wrong`` of which
+    are other people's. The control is the same description with the own record taken out: whatever is claimed then is wrong.
+
+    Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
+    """
+
+    known: Annotated[
+        int, Field(ge=1, description="items the intruder has of each person, where there is no other file")
+    ] = 8
+    wrong: Annotated[float, Field(ge=0, lt=1, description="share of these that are somebody else's")] = 0.25
+    least: Annotated[float, Field(gt=0, description="lead in standard deviations that a claim needs")] = 1.5
+    ratings: Annotated[str | None, Field(description="column of ratings in both files")] = None
+    days: Annotated[str | None, Field(description="column of days in both files")] = None
+    people: Annotated[int, Field(ge=20, description="people that are looked for, at most")] = 500
+
+    name: ClassVar[str] = "scoreboard"
+    title: ClassVar[str] = "Scoreboard linkage"
+    line: ClassVar[str] = "how many people are recognised by a noisy list of what they have"
+    tried_by: ClassVar[str] = "somebody with another file of the same people"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever people still have baskets, and those of another file can be told."""
+        reason = cannot_be_tried(scene)
+        if reason is None and scene.others and _named(scene) is None:
+            return "nobody knows who is who in the other file: neither names nor origins of its people are at hand"
+        return reason
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Score everybody for each description, with and without the own record."""
+        sight = Sight.of(scene)
+        weights = 1.0 / np.log(np.maximum(2, scene.released.sets.supports))
+        right = wrong = misled = present = absent = 0
+        bits: list[float] = []
+        victims = []
+        for person, described in self._descriptions(scene, sight):
+            scores = self.scores(scene.released, described, weights)
+            found = Scored.of(scores)
+            bits.append(found.entropy)
+            claimed = found.claims(self.least)
+            present, absent = present + (described.true >= 0), absent + 1
+            right += claimed and found.best == described.true
+            wrong += claimed and found.best != described.true
+            if claimed and found.best == described.true:
+                victims.append(person)
+            without = scores if described.true < 0 else np.delete(scores, described.true)
+            misled += Scored.of(without).claims(self.least)
+        return self._finding(scene, right, wrong, present, misled / max(absent, 1), bits, victims)
+
+    def _descriptions(self, scene: ShapedScene, sight: Sight) -> Any:
+        """(original person or −1, what the intruder has) for one after the other."""
+        stream = scene.seed.stream("scoreboard: what is known")
+        if scene.others:
+            other, named = scene.others[0], _named(scene)
+            seen = dataclasses.replace(sight, original=other)
+            for place in sampled(scene, np.flatnonzero(other.sets.lengths > 0), self.name, self.people):
+                who = int(named[place])  # type: ignore[index]
+                yield (
+                    who,
+                    self._described(seen, place, other.sets[place], NOT_IN_FILE if who < 0 else int(sight.where[who])),
+                )
+            return
+        every = scene.original.sets
+        for person in sampled(scene, sight.targets, self.name, self.people):
+            own = stream.permutation(every[person])[: self.known]
+            strange = stream.random(len(own)) < self.wrong
+            items = np.where(strange, every.items[stream.integers(0, len(every.items), len(own))], own)
+            yield person, self._described(sight, person, np.unique(items), int(sight.where[person]))
+
+    def _described(self, sight: Sight, person: int, items: NDArray[Any], true: int) -> Description:
+        pairs = [(code, item) for item in items.tolist() for code in sight.codes[item]]
+        codes = dict(pairs)  # a group that stands for several known items counts once
+        asked = [name for name in (self.ratings, self.days) if name is not None and name in sight.original.grades]
+        sets = sight.original.sets
+        first = int(sets.pointers[person])
+        own = {int(item): first + place for place, item in enumerate(sets[person])}
+        grades = {
+            name: np.array(
+                [sight.original.grades[name][own[item]] if item in own else np.nan for item in codes.values()]
+            )
+            for name in asked
+        }
+        return Description(np.array(list(codes), dtype=np.int64), grades, true)
+
+    def scores(self, released: Baskets, described: Description, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How well everybody fits."""
+        scores = np.zeros(released.people)
+        starts, people, places = released.sets.posted
+        for place, code in enumerate(described.codes.tolist()):
+            span = slice(starts[code], starts[code + 1])
+            scores[people[span]] += weights[code] * self._alike(released, described, place, places[span])
+        return scores
+
+    def _alike(
+        self, released: Baskets, described: Description, place: int, places: NDArray[np.int64]
+    ) -> NDArray[np.float64] | float:
+        """How alike what is said of one item is, for all who have it; 1 where nothing is said."""
+        parts = []
+        for name, scale in ((self.ratings, 1.5), (self.days, 30.0)):
+            if name is not None and name in described.grades and name in released.grades:
+                away = np.abs(released.grades[name][places] - described.grades[name][place])
+                parts.append(np.nan_to_num(np.exp(-away / scale), nan=0.0))
+        return sum(parts) if parts else 1.0
+
+    def _finding(
+        self,
+        scene: ShapedScene,
+        right: int,
+        wrong: int,
+        present: int,
+        misled: float,
+        bits: list[float],
+        victims: list[int],
+    ) -> Finding:
+        share = right / max(present, 1)
+        claims = right + wrong
+        sentence = (
+            f"of {present:,} people looked for, {right:,} were recognised ({share:.1%}); {wrong:,} of {claims:,} claims were wrong, "
+            f"and {misled:.1%} of those who were not there were claimed to be"
+        )
+        return Finding(
+            self.name,
+            share,
+            sentence,
+            interval=wilson(share, present),
+            baseline=1.0 / max(scene.released.people, 1),
+            victims=np.array(sorted(victims), dtype=np.int64),
+            details={
+                "precision": None if not claims else round(right / claims, 6),
+                "recall": round(share, 6),
+                "wrong_claims": wrong,
+                "claims_of_absent": round(misled, 6),
+                "mean_entropy_bits": round(float(np.mean(bits)), 6) if bits else None,
+            },
+            trials=present,
+        )
+
+
+def _named(scene: ShapedScene) -> NDArray[np.int64] | None:
+    """Per person of the other file the number of the original one (−1: a stranger), by origin or by name; None: nobody knows."""
+    other, original = scene.others[0], scene.original
+    if not isinstance(other, Baskets):
+        return None
+    if other.origin is not None:
+        return other.origin
+    if other.names is None or original.names is None:
+        return None
+    known = pl.DataFrame({"who": original.names.cast(pl.String), "at": np.arange(original.people)})
+    asked = pl.DataFrame({"who": other.names.cast(pl.String)})
+    at = asked.join(known, on="who", how="left", maintain_order="left")["at"].fill_null(NOT_IN_FILE)
+    found: NDArray[np.int64] = at.cast(pl.Int64).to_numpy()
+    return found

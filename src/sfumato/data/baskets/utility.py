@@ -1,0 +1,238 @@
+"""What baskets are still worth: how much of every item is left, which frequent sets, and the supports of pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedUtility
+from sfumato.data.baskets.baskets import Baskets
+from sfumato.data.baskets.knowledge import Sight
+from sfumato.data.baskets.taxonomy import Taxonomy
+from sfumato.errors import ParameterError
+from sfumato.methods.formulas import itemsets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_SETS = 200_000
+"""Frequent sets that are compared, at most."""
+
+
+def _applies(original: Any, released: Any) -> str | None:
+    if not isinstance(released, Baskets):
+        return "the baskets were taken apart; measure one that was put together again (reconstructed)"
+    return None if original.filled else "nobody has an item"
+
+
+def _sight(original: Baskets, released: Baskets) -> Sight:
+    origin = np.arange(released.people, dtype=np.int64) if released.origin is None else released.origin
+    return Sight(original, released, origin)
+
+
+@parameters
+class ItemNcp(ShapedUtility):
+    r"""How much of what people have is lost: 0 for an item that is there, 1 for one that is gone.
+
+    .. math:: \frac{1}{\sum_t |t|} \sum_t \sum_{i\in t} \frac{L(i, t)}{|I|}
+
+    *L(i, t)* is the number of items below the node that stands for item *i* in the released basket of *t* (0 for the item itself, all
+    :math:`|I|` where nothing does: it was deleted, or the person left out). Without a hierarchy an item is there or gone.
+
+    Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874 (normalised certainty penalty).
+    """
+
+    name: ClassVar[str] = "item_ncp"
+    title: ClassVar[str] = "Item loss (NCP)"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """Wherever people still have baskets."""
+        return _applies(original, released)
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """The mean loss over the items that people had."""
+        losses = occurrence_losses(original, released)
+        whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
+        group = f", {1 - whole - gone:.1%} as a group" if whole + gone < 1 else ""
+        meaning = f"{whole:.1%} of what people have is released as it is{group}, {gone:.1%} is lost"
+        return Measure(self.name, float(losses.mean()), self.better, meaning)
+
+
+def occurrence_losses(original: Baskets, released: Baskets) -> NDArray[np.float64]:
+    """Per item that somebody has (in the order of ``sets.items``) what is lost of it."""
+    sight = _sight(original, released)
+    sets, width = released.sets, max(released.sets.size, 1)
+    pairs = sets.owners * width + sets.items
+    where = sight.where[original.sets.owners]
+    losses = np.ones(len(original.sets.items))
+    weight = _released_losses(original, released)
+    deepest = max(map(len, sight.codes), default=0)
+    for height in range(deepest - 1, -1, -1):  # the lowest node that is there counts, so it is looked for last
+        code = np.array([codes[height] if height < len(codes) else -1 for codes in sight.codes], dtype=np.int64)
+        own = code[original.sets.items]
+        keys = where * width + own
+        at = np.minimum(np.searchsorted(pairs, keys), max(len(pairs) - 1, 0))
+        there = (own >= 0) & (where >= 0) & (pairs[at] == keys) if len(pairs) else np.zeros(len(keys), dtype=bool)
+        losses[there] = weight[own[there]]
+    return losses
+
+
+def _released_losses(original: Baskets, released: Baskets) -> NDArray[np.float64]:
+    """What each released item loses, by the hierarchy of the original."""
+    if not original.has_taxonomy:
+        return np.zeros(len(released.labels))
+    taxonomy = original.taxonomy
+    known = {taxonomy.labels[node]: float(taxonomy.loss[node]) for node in range(len(taxonomy.labels))}
+    return np.array([known.get(label, 1.0) for label in released.labels])
+
+
+Share = Annotated[float, Field(gt=0, le=1, description="share of people from which a set is frequent")]
+
+
+@parameters
+class ItemsetSurvival(ShapedUtility):
+    """Which frequent sets of items can still be found, of at most ``items`` items that the share ``support`` of people have.
+
+    The share of the original's frequent sets that are frequent in the release under the very same items. Beside it, for each level of the hierarchy,
+    the same with both lifted to that level (a released group that stands higher is found on no lower level), and *ghosts*: sets that are frequent in the release
+    and were not. 1 where there are no frequent sets.
+
+    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8, who ask the same of top-ranked sets.
+    """
+
+    support: Share = 0.01
+    items: Annotated[int, Field(ge=1, le=6, description="items of a set, at most")] = 3
+
+    name: ClassVar[str] = "itemset_survival"
+    title: ClassVar[str] = "Frequent sets kept"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """Wherever people still have baskets."""
+        return _applies(original, released)
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare the frequent sets."""
+        taxonomies = [_taxonomy(original, people) for people in (original, released)]
+        (before, after), *lifted = [
+            [
+                self._frequent(people, taxonomy, level)
+                for people, taxonomy in zip((original, released), taxonomies, strict=True)
+            ]
+            for level in range(original.taxonomy.height if original.has_taxonomy else 1)
+        ]
+        kept, ghosts = len(before & after), len(after - before)
+        share = kept / len(before) if before else 1.0
+        levels = {
+            f"level {level}": len(was & now) / len(was) if was else 1.0
+            for level, (was, now) in enumerate(lifted, start=1)
+        }
+        meaning = f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are lost and {ghosts:,} are new"
+        return Measure(self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)})
+
+    def _frequent(self, people: Baskets, taxonomy: Taxonomy | None, level: int) -> set[frozenset[str]]:
+        """Frequent sets by the labels of their items, all lifted to a level; none has an item that stands higher."""
+        sets, labels = people.sets, people.labels
+        if taxonomy is not None:
+            sets, labels = _lifted(people, taxonomy, level)
+        least = max(1, int(np.ceil(self.support * people.people)))
+        try:
+            found = itemsets.frequent(sets, self.items, least, MOST_SETS)
+        except ParameterError:
+            raise ParameterError(
+                f"itemset_survival: more than {MOST_SETS:,} sets are frequent; ask for a larger support"
+            ) from None
+        return {frozenset(labels[item] for item in one) for one in found}
+
+
+def _taxonomy(original: Baskets, people: Baskets) -> Taxonomy | None:
+    """The original's hierarchy above the items of anybody: a release that was read back has none of its own."""
+    hierarchy = original.schema[original.item].hierarchy
+    return None if hierarchy is None or not people.labels else Taxonomy.of(hierarchy, people.labels, original.item)
+
+
+def _lifted(people: Baskets, taxonomy: Taxonomy, level: int) -> tuple[itemsets.ItemSets, tuple[str, ...]]:
+    """Everybody's items on a level of the hierarchy, without those that stand higher."""
+    nodes = taxonomy.at_level(level)
+    own_level = _levels(taxonomy)
+    image = np.where(own_level[nodes] <= level, nodes, -1)
+    lifted = people.sets.mapped(image, len(taxonomy.labels))
+    return lifted, taxonomy.labels
+
+
+def _levels(taxonomy: Taxonomy) -> NDArray[np.int64]:
+    """The level of every node; an item that is itself a group has the level of the group."""
+    levels = taxonomy.level.copy()
+    for item in range(taxonomy.items):
+        above = int(taxonomy.parent[item])
+        if above >= 0 and taxonomy.labels[above] == taxonomy.labels[item]:
+            levels[item] = taxonomy.level[above]
+        elif taxonomy.leaves[item] > 1:
+            levels[item] = max(1, int(taxonomy.level[above]) - 1)
+    return levels
+
+
+@parameters
+class PairSupportError(ShapedUtility):
+    r"""How far off an analyst is who counts pairs of items in the release.
+
+    .. math:: \frac{1}{|Q|}\sum_{(a,b)\in Q} \min\left(1, \frac{|\hat s(a,b) - s(a,b)|}{s(a,b)}\right)
+
+    *Q* are the ``pairs`` most frequent ones of the original (ties by name). A released group is taken for each of its items with the same chance, so
+    a pair of groups of *L* and *M* items counts 1/(L·M). The raw value has no limit of 1. 0 where nobody has two items.
+
+    Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8 (relative error of pair supports).
+    """
+
+    pairs: Annotated[int, Field(ge=1, description="most frequent pairs that are looked at")] = 300
+
+    name: ClassVar[str] = "pair_support_error"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """Wherever people still have baskets."""
+        return _applies(original, released)
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare the supports of frequent pairs."""
+        wanted = _top_pairs(original, self.pairs)
+        if not wanted:
+            return Measure(self.name, 0.0, self.better, "nobody has two items, so there are no pairs to count", raw=0.0)
+        sight = _sight(original, released)
+        leaves = _leaves(original, released)
+        errors = np.array([abs(_estimated(sight, leaves, pair) - support) / support for pair, support in wanted])
+        value = float(np.minimum(errors, 1.0).mean())
+        meaning = f"supports of the {len(wanted):,} most frequent pairs are off by {value:.1%} on average"
+        return Measure(self.name, value, self.better, meaning, raw=float(errors.mean()))
+
+
+def _top_pairs(original: Baskets, most: int) -> list[tuple[tuple[int, int], int]]:
+    """The most frequent pairs of items, found at falling supports."""
+    least = max(1, original.people // 2)
+    while True:
+        found = [(one, n) for one, n in itemsets.frequent(original.sets, 2, least).items() if len(one) == 2]
+        if len(found) >= most or least == 1:
+            ordered = sorted(found, key=lambda one: (-one[1], one[0]))
+            return [((pair[0], pair[1]), n) for pair, n in ordered[:most]]
+        least = max(1, least // 4)
+
+
+def _leaves(original: Baskets, released: Baskets) -> NDArray[np.float64]:
+    """How many items each released one may be."""
+    if not original.has_taxonomy:
+        return np.ones(len(released.labels))
+    taxonomy = original.taxonomy
+    known = {taxonomy.labels[node]: float(taxonomy.leaves[node]) for node in range(len(taxonomy.labels))}
+    return np.array([max(1.0, known.get(label, 1.0)) for label in released.labels])
+
+
+def _estimated(sight: Sight, leaves: NDArray[np.float64], pair: tuple[int, int]) -> float:
+    first, second = (sight.codes[item] for item in pair)
+    asked = [(a, b) for a in first for b in second]
+    counts = itemsets.supports_of(sight.released.sets, asked)
+    return float(sum(n / (leaves[a] * leaves[b]) for (a, b), n in zip(asked, counts.tolist(), strict=True)))

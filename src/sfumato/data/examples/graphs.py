@@ -1,0 +1,93 @@
+"""Bundled graphs: a club of 34 people that everybody compares with, and generated networks of any size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.schema import Schema
+from sfumato.core.source import Source
+from sfumato.data.examples.literature import at_least
+
+if TYPE_CHECKING:
+    from sfumato.data.graphs.graph import PeopleGraph
+
+KARATE = {
+    0: "1 2 3 4 5 6 7 8 10 11 12 13 17 19 21 31",
+    1: "2 3 7 13 17 19 21 30",
+    2: "3 7 8 9 13 27 28 32",
+    3: "7 12 13",
+    4: "6 10",
+    5: "6 10 16",
+    6: "16",
+    8: "30 32 33",
+    9: "33",
+    13: "33",
+    14: "32 33",
+    15: "32 33",
+    18: "32 33",
+    19: "33",
+    20: "32 33",
+    22: "32 33",
+    23: "25 27 29 32 33",
+    24: "25 27 31",
+    25: "31",
+    26: "29 33",
+    27: "33",
+    28: "31 33",
+    29: "32 33",
+    30: "32 33",
+    31: "32 33",
+    32: "33",
+}
+"""Who met whom outside of the club, every tie once."""
+TIES = Schema.from_roles({"from": "person", "to": "friend"})
+
+
+def karate() -> PeopleGraph:
+    """Zachary's karate club: 34 members and the 78 pairs that met outside of it.
+
+    Six members are alone in their degree, 23 in H₂, 16 in their ego graph; by distances to the hubs 33, 0, 32 two, three and eight are.
+
+    Reference: Zachary 1977, doi:10.1086/jar.33.4.3629752.
+    """
+    ties = [(u, int(v)) for u, row in KARATE.items() for v in row.split()]
+    return _graph("karate", np.array(ties, dtype=np.int64).T, 34)
+
+
+def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> PeopleGraph:
+    """People who come one by one, each tied to ``ties`` of those who are there, rather to those who have many ties (preferential attachment).
+
+    Degrees so follow a power law, as in many networks; nobody in it is real. The same numbers and seed give the same graph.
+
+    Reference: Barabási & Albert 1999, doi:10.1126/science.286.5439.509.
+
+    >>> from sfumato import examples
+    >>> examples.social_network(100, 3).people
+    100
+    """
+    at_least("ties", ties, 1)
+    count = at_least("people", people, ties + 1)
+    stream = np.random.Generator(np.random.Philox(key=seed))
+    ends = np.empty(2 * ties * count, dtype=np.int64)
+    tails, heads, used = [], [], 0
+    targets = np.arange(ties)
+    for person in range(ties, count):
+        tails.append(np.full(len(targets), person))
+        heads.append(targets)
+        ends[used : used + len(targets)] = targets
+        ends[used + len(targets) : used + 2 * len(targets)] = person
+        used += 2 * len(targets)
+        targets = np.unique(ends[stream.integers(used, size=ties)])
+    return _graph("a generated network", np.stack([np.concatenate(heads), np.concatenate(tails)]), count)
+
+
+def _graph(name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int) -> PeopleGraph:
+    data = pl.DataFrame({"person": ends[0], "friend": ends[1]})
+    unit = Schema.from_roles({"unit": "id"})
+    everybody = pl.DataFrame({"id": np.arange(people)})
+    from sfumato.data.graphs.graph import PeopleGraph
+
+    return PeopleGraph.of({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))

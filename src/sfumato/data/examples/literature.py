@@ -1,0 +1,365 @@
+"""Worked tables about k-anonymity: who hides among how many."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.source import Source
+from sfumato.data.examples.people import PhiloxDraws
+from sfumato.errors import ParameterError, did_you_mean
+from sfumato.methods.hierarchies import Table, intervals, suppress
+
+if TYPE_CHECKING:
+    from sfumato.core.hierarchy import Hierarchy
+
+
+# What all bundled tables are made of: columns with a role, rows, and explicit hierarchies.
+
+Example: TypeAlias = "tuple[pl.DataFrame, Schema]"
+"""A bundled table before it is wrapped: its frame and its schema."""
+
+
+def direct() -> Attribute:
+    """Column that names a person."""
+    return Attribute((Role.DIRECT,), kind=Kind.TEXT)
+
+
+def quasi(hierarchy: Hierarchy | None = None, kind: Kind = Kind.NOMINAL, **more: Any) -> Attribute:
+    """Column an intruder may know."""
+    return Attribute((Role.QUASI,), kind=kind, hierarchy=hierarchy, **more)
+
+
+def sensitive(kind: Kind = Kind.NOMINAL, hierarchy: Hierarchy | None = None, **more: Any) -> Attribute:
+    """Column an intruder wants to learn."""
+    return Attribute((Role.SENSITIVE,), kind=kind, hierarchy=hierarchy, **more)
+
+
+def plain(kind: Kind = Kind.NOMINAL) -> Attribute:
+    """Column that is neither."""
+    return Attribute((Role.PLAIN,), kind=kind)
+
+
+def from_rows(attributes: Mapping[str, Attribute], rows: Iterable[Sequence[Any]]) -> Example:
+    """Table with the given columns, row by row."""
+    return pl.DataFrame(list(rows), schema=list(attributes), orient="row"), Schema(attributes)
+
+
+def from_columns(attributes: Mapping[str, Attribute], columns: Mapping[str, Any]) -> Example:
+    """Table with the given columns, each an array, a list or a series."""
+    return pl.DataFrame({name: columns[name] for name in attributes}), Schema(attributes)
+
+
+def expand(blocks: Mapping[str, Sequence[int]], values: Sequence[str]) -> list[tuple[str, str]]:
+    """Rows (block, value) from counts: ``blocks[b][i]`` rows of block *b* have ``values[i]``.
+
+    >>> expand({"a": [1, 2]}, ["yes", "no"])
+    [('a', 'yes'), ('a', 'no'), ('a', 'no')]
+    """
+    return [
+        (block, value)
+        for block, counts in blocks.items()
+        for value, count in zip(values, counts, strict=True)
+        for _ in range(count)
+    ]
+
+
+def rungs(values: Iterable[str], *climb: Callable[[str], str]) -> list[tuple[str, ...]]:
+    """One path per value: itself, then what each function makes of it.
+
+    >>> rungs(["35138"], lambda v: v[:4] + "*", lambda v: v[:3] + "**")
+    [('35138', '3513*', '351**')]
+    """
+    return [(value, *(step(value) for step in climb)) for value in values]
+
+
+def masked(kept: int) -> Callable[[str], str]:
+    """Function that keeps the first characters of a code and stars the others."""
+    return lambda value: value[:kept] + "*" * (len(value) - kept)
+
+
+def either(name: str, given: str, known: Iterable[str]) -> str:
+    """The given option when it is known; otherwise an error that says what there is."""
+    options = tuple(known)
+    if given not in options:
+        raise ParameterError(f"{name} {given!r} is not known.{did_you_mean(given, options)}")
+    return given
+
+
+def at_least(name: str, given: int, least: int) -> int:
+    """The given number when it is large enough."""
+    if given < least:
+        raise ParameterError(f"{name} must be at least {least}, not {given}")
+    return given
+
+
+def as_dataset(name: str, example: Example, *notes: str) -> Dataset:
+    """Wrap a frame and its schema into a dataset that says where it came from."""
+    frame: Any = example[0]  # the dataset takes any eager frame and wraps it
+    return Dataset(frame, example[1], source=Source(name=name, notes=notes))
+
+
+TORRA_PUBLISHED = (
+    ("ABD", "Barcelona", 30, "Cancer"),
+    ("COL", "Barcelona", 30, "Cancer"),
+    ("GHE", "Tarragona", 60, "AIDS"),
+    ("CIO", "Tarragona", 60, "AIDS"),
+    ("HYU", "Tarragona", 60, "Heart attack"),
+)
+TORRA_ORIGINAL = (
+    ("DRR", "Barcelona", 30, "Heart attack"),
+    ("ABD", "Barcelona", 32, "Cancer"),
+    ("COL", "Barcelona", 33, "Cancer"),
+    ("GHE", "Tarragona", 62, "AIDS"),
+    ("CIO", "Tarragona", 65, "AIDS"),
+    ("HYU", "Tarragona", 60, "Heart attack"),
+)
+
+
+def torra(*, original: bool = False) -> Dataset:
+    """Five patients in two classes: 2-anonymous for city and age, and still telling.
+
+    Classes of 2 and 3. Everyone of (Barcelona, 30) has cancer (homogeneity); HYU, who knows their own row,
+    learns that the two others of (Tarragona, 60) have AIDS. ``original=True`` gives the six people before
+    publication, all of them unique.
+
+    The published table on one slide of the source lost a row and swapped an illness in print; this is the
+    consistent five-row table of its later slides.
+
+    Reference: V. Torra, *Privacy models and disclosure risk*, slides, Umeå University, 2020.
+    """
+    return as_dataset("torra", _torra(original))
+
+
+def _torra(original: bool = False) -> Example:
+    columns = {
+        "respondent": direct(),
+        "city": quasi(suppress()),
+        "age": quasi(intervals(10, 30), Kind.NUMERIC),
+        "illness": sensitive(),
+    }
+    return from_rows(columns, TORRA_ORIGINAL if original else TORRA_PUBLISHED)
+
+
+def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Dataset:
+    """Patients with a rare diagnosis: how many classes can hold two different values at all?
+
+    Key attributes age, height and weight; ``positives`` of the rows have ``aids = yes``. Every class that is
+    2-sensitive needs one of them, so at most ``positives`` classes can be formed: 5 of 1000 rows give 5; a
+    share of 1 % of 10 000 rows gives 100. In a class with as many yes as no the lift is 100. The
+    measurements are generated; only the counts are the literature's.
+
+    Reference: J. Domingo-Ferrer and V. Torra, *A critique of k-anonymity and some of its enhancements*,
+    ARES 2008, example 2, as taught by R. Sandhu, *Privacy in microdata release*, slides, 2013; the bound is of
+    T. M. Truta and B. Vinay, ICDEW 2006, https://doi.org/10.1109/ICDEW.2006.116.
+    """
+    return as_dataset("sandhu", _sandhu(rows, positives, seed))
+
+
+def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
+    at_least("rows", rows, at_least("positives", positives, 0))
+    draws = PhiloxDraws(seed)
+    height = np.rint(170 + 9 * draws.bell(rows)).astype(np.int64)
+    weight = np.rint(0.9 * (height - 90) + 11 * draws.bell(rows)).astype(np.int64)
+    aids = np.full(rows, "no", dtype=object)
+    aids[draws.order(rows)[:positives]] = "yes"
+    columns = {
+        "age": quasi(intervals(5, 10, 20), Kind.NUMERIC),
+        "height": quasi(intervals(5, 10, 20), Kind.NUMERIC),
+        "weight": quasi(intervals(5, 10, 20), Kind.NUMERIC),
+        "aids": sensitive(),
+    }
+    return from_columns(
+        columns, {"age": draws.whole(rows, 18, 90), "height": height, "weight": weight, "aids": list(aids)}
+    )
+
+
+FAGGIOLI = (
+    ("1230044954330", "Yu Zhong", "asian", "64/04/12", "F", "35138", "divorced", 33000),
+    ("1230082394331", "Tao Jiang", "asian", "64/09/13", "F", "35142", "divorced", 54000),
+    ("2934944954322", "Tang Hanying", "asian", "64/04/15", "F", "35148", "married", 22000),
+    ("1230004449530", "Djimon Igwe", "black", "63/03/15", "M", "35138", "married", 11000),
+    ("3823893498549", "Ashton Katy", "black", "63/02/18", "M", "35138", "married", 178000),
+    ("7938458593247", "Alyssa Bryce", "black", "64/09/27", "F", "35137", "single", 23000),
+    ("9584935832839", "Jean Harmon", "white", "64/09/27", "F", "35137", "single", 23000),
+    ("7852438634549", "Caitlyn Em", "white", "64/09/27", "F", "35141", "single", 23000),
+    ("3582347528778", "Louise Wayland", "white", "64/09/27", "F", "35141", "widow", 56000),
+)
+
+
+def faggioli() -> Dataset:
+    """Nine people, five quasi-identifiers, a lattice of 144 nodes: the smallest table worth searching.
+
+    Every row is unique. Hierarchies: race → person; day → month → year → any date of birth; sex → any; ZIP of
+    5 → 4 → 3 digits, which is one single value here and therefore the top; marital status → been married or
+    single → any. With levels in the order of the columns, the 2-minimal generalizations without suppression
+    are (0,3,1,2,2), (1,2,0,1,2) and (1,2,0,2,1); the last has classes 4, 3, 2 and is the one drawn in the
+    source. With at most two rows suppressed there are six, among them (1,1,0,2,1) with classes 3, 2, 2.
+
+    Incomes are whole euros; the source prints ``33.000`` with a European thousands separator.
+
+    Reference: G. Faggioli, *k-anonymity, ℓ-diversity, t-closeness*, slides, University of Padua, 2025/26, after
+    P. Samarati, IEEE TKDE 13(6), 2001, https://doi.org/10.1109/69.971193.
+    """
+    return as_dataset("faggioli", _faggioli())
+
+
+def _faggioli() -> Example:
+    race, birth, postcode, marital = (sorted({str(row[i]) for row in FAGGIOLI}) for i in (2, 3, 5, 6))
+    columns = {
+        "ssn": direct(),
+        "name": direct(),
+        "race": quasi(Table(rungs(race, lambda v: "person"))),
+        "birth": quasi(Table(rungs(birth, lambda v: v[:6] + "**", lambda v: v[:3] + "**/**", lambda v: "**/**/**"))),
+        "sex": quasi(suppress()),
+        "zip": quasi(Table(rungs(postcode, masked(4), masked(3)))),
+        "marital": quasi(Table(rungs(marital, lambda v: v if v == "single" else "been_married", lambda v: "*"))),
+        "income": sensitive(Kind.NUMERIC),
+    }
+    return from_rows(columns, FAGGIOLI)
+
+
+PATIENTS = (
+    (25, "M", "53711", "Flu"),
+    (25, "F", "53712", "Hepatitis"),
+    (26, "M", "53711", "Bronchitis"),
+    (27, "M", "53710", "Broken arm"),
+    (27, "F", "53712", "AIDS"),
+    (28, "M", "53711", "Hang nail"),
+)
+PATIENT_AGES = {"single": ["[25-28]"] * 6, "multi": ["[25-26]", "[25-27]", "[25-26]", "[27-28]", "[25-27]", "[27-28]"]}
+LOW_ZIP = "[53710-53711]"
+PATIENT_ZIPS = {
+    "single": [LOW_ZIP, "53712", LOW_ZIP, LOW_ZIP, "53712", LOW_ZIP],
+    "multi": ["53711", "53712", "53711", LOW_ZIP, "53712", LOW_ZIP],
+}
+
+
+def patients(*, release: str = "none") -> Dataset:
+    """Six patients, and two 2-anonymous releases of them: one recoding per column, or one per region.
+
+    ``release="none"`` is the original, all six unique. ``"single"`` recodes whole columns: classes 4 and 2,
+    discernibility 20. ``"multi"`` is what Mondrian finds with k = 2 and the columns tried in the order zip, age,
+    sex: classes 2, 2, 2, discernibility 12. Its intervals overlap, so that release has no age hierarchy.
+
+    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, *Mondrian multidimensional k-anonymity*, ICDE 2006,
+    https://doi.org/10.1109/ICDE.2006.101; as taught by A. Gerl, University of Passau, 2021/22.
+    """
+    people = as_dataset("patients", _patients(release))
+    return people if release == "none" else dataclasses.replace(people, origin=np.arange(len(people)))
+
+
+def _patients(release: str = "none") -> Example:
+    either("release", release, ("none", "single", "multi"))
+    ages = Table([(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)])
+    zips = Table([(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")])
+    columns = {
+        "age": quasi(None if release == "multi" else ages, Kind.NUMERIC if release == "none" else Kind.ORDINAL),
+        "sex": quasi(suppress()),
+        "zip": quasi(zips),
+        "disease": sensitive(),
+    }
+    if release == "none":
+        return from_rows(columns, PATIENTS)
+    _, sexes, _, diseases = zip(*PATIENTS, strict=True)
+    return from_columns(
+        columns,
+        {"age": PATIENT_AGES[release], "sex": list(sexes), "zip": PATIENT_ZIPS[release], "disease": list(diseases)},
+    )
+
+
+def regions(*, suppressed: str = "none") -> Dataset:
+    """Seven people, one of them unique, and what one suppressed cell does under each missing-value rule.
+
+    Record 1 is the only woman with higher education; class sizes per record are 1, 3, 3, 3, 3, 3, 3. With its
+    education (``suppressed="education"``) or its gender (``"gender"``) missing, and missing matching
+    everything, the counts become 4, 3, 3, 3, 4, 4, 4 or 4, 4, 4, 4, 3, 3, 3; with missing as a category of its
+    own, record 1 stays unique. The columns are marked ``missing="wildcard"``.
+
+    Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of Passau,
+    2021/22, after the local suppression example of the sdcMicro practice guide.
+    """
+    return as_dataset("regions", _regions(suppressed))
+
+
+def _regions(suppressed: str = "none") -> Example:
+    either("suppressed", suppressed, ("none", "gender", "education"))
+    first = {"gender": "female", "region": "rural", "education": "higher"} | (
+        {} if suppressed == "none" else {suppressed: None}
+    )
+    others = [("male", "rural", "higher")] * 3 + [("female", "rural", "lower")] * 3
+    columns = {name: quasi(suppress(), missing=Missing.WILDCARD) for name in first}
+    rows = [tuple(first.values()), *others]
+    return from_rows(
+        {"record": plain(Kind.NUMERIC)} | columns, [(number, *row) for number, row in enumerate(rows, start=1)]
+    )
+
+
+# Worked tables about record-level risk: special uniques and survey weights.
+
+TEN = (
+    ("20s", "male", ">50k", "high school"),
+    ("20s", "male", ">50k", "high school"),
+    ("20s", "male", "<=50k", "high school"),
+    ("20s", "male", "<=50k", "middle school"),
+    ("20s", "female", "<=50k", "university"),
+    ("20s", "male", "<=50k", "high school"),
+    ("20s", "male", "<=50k", "middle school"),
+    ("60s", "male", "<=50k", "university"),
+    ("20s", "male", "<=50k", "university"),
+    ("20s", "male", "<=50k", "middle school"),
+)
+
+
+def special_uniques() -> Dataset:
+    """Ten people of whom three are unique, each for another reason.
+
+    Minimal sample uniques: record 5 by gender alone (score 3! = 6), record 8 by age alone (6), record 9 by age,
+    gender and education together (1); all others score 0. Four records stand in pairs, so with a sampling
+    share of 0.1 the share of uniques that are unique in the population is 3·0.1/(3·0.1 + 4·0.9) = 1/13.
+
+    Reference: the score is of M. J. Elliot, A. M. Manning and R. W. Ford, *A computational algorithm for handling
+    the special uniques problem*, 2002; the table is ours, in the form of the example of the sdcMicro practice guide.
+    """
+    return as_dataset("special_uniques", _special_uniques())
+
+
+def _special_uniques() -> Example:
+    return from_rows({name: quasi(suppress()) for name in ("age", "gender", "income", "education")}, TEN)
+
+
+WEIGHTED = (
+    ("north", "employed", "city", 18.0),
+    ("north", "employed", "village", 45.5),
+    ("north", "employed", "village", 39.0),
+    ("south", "retired", "village", 17.0),
+    ("west", "retired", "town", 541.0),
+    ("west", "retired", "village", 8.0),
+    ("east", "employed", "village", 5.0),
+    ("north", "employed", "city", 92.0),
+)
+
+
+def weighted_keys() -> Dataset:
+    """Eight respondents with survey weights: the same class size, very different risk.
+
+    Class sizes per record f = 2, 2, 2, 1, 1, 1, 1, 2 and summed weights F = 110, 84.5, 84.5, 17, 541, 8, 5, 110.
+    The individual risk E[1/F | f] is 0.017144, 0.022042, 0.022042, 0.177076, 0.011654, 0.297063, 0.402359 and
+    0.017144, in all 0.966526 expected re-identifications.
+
+    Reference: R. Benedetti and L. Franconi, *Statistical and technological solutions for controlled data
+    dissemination*, 1998. Weights and class structure are those of a small table much used in the literature on
+    individual risk; the keys are ours.
+    """
+    return as_dataset("weighted_keys", _weighted_keys())
+
+
+def _weighted_keys() -> Example:
+    keys = {name: quasi(suppress()) for name in ("region", "work", "place")}
+    return from_rows(keys | {"weight": Attribute((Role.WEIGHT,), kind=Kind.NUMERIC)}, WEIGHTED)

@@ -1,0 +1,241 @@
+"""Attacks by what is known of a person's place: whoever answers alike is a candidate."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack
+from sfumato.data.graphs.graph import PeopleGraph, labels_in
+from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
+from sfumato.data.graphs.knowledge import degree_words, egos, hub_words, joined, refined, top_degrees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.shape import ShapedScene
+
+AlongArcs = Annotated[
+    bool | None,
+    Field(description="whether ties from and to a person are told apart; by default where the release does"),
+]
+BOUNDS = (1, 2, 5, 10, 20)
+"""Numbers of candidates up to which people are counted."""
+
+
+class Candidates:
+    """For every original person: how many released ones answer alike, and whether the right one is among them."""
+
+    def __init__(self, asked: NDArray[np.uint64], scene: ShapedScene, answers: NDArray[np.uint64]) -> None:
+        original, released, truth = scene.original, scene.released, scene.truth
+        own, theirs, unsaid = _with_labels(asked, answers, original, released)
+        count = _counts(theirs, own)
+        place = np.full(original.people, -1, dtype=np.int64)
+        place[truth[truth >= 0]] = np.flatnonzero(truth >= 0)
+        there = place >= 0
+        right = np.zeros(original.people, dtype=np.bool_)
+        right[there] = theirs[place[there]] == own[there]
+        if unsaid is not None:  # whose quasi-identifiers are missing in the release may be anybody with this answer
+            count = count + np.where(unsaid == own, 0, _counts(theirs, unsaid))
+            right[there] |= theirs[place[there]] == unsaid[there]
+        self.count, self.right = count, right
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """Who is the only candidate, and rightly so."""
+        alone: NDArray[np.bool_] = self.right & (self.count == 1)
+        return alone
+
+    @property
+    def expected(self) -> float:
+        """The share of people that guessing among candidates finds."""
+        return float(np.where(self.right, 1 / np.maximum(self.count, 1), 0).mean())
+
+    def details(self) -> dict[str, Any]:
+        """How many candidates people have, in counts."""
+        known = self.count[self.right]
+        return {
+            "alone": int(self.alone.sum()),
+            "fewest_candidates": int(known.min()) if len(known) else None,
+            "right_one_among_them": int(self.right.sum()),
+            "people_with_at_most": {str(bound): int((known <= bound).sum()) for bound in BOUNDS},
+        }
+
+
+def _with_labels(
+    asked: NDArray[np.uint64], answers: NDArray[np.uint64], original: PeopleGraph, released: PeopleGraph
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64] | None]:
+    """Words with the quasi-identifiers that both graphs have; and the words of people of whom the release says none of them."""
+    shared = tuple(name for name in original.quasi if name in released.quasi)
+    if not shared:
+        return asked, answers, None
+    own, theirs = (labels_in(graph.own, shared, graph.people) for graph in (original, released))
+    nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
+    return joined(asked, own), joined(answers, theirs), joined(asked, np.repeat(nothing, len(asked)))
+
+
+def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How often each word occurs among others."""
+    values, counts = np.unique(among, return_counts=True)
+    place = np.minimum(np.searchsorted(values, words), len(values) - 1)
+    return np.where(values[place] == words, counts[place], 0).astype(np.int64)
+
+
+def nobody(scene: ShapedScene) -> str | None:
+    """Why there is nobody to find, where all people of a release were drawn."""
+    if not (scene.truth >= 0).any():
+        return NothingToAttack("the people of the release were drawn and stand for nobody")
+    return None
+
+
+def sight(who: str, scene: ShapedScene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
+    """Original and release, and whether the intruder looks at the direction of ties: as asked, or where the release has one."""
+    looks = bool(scene.released.directed) if directed is None else directed
+    return scene.original.seen(who, looks), scene.released.seen(who, looks), looks
+
+
+def without_direction(scene: ShapedScene) -> str:
+    """What a sentence adds where an intruder could have looked at the direction of ties, and did not."""
+    return "; a lower bound, since the direction of ties is not looked at" if scene.released.directed else ""
+
+
+class CandidateAttack(ShapedAttack):
+    """An attack that asks one question of a person, and looks who answers alike."""
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Not where nobody is anybody."""
+        return nobody(scene)
+
+    @abc.abstractmethod
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Carry it out."""
+
+    def found(self, candidates: Candidates, known: str, more: str = "", **details: Any) -> Finding:
+        """The finding, told in counts."""
+        people = len(candidates.count)
+        alone = candidates.alone
+        sentence = f"who knows {known} finds {int(alone.sum()):,} of {people:,} people alone{more}"
+        return Finding(
+            attack=self.name,
+            value=candidates.expected,
+            sentence=sentence,
+            baseline=1 / people,
+            victims=np.flatnonzero(alone).astype(np.int64),
+            details={**candidates.details(), **details},
+        )
+
+
+@parameters
+class DegreeAttack(CandidateAttack):
+    """Find people by how many ties they have.
+
+    The intruder knows the number of ties of a person in the original (``directed``: out and in), and the own quasi-identifiers; candidates are those of the
+    release who have the same. The value is the expected share of people found by guessing among candidates, 0 for who is not among
+    them any more.
+
+    Reference: Hay et al. 2008, doi:10.14778/1453856.1453873 (H₁).
+    """
+
+    directed: AlongArcs = None
+
+    name: ClassVar[str] = "degree"
+    tried_by: ClassVar[str] = "somebody who counts a person's ties"
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Compare degrees."""
+        original, released, directed = sight(self.name, scene, self.directed)
+        words = [degree_words(graph, directed) for graph in (original, released)]
+        return self.found(Candidates(words[0], scene, words[1]), "how many ties a person has")
+
+
+@parameters
+class VertexRefinement(CandidateAttack):
+    r"""Find people by the ties of their neighbours, of the neighbours of these, and so on.
+
+    The intruder knows :math:`H_i`: :math:`H_1` is the degree, :math:`H_{i+1}` the multiset of :math:`H_i` of the neighbours. The curve shows *i* = 1 …
+    ``rounds``, the value is that of the last. Answers are compared by words of 64 bits; two that collide merge candidates, so that the number of people alone is at most too low.
+
+    Reference: Hay et al. 2008, doi:10.14778/1453856.1453873.
+    """
+
+    rounds: Annotated[int, Field(ge=1, le=20, description="how far the intruder sees")] = 4
+    directed: AlongArcs = None
+
+    name: ClassVar[str] = "vertex_refinement"
+    tried_by: ClassVar[str] = "somebody who sees friends of friends"
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Refine both graphs alike."""
+        original, released, directed = sight(self.name, scene, self.directed)
+        both = [refined(graph, self.rounds, directed) for graph in (original, released)]
+        rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
+        known = f"the ties around a person {self.rounds} steps far"
+        return self.found(rounds[-1], known, curve=curve("steps seen", rounds))
+
+
+@parameters
+class EgoGraph(CandidateAttack):
+    """Find people by how their neighbours are tied to each other.
+
+    Neighbourhoods are compared by invariants, and by canonical form up to ``cap`` neighbours. Beyond, equal invariants leave candidates together that may be
+    different: then the number of people found alone is a lower bound, and the finding says so. So it is where ties have a direction,
+    which this intruder does not look at.
+
+    Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
+    """
+
+    cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
+
+    name: ClassVar[str] = "ego_graph"
+    tried_by: ClassVar[str] = "somebody who knows who is friends"
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Compare neighbourhoods."""
+        asked, answers = egos(scene.original, self.cap), egos(scene.released, self.cap)
+        open_cases = int((~asked.settled).sum())
+        more = f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare" if open_cases else ""
+        candidates = Candidates(asked.words, scene, answers.words)
+        known = "how a person's neighbours are tied to each other"
+        more += without_direction(scene)
+        return self.found(candidates, known, more, lower_bound=bool(more), undecided_people=open_cases)
+
+
+@parameters
+class HubFingerprint(CandidateAttack):
+    """Find people by how far they are from the best-connected ones.
+
+    The hubs are the people with most ties in the original, of equals the first; the intruder recognises them in the release, as one does with the famous, and knows a
+    person's distances to the first 1 … ``hubs`` of them in the original, whatever the direction of ties. The curve shows each number of hubs.
+
+    Reference: Hay et al. 2008, doi:10.14778/1453856.1453873.
+    """
+
+    hubs: Annotated[int, Field(ge=1, le=50, description="hubs to which distances are known")] = 3
+
+    name: ClassVar[str] = "hub_fingerprint"
+    tried_by: ClassVar[str] = "somebody who knows the famous"
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Measure distances to the hubs in both graphs."""
+        original, released = scene.original, scene.released
+        hubs = top_degrees(original, self.hubs)
+        place = np.full(original.people, -1, dtype=np.int64)
+        place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
+        hubs = hubs[place[hubs] >= 0]
+        both = (hub_words(original, hubs), hub_words(released, place[hubs]))
+        rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
+        known = f"the distances to {len(hubs)} hub(s)"
+        return self.found(rounds[-1], known, without_direction(scene), curve=curve("hubs known", rounds))
+
+
+def curve(known: str, rounds: Iterable[Candidates]) -> dict[str, Any]:
+    """The share of people who are alone as the intruder knows more."""
+    return {"known": known, "points": [[i, float(each.alone.mean())] for i, each in enumerate(rounds, 1)]}

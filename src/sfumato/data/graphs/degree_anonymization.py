@@ -1,0 +1,182 @@
+"""Degree anonymization: as few ties as possible come (or go), so that everybody shares the own degree with k − 1 others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.data.graphs.graph import PeopleGraph
+from sfumato.data.graphs.pairs import anonymous_pairs
+from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
+from sfumato.data.graphs.sequences import anonymous_within, joined_demands
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+    Whole = NDArray[np.int64]
+
+ROUNDS = 200
+"""How often demands that nobody can meet are probed."""
+ORDERS, WORK = 64, 20_000
+"""How many orders of people with the same degree are tried: all of these in small graphs, where an order matters most; people times orders."""
+
+
+@parameters
+class DegreeAnonymization(ShapedStep):
+    r"""Add ties until everybody has as many as k − 1 others; with ``deletions`` ties go as well, which takes fewer changes.
+
+    1. The cheapest k-anonymous degrees :math:`\hat d` by a dynamic program, :math:`O(nk)`: groups are raised to their largest degree, with
+       ``deletions`` moved to their median.
+    2. *Supergraph*: who lacks most ties is joined with those who lack most of the others and are no neighbours yet.
+    3. *Probing*: what is left over cannot be met (an odd sum, or nobody who lacks a tie is left). So many people of low degree, drawn at random, count as
+       having one tie more, and everything is done again, from the graph as it was.
+    4. With ``deletions`` instead: *swaps* of single ties. Liu and Terzi begin with any graph of degrees :math:`\hat d` and swap ties towards
+       the given one; we begin with the given graph, and swap until its degrees are reached, so that it keeps most of its ties.
+
+    People's own quasi-identifiers: groups are made among people who share them, and combinations that fewer than k people have become missing first; without
+    ``with_attributes`` they stay as they are and are not looked at. ``directed``: pairs of ties out and in are grouped, raised to the largest of both, made equal
+    in sum, and met by the construction of Kleitman and Wang; no polynomial optimum is known for pairs.
+
+    Where nothing is reached the step says so: :class:`Unsatisfiable`. Fewer than k people are refused.
+
+    References: Liu & Terzi 2008, doi:10.1145/1376616.1376629; Kleitman & Wang 1973, doi:10.1016/0012-365X(73)90037-X.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> DegreeAnonymization(3).plan(examples.karate(), Goal(seed=Seed(1))).describe()["removed_edges"]
+    0
+    """
+
+    k: Annotated[int, Field(ge=2, description="smallest number of people with the same degree")]
+    deletions: Annotated[bool, Field(description="whether ties may go as well as come")] = False
+    directed: Annotated[bool, Field(description="whether ties from and to a person are told apart")] = False
+    with_attributes: Annotated[
+        bool, Field(description="whether people are grouped among those who share their quasi-identifiers")
+    ] = True
+
+    name: ClassVar[str] = "degree_anonymization"
+
+    def __post_init__(self) -> None:
+        if self.directed and self.deletions:
+            raise ParameterError(
+                "DegreeAnonymization: deletions are for graphs without direction; leave one of both out"
+            )
+
+    def plan(self, people: Any, goal: Goal) -> GraphPlan:
+        """Find the degrees, and a graph that has them."""
+        graph: PeopleGraph = people.seen(self.name, self.directed)
+        require_people(self.name, graph, self.k)
+        masked, classes, gone = (
+            without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
+        )
+        stream = goal.stream(self.name)
+        if self.directed:
+            made = anonymous_pairs(masked, classes, self.k, stream)
+        elif self.deletions:
+            made = swapped(masked, classes, self.k, stream)
+        else:
+            made = raised(masked, classes, self.k, stream)
+        counts = changes(graph, made, self.directed)
+        told = {**counts, "suppressed_people": gone} if graph.quasi else counts
+        return GraphPlan(made, told, suppressed_warning(gone), float(sum(counts.values())))
+
+    def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
+        """The graph with other ties."""
+        return plan.graph
+
+
+def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
+    """A graph with more ties whose degrees are k-anonymous: supergraph and probing, the best of several orders.
+
+    Which of several people with the same degree is raised, and who counts as having a tie more, decides how many ties it takes: on
+    small graphs one order takes twice as many as needed. So other orders are tried, none further than the best so far, until as
+    few ties come as the degrees alone ask for.
+    """
+    degrees = graph.ties.degrees
+    fewest = -(-int((anonymous_within(degrees, classes, k) - degrees).sum()) // 2)
+    best: tuple[Whole, Whole] | None = None
+    left = 0
+    for attempt in range(max(1, min(ORDERS, WORK // max(1, graph.people)))):
+        order = np.arange(graph.people) if attempt == 0 else stream.permutation(graph.people)
+        at_most = None if best is None else len(best[0]) - 1
+        ties, ends = _raised_in_order(graph, classes, k, stream, order, at_most=at_most)
+        left = left or ends
+        best = best if ties is None else ties
+        if best is not None and len(best[0]) <= fewest:
+            break
+    if best is None:
+        raise Unsatisfiable(
+            f"degree_anonymization: {left:,} tie end(s) found no partner after {ROUNDS} rounds of probing; "
+            "allow 'deletions: true', or ask for a smaller k",
+            closest={"ends_without_partner": left},
+        )
+    return graph.with_edges(np.append(graph.edges[0], best[0]), np.append(graph.edges[1], best[1]))
+
+
+def _raised_in_order(
+    graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator, order: Whole, *, at_most: int | None
+) -> tuple[tuple[Whole, Whole] | None, int]:
+    """New ties, people of one degree taken in an order; None, and how many ends are left, where more than ``at_most`` or nothing helps."""
+    degrees = graph.ties.degrees
+    probed, target = degrees.copy(), np.empty_like(degrees)
+    lowest = order[np.argsort(degrees[order], kind="stable")]
+    left = 0
+    for _ in range(ROUNDS):
+        target[order] = anonymous_within(probed[order], classes[order], k)
+        if at_most is not None and int((target - degrees).sum()) > 2 * at_most:
+            break
+        low, high, want = joined_demands(graph.ties, target - degrees)
+        left = int(want.sum())
+        if not left:
+            return (low, high), 0
+        room = lowest[probed[lowest] < graph.people - 1]
+        if not len(room):
+            break
+        among = room[: max(len(room) // 2, min(len(room), 4 * k))]
+        several = min(left, len(among))
+        size = several if at_most is None else int(stream.integers(1, several + 1))
+        probed[stream.choice(among, size=size, replace=False)] += 1
+    return None, left
+
+
+def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
+    """A graph with k-anonymous degrees near the given ones: ties come and go, one at a time."""
+    degrees = graph.ties.degrees
+    target = even(anonymous_within(degrees, classes, k, by_median=True), classes, graph.people)
+    change = target - degrees
+    low, high, left = joined_demands(graph.ties, np.maximum(change, 0))
+    change = np.where(change > 0, left, change)
+    wider = graph.with_edges(np.append(graph.edges[0], low), np.append(graph.edges[1], high))
+    order = stream.permutation(wider.edges.shape[1])
+    ends = wider.edges[:, order].astype(np.int64)
+    keys = kernels.degrees.switch_edges(*wider.ties, ends[0], ends[1], change)
+    if change.any():
+        missing = int(np.abs(change).sum())
+        raise Unsatisfiable(
+            f"degree_anonymization: {missing:,} tie end(s) could not be swapped into place; ask for another k",
+            closest={"ends_out_of_place": missing},
+        )
+    return graph.with_edges(keys // graph.people, keys % graph.people)
+
+
+def even(target: Whole, classes: Whole, people: int) -> Whole:
+    """The target with an even sum: the smallest group of odd size is moved by one; where the sum is odd there is such a group."""
+    if not target.sum() % 2:
+        return target
+    keys = classes * (people + 1) + target
+    values, which, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    odd = np.flatnonzero(sizes % 2 == 1)
+    group = odd[np.argmin(sizes[odd])]
+    moved = target.copy()
+    level = values[group] % (people + 1)
+    moved[which == group] += 1 if level < people - 1 else -1
+    return moved

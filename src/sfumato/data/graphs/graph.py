@@ -1,0 +1,223 @@
+"""The noun of graphs: people as vertices, and the ties between them as sorted arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from sfumato import kernels
+from sfumato.core.dataset import Dataset
+from sfumato.core.randomness import row_keys
+from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape, Shaped
+from sfumato.core.source import Source
+from sfumato.data.graphs.from_tables import DIRECTED, ascending, parts_of
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Rows(NamedTuple):
+    """Rows of neighbours: those of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int32]
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """How many neighbours everybody has."""
+        return np.diff(self.starts)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PeopleGraph(Shaped):
+    """People and the ties between them.
+
+    ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each once, none from a person to itself. ``own``
+    holds the people's own columns, row *v* for vertex *v*, without ids and direct identifiers; ``beside`` says what they are.
+    ``directed`` is what is known of the direction of ties: True or False by the file or by what a step made, None of an edge list, where whoever
+    looks says how to see it. What is released of a graph that is not known to be directed tells no direction: a tie is then written once, the smaller number first.
+
+    People are numbered in the order of their ids. ``origin`` holds −1 for a person who was drawn and stands for nobody.
+
+    >>> from sfumato import examples
+    >>> karate = examples.karate()
+    >>> karate.people, karate.counted()["edges"], int(karate.ties.degrees.max())
+    (34, 78, 17)
+    """
+
+    nodes: int
+    arcs: NDArray[np.int32]
+    schema: Schema
+    source: Source = dataclasses.field(default_factory=Source)
+    beside: Schema | None = None
+    own: pl.DataFrame | None = None
+    directed: bool | None = None
+    origin: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    shape: ClassVar[Shape] = Shape.GRAPH
+
+    def __repr__(self) -> str:
+        counts = self.counted()
+        return f"PeopleGraph({counts['people']:,} people, {counts['edges']:,} edges)"
+
+    @classmethod
+    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+        """Read a graph from its ties (``data``) and the people's own columns (``people``)."""
+        parts = parts_of(tables, schemas, source)
+        beside = schemas.get("people")
+        return cls(
+            parts.nodes,
+            parts.arcs,
+            schemas["data"],
+            source,
+            beside,
+            parts.own,
+            parts.directed,
+            notes=parts.notes,
+        )
+
+    @classmethod
+    def reads(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
+        """The tables of a GraphML file; None: this is no such file."""
+        if path.suffix.lower() != ".graphml":
+            return None
+        from sfumato.data.graphs.graphml import read
+
+        return read(path)
+
+    @property
+    def people(self) -> int:
+        """Number of people, those without a tie too."""
+        return self.nodes
+
+    @cached_property
+    def edges(self) -> NDArray[np.int32]:
+        """Every tie once, whatever its direction: two rows, the smaller number first, sorted."""
+        low, high = np.minimum(*self.arcs), np.maximum(*self.arcs)
+        if (self.arcs[0] < self.arcs[1]).all():
+            return self.arcs
+        keys = ascending(low.astype(np.int64) * self.nodes + high)
+        return np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
+
+    @cached_property
+    def ties(self) -> Rows:
+        """The neighbours of everybody, whatever the direction of ties."""
+        return rows_of(self.nodes, self.edges)
+
+    @cached_property
+    def out(self) -> Rows:
+        """Where the ties of everybody lead."""
+        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[0], self.arcs[1]))
+
+    @cached_property
+    def into(self) -> Rows:
+        """Where the ties to everybody come from."""
+        return Rows(*kernels.graphs.one_way(self.nodes, self.arcs[1], self.arcs[0]))
+
+    def seen(self, who: str, directed: bool = False) -> Self:
+        """The same graph, if it may be looked at so: somebody who sees no direction refuses a directed graph by name."""
+        if self.directed is True and not directed:
+            raise ParameterError(
+                f"{who}: the ties of {self.source.name} have a direction, which this does not look at; say 'directed: true' where there is such "
+                "a parameter, or read the graph as an undirected one"
+            )
+        if self.directed is False and directed:
+            raise ParameterError(f"{who}: directed is true, but the ties of {self.source.name} have no direction")
+        return self
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The people's own columns that an intruder may know."""
+        return () if self.beside is None or self.own is None else tuple(c for c in self.beside.quasi if c in self.own)
+
+    @cached_property
+    def labels(self) -> NDArray[np.uint64]:
+        """A word for everybody that is the same for the same quasi-identifiers, in any graph; 0 where there are none."""
+        return labels_in(self.own, self.quasi, self.nodes)
+
+    def written(self) -> Mapping[str, pl.DataFrame]:
+        """Ties, and the people's own columns under their numbers; who has no tie and no such row stands alone in a row of ``data``."""
+        tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
+        ends = self.arcs if self.directed else self.edges
+        unit = None if self.beside is None else self.beside.columns(Role.UNIT)[0]
+        lonely = np.flatnonzero(self.ties.degrees == 0) if unit is None else np.zeros(0, np.int64)
+        alone = pl.Series(head, [None] * len(lonely), dtype=pl.Int64)
+        data = pl.DataFrame({tail: np.append(ends[0].astype(np.int64), lonely)}).with_columns(
+            pl.concat([pl.Series(head, ends[1].astype(np.int64)), alone])
+        )
+        if DIRECTED in self.schema.attributes:
+            data = data.with_columns(pl.lit(bool(self.directed)).alias(DIRECTED))
+        tables = {"data": data.sort(tail, head, nulls_last=True)}
+        if unit is not None:
+            numbers = pl.DataFrame({unit: np.arange(self.nodes, dtype=np.int64)})
+            tables["people"] = numbers if self.own is None else numbers.hstack(self.own.get_columns())
+        return tables
+
+    def to_graphml(self, path: str | Path) -> None:
+        """Write the graph as GraphML, with the people's own columns; the numbers of people are their ids."""
+        from sfumato.data.graphs.graphml import write
+
+        write(self.written(), Path(path), directed=bool(self.directed))
+
+    def shuffled(self, stream: np.random.Generator) -> Self:
+        """The same people under new numbers; a direction that is not known to be one is forgotten."""
+        order = stream.permutation(self.nodes)
+        number = np.empty(self.nodes, dtype=np.int64)
+        number[order] = np.arange(self.nodes)
+        arcs = number[self.arcs]
+        if not self.directed:
+            arcs = np.stack([arcs.min(axis=0), arcs.max(axis=0)])
+        keys = ascending(arcs[0] * self.nodes + arcs[1])
+        origin = order if self.origin is None else self.origin[order]
+        return dataclasses.replace(
+            self,
+            arcs=np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32),
+            own=None if self.own is None else self.own[order],
+            origin=origin.astype(np.int64),
+        )
+
+    def counted(self) -> dict[str, int]:
+        """People, edges (a pair that is tied in both directions counts twice, unless ties have no direction), and people without any."""
+        return {
+            "people": self.nodes,
+            "edges": self.edges.shape[1] if self.directed is False else self.arcs.shape[1],
+            "without_edges": int((self.ties.degrees == 0).sum()),
+        }
+
+    def with_edges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Self:
+        """The same people with other ties, which have no direction."""
+        keys = ascending(np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high))
+        arcs = np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
+        return dataclasses.replace(self, arcs=arcs, directed=False)
+
+    def with_arcs(self, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Self:
+        """The same people with other ties, which have a direction."""
+        keys = ascending(tails.astype(np.int64) * self.nodes + heads)
+        arcs = np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
+        return dataclasses.replace(self, arcs=arcs, directed=True)
+
+    def with_own(self, own: pl.DataFrame | None) -> Self:
+        """The same graph with other columns of the people."""
+        return dataclasses.replace(self, own=own)
+
+
+def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> NDArray[np.uint64]:
+    """The word of everybody's values in some columns; 0 where there are none."""
+    if own is None or not quasi:
+        return np.zeros(nodes, dtype=np.uint64)
+    return row_keys(Dataset(nw.from_native(own.select(quasi), eager_only=True)))
+
+
+def rows_of(nodes: int, edges: NDArray[np.int32]) -> Rows:
+    """The rows of neighbours of edges that stand sorted, the smaller number first."""
+    return Rows(*kernels.graphs.both_ways(nodes, edges[0], edges[1]))

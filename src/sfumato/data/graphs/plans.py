@@ -1,0 +1,97 @@
+"""What means that change a graph have in common: the plan, and people's quasi-identifiers that would stand out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.step import Plan
+from sfumato.data.graphs.graph import PeopleGraph, labels_in
+from sfumato.errors import Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GraphPlan(Plan):
+    """The graph as it will be; ``counts`` say in numbers how it differs, ``warned`` what whoever runs the recipe should know."""
+
+    graph: PeopleGraph
+    counts: Mapping[str, Any]
+    warned: tuple[str, ...] = ()
+    cost: float | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know."""
+        return self.warned
+
+    def describe(self) -> dict[str, Any]:
+        """The plan in counts."""
+        return dict(self.counts)
+
+    def scores(self) -> dict[str, float]:
+        """How many ties change."""
+        return {} if self.cost is None else {"edges_changed": self.cost}
+
+
+def changes(before: PeopleGraph, after: PeopleGraph, directed: bool = False) -> dict[str, int]:
+    """How many ties came and went, between the same people under the same numbers."""
+    old, new = (_keys(g.arcs if directed else g.edges, g.people) for g in (before, after))
+    kept = in_both(old, new)
+    return {"added_edges": len(new) - kept, "removed_edges": len(old) - kept}
+
+
+def in_both(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    """How many numbers two ascending lists have in common."""
+    if not len(one):
+        return 0
+    place = np.minimum(np.searchsorted(one, other), len(one) - 1)
+    return int((one[place] == other).sum())
+
+
+def _keys(edges: NDArray[np.int32], people: int) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = edges[0].astype(np.int64) * people + edges[1]
+    return keys
+
+
+def require_people(who: str, graph: PeopleGraph, k: int) -> None:
+    """Refuse a k that there are too few people for."""
+    if graph.people < k:
+        raise Unsatisfiable(
+            f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a smaller k"
+        )
+
+
+def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.int64], int]:
+    """The graph in which no combination of quasi-identifiers has fewer than k people, the class of everybody, and how many were suppressed.
+
+    The values of rare combinations become missing; where these are still fewer than k, those of the next rarest combination do as well.
+    """
+    labels = graph.labels
+    values, classes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if not graph.quasi or (sizes >= k).all() or graph.own is None:
+        return graph, classes.astype(np.int64), 0
+    nothing = labels_in(pl.DataFrame({name: [None] for name in graph.quasi}), graph.quasi, 1)[0]
+    sizes_left = sizes.copy()
+    gone = (sizes < k) | (values == nothing)
+    sizes_left[gone] = np.iinfo(np.int64).max
+    while sizes[gone].sum() < k and not gone.all():
+        rarest = np.lexsort((values, sizes_left))[0]
+        gone[rarest], sizes_left[rarest] = True, np.iinfo(np.int64).max
+    hit = gone[classes] & (labels != nothing)
+    quasi = [pl.when(pl.Series(hit)).then(None).otherwise(pl.col(name)).alias(name) for name in graph.quasi]
+    masked = graph.with_own(graph.own.with_columns(quasi))
+    return masked, np.unique(masked.labels, return_inverse=True)[1].astype(np.int64), int(hit.sum())
+
+
+def suppressed_warning(count: int) -> tuple[str, ...]:
+    """What is said of people whose quasi-identifiers had to go."""
+    return (
+        (f"the quasi-identifiers of {count:,} people are missing in the release: too few share them",) if count else ()
+    )

@@ -1,0 +1,51 @@
+"""What promises about graphs have in common: crowds of people who are alike, and what is said of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.shape import ShapedModel, verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.model import Verdict
+    from sfumato.data.graphs.graph import PeopleGraph
+
+
+def covered(graph: PeopleGraph, with_attributes: bool) -> str:
+    """What a verdict adds about the people's own quasi-identifiers: counted, or not covered."""
+    if not graph.quasi:
+        return ""
+    names = ", ".join(graph.quasi)
+    return f" and in {names}" if with_attributes else f" (what is known of {names} is not covered)"
+
+
+def crowds(
+    model: ShapedModel, graph: PeopleGraph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
+) -> Verdict:
+    """The verdict on classes of people who are alike: the smallest must have k."""
+    failing = sizes[sizes < k]
+    attained = int(sizes.min())
+    sentence = (
+        f"everybody is alike at least {attained - 1:,} other(s) in {alike}{covered(graph, with_attributes)}"
+        if attained > 1
+        else f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in {alike}{covered(graph, with_attributes)}"
+    )
+    return verdict(
+        model,
+        holds=not len(failing),
+        attained=attained,
+        required=k,
+        sentence=sentence,
+        broken=len(failing),
+        people=int(failing.sum()),
+        crowd=k,
+    )
+
+
+def graph_of(people: Any) -> PeopleGraph:
+    """What a promise is shown, as what it is."""
+    graph: PeopleGraph = people
+    return graph

@@ -1,0 +1,146 @@
+"""Seed and propagate: from a few people who are known in two graphs to all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.attack import Finding, stopped_short
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack
+from sfumato.data.graphs.candidates import AlongArcs, nobody, sight
+from sfumato.data.graphs.graph import PeopleGraph
+from sfumato.data.graphs.knowledge import top_degrees
+from sfumato.data.graphs.sequences import nothing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.shape import ShapedScene
+
+BLOCK = 2000
+"""People between two looks at the time that is left."""
+KNOWN = "people known to begin with"
+CURVE_UP_TO = 5000
+"""People up to which the attack is repeated with fewer seeds."""
+
+
+@parameters
+class SeedAndPropagate(ShapedAttack):
+    r"""Find people by a second graph of the same people, from a few who are known in both.
+
+    The intruder has a graph of his own: the first of the scene's others, who are the people of the original under the same numbers, or by default a random sample of the original's ties
+    (each is known with probability ``known_ties``). ``seeds`` people with most ties are known. For everybody unmapped *u*, each mapped neighbour x → y adds
+    :math:`1/\sqrt{\deg v}` to every free *v* in N(y); the best *v* is taken if it stands out, (max − second)/σ ≥ ``theta`` with σ over all people of the
+    release, is single, and finds *u* from the other side. Sweeps are repeated until nothing changes. ``directed``: ties out and in are scored apart and
+    added. The value is the share of all people but the seeds who are found rightly; when time runs out, what was found until then.
+
+    Reference: Narayanan & Shmatikov 2009, doi:10.1109/SP.2009.22.
+    """
+
+    seeds: Annotated[int, Field(ge=1, description="people known in both graphs to begin with")] = 15
+    theta: Annotated[float, Field(ge=0, description="standard deviations by which the best match must stand out")] = 0.5
+    known_ties: Annotated[float, Field(gt=0, le=1, description="share of the ties that the intruder knows")] = 0.8
+    directed: AlongArcs = None
+
+    name: ClassVar[str] = "seed_and_propagate"
+    tried_by: ClassVar[str] = "somebody with another network"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Not where nobody is anybody, or all are known to begin with."""
+        if reason := nobody(scene):
+            return reason
+        if self.seeds >= scene.original.people:
+            return f"all {scene.original.people:,} people would be seeds; take fewer"
+        return None
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Propagate from the seeds."""
+        original, released, directed = sight(self.name, scene, self.directed)
+        own = scene.others[0] if scene.others else self._sampled(original, scene, directed)
+        place = np.full(original.people, -1, dtype=np.int64)
+        place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
+        seeds = top_degrees(original, min(self.seeds, original.people - 1))
+        seeds = seeds[place[seeds] >= 0]
+        known, done = self._mapped(own, released, seeds, place, scene)
+        right = known == place
+        right[seeds] = False
+        others = original.people - len(seeds)
+        mapped = int((known >= 0).sum()) - len(seeds)
+        by_seeds = self._by_seeds(own, released, seeds, place, scene, float(right.sum() / others))
+        sentence = (
+            f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them rightly, of {others:,}"
+            f"{stopped_short(int(done), 1)}"
+        )
+        return Finding(
+            attack=self.name,
+            value=float(right.sum() / others),
+            sentence=sentence,
+            baseline=1 / others,
+            victims=np.flatnonzero(right).astype(np.int64),
+            details={
+                "seeds": len(seeds),
+                "mapped": mapped,
+                "rightly": int(right.sum()),
+                "curve": {"known": KNOWN, "points": by_seeds},
+            },
+            trials=others,
+        )
+
+    def _sampled(self, graph: PeopleGraph, scene: ShapedScene, directed: bool) -> PeopleGraph:
+        """The ties of the original that the intruder knows."""
+        stream = scene.seed.stream(f"{self.name}: known ties")
+        ends = (graph.arcs if directed else graph.edges).astype(np.int64)
+        kept = ends[:, stream.random(ends.shape[1]) < self.known_ties]
+        return graph.with_arcs(*kept) if directed else graph.with_edges(*kept)
+
+    def _mapped(
+        self,
+        own: PeopleGraph,
+        released: PeopleGraph,
+        seeds: NDArray[np.int64],
+        place: NDArray[np.int64],
+        scene: ShapedScene,
+    ) -> tuple[NDArray[np.int64], bool]:
+        """Who is whom by the end, and whether it was the end."""
+        known, taken = np.full(own.people, -1, dtype=np.int64), np.full(released.people, -1, dtype=np.int64)
+        known[seeds], taken[place[seeds]] = place[seeds], seeds
+        directed = bool(scene.released.directed) if self.directed is None else self.directed
+        ours, theirs = _rows(own, directed), _rows(released, directed)
+        while True:
+            matched = 0
+            turn = np.arange(own.people, dtype=np.int64)
+            for start in range(0, own.people, BLOCK):
+                if start and not scene.left:
+                    return known, False
+                matched += kernels.graphs.propagate(ours, theirs, turn[start : start + BLOCK], known, taken, self.theta)
+            if not matched:
+                return known, True
+
+    def _by_seeds(
+        self,
+        own: PeopleGraph,
+        released: PeopleGraph,
+        seeds: NDArray[np.int64],
+        place: NDArray[np.int64],
+        scene: ShapedScene,
+        last: float,
+    ) -> list[list[float]]:
+        """How many seeds, and the share of others found with them; fewer seeds are tried in graphs that are small enough."""
+        points: list[list[float]] = []
+        for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
+            if own.people <= CURVE_UP_TO:
+                known, _ = self._mapped(own, released, seeds[:count], place, scene)
+                right = (known == place) & (known >= 0)
+                points.append([count, float((right.sum() - count) / (own.people - count))])
+        return [*points, [len(seeds), last]]
+
+
+def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
+    """The rows that scores are added up along, each with its way back."""
+    none = nothing(graph.people)
+    four = (graph.out, graph.into, graph.into, graph.out) if directed else (graph.ties, graph.ties, none, none)
+    return tuple(part for rows in four for part in rows)

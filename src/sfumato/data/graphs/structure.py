@@ -1,0 +1,194 @@
+"""What a graph is still worth: its ties, triangles, distances, degrees and eigenvalues beside those of the original."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Seed
+from sfumato.core.shape import ShapedUtility
+from sfumato.data.graphs.from_tables import ascending
+from sfumato.data.graphs.graph import PeopleGraph
+from sfumato.data.graphs.knowledge import triangles_of
+from sfumato.data.graphs.plans import in_both
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+ENOUGH = 1e-6
+"""Relative error of an eigenvalue at which iterations end."""
+
+
+def _relative(before: float, after: float) -> float:
+    """How far two numbers are apart as a share of the larger one: 0 to 1."""
+    largest = max(abs(before), abs(after))
+    return 0.0 if largest == 0 else min(1.0, abs(before - after) / largest)
+
+
+@parameters
+class EdgesChanged(ShapedUtility):
+    r"""Share of ties that came or went: :math:`|E \triangle E'| / |E \cup E'|`.
+
+    E' is read with the original numbers of people. The direction of ties counts where both graphs are known to have one. 0: all ties are as they were; 1: none is.
+    """
+
+    name: ClassVar[str] = "edges_changed"
+    title: ClassVar[str] = "Ties changed"
+
+    def applies(self, original: PeopleGraph, released: PeopleGraph) -> str | None:
+        """Not where people of the release stand for nobody."""
+        if released.origin is not None and (released.origin < 0).any():
+            return "people of the release were drawn and stand for nobody, so no tie is the same"
+        return None
+
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+        """Compare ties by who they are between."""
+        directed = bool(original.directed and released.directed)
+        old = _keys(original, original.arcs if directed else original.edges, None, directed)
+        new = _keys(original, released.arcs if directed else released.edges, released.origin, directed)
+        kept = in_both(old, new)
+        total = len(old) + len(new) - kept
+        changed = total - kept
+        return Measure(
+            self.name,
+            changed / total if total else 0.0,
+            "lower",
+            f"{len(new) - kept:,} ties came and {len(old) - kept:,} of {len(old):,} went",
+            raw=float(changed),
+        )
+
+
+def _keys(
+    graph: PeopleGraph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool
+) -> NDArray[np.int64]:
+    who = ends.astype(np.int64) if origin is None else origin[ends]
+    if not directed:
+        who = np.sort(who, axis=0)
+    return ascending(who[0] * graph.people + who[1])
+
+
+@parameters
+class Clustering(ShapedUtility):
+    r"""Difference of the average clustering coefficient, :math:`\frac{1}{n}\sum_v \frac{2 t(v)}{d(v)(d(v)-1)}`, t(v) the triangles of v.
+
+    People with fewer than two ties count 0. The direction of ties does not matter.
+
+    Reference: Watts & Strogatz 1998, doi:10.1038/30918.
+    """
+
+    name: ClassVar[str] = "clustering"
+
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+        """Count triangles in both graphs."""
+        before, after = clustering_of(original), clustering_of(released)
+        meaning = f"average clustering {before:.4g} before, {after:.4g} after"
+        return Measure(self.name, abs(before - after), "lower", meaning, raw=after)
+
+
+def clustering_of(graph: PeopleGraph) -> float:
+    """The average clustering coefficient."""
+    degrees = graph.ties.degrees
+    pairs = degrees * (degrees - 1)
+    return float(np.divide(2 * triangles_of(graph), pairs, out=np.zeros(graph.people), where=pairs > 0).mean())
+
+
+@parameters
+class PathLengths(ShapedUtility):
+    r"""Difference of the average distance between people who reach each other, as a share of the larger average.
+
+    Distances from ``sources`` people, the same ones before and after where the release says who is who; all people where there are no more of them. Direction does not matter.
+    """
+
+    sources: Annotated[int, Field(ge=1, description="people from whom distances are measured")] = 50
+
+    name: ClassVar[str] = "path_lengths"
+
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+        """Breadth first from a sample, in both graphs."""
+        order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
+        place = order
+        if released.origin is not None and (released.origin >= 0).all():
+            number = np.full(original.people, -1, dtype=np.int64)
+            number[released.origin] = np.arange(released.people)
+            place = number[order]
+        before, after = mean_distance(original, order), mean_distance(released, place[place >= 0])
+        meaning = f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {before[1]:.1%} and {after[1]:.1%} of pairs reach each other"
+        return Measure(self.name, _relative(before[0], after[0]), "lower", meaning, raw=after[0])
+
+
+def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float, float]:
+    """The average distance from some people to those they reach, and the share of pairs that do."""
+    reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
+    total, pairs = 0, 0
+    for source in sources:
+        count = kernels.graphs.distances(*graph.ties, source, reached, queue)
+        total += int(reached[reached > 0].sum())
+        pairs += int(count) - 1
+    return total / pairs if pairs else 0.0, pairs / max(1, len(sources) * (graph.people - 1))
+
+
+@parameters
+class DegreeDistance(ShapedUtility):
+    r"""Distance of the degree distributions, as a share of the ties: :math:`\sum_i |d_{(i)} - d'_{(i)}| / \sum_i \max(d_{(i)}, d'_{(i)})`.
+
+    Sorted degrees are compared one by one, which is the earth mover's distance between both distributions; ``raw`` is that distance per person. Who is who
+    does not matter.
+    """
+
+    name: ClassVar[str] = "degree_distance"
+
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+        """Compare sorted degrees."""
+        before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
+        apart, largest = np.abs(before - after).sum(), np.maximum(before, after).sum()
+        meaning = f"{apart / original.people:.4g} ties a person between both distributions of degrees"
+        return Measure(
+            self.name, float(apart / largest) if largest else 0.0, "lower", meaning, raw=float(apart / original.people)
+        )
+
+
+@parameters
+class Spectrum(ShapedUtility):
+    r"""Distance of the largest eigenvalues of the adjacency matrix: :math:`\lVert \lambda - \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
+
+    The ``values`` largest ones, fewer in small graphs, to one part in a million, by Lanczos iterations that always begin with the same vector. Direction does not matter.
+    """
+
+    values: Annotated[int, Field(ge=1, le=100, description="how many eigenvalues are compared")] = 5
+
+    name: ClassVar[str] = "spectrum"
+
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+        """Compare the largest eigenvalues."""
+        count = min(self.values, original.people)
+        before, after = top_eigenvalues(original, count), top_eigenvalues(released, count)
+        size = float(np.linalg.norm(before) + np.linalg.norm(after))
+        apart = float(np.linalg.norm(before - after))
+        meaning = f"largest eigenvalue {before[0]:.4g} before, {after[0]:.4g} after"
+        return Measure(self.name, apart / size if size else 0.0, "lower", meaning, raw=apart)
+
+
+def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
+    """The largest eigenvalues, descending."""
+    rows = graph.ties
+    found: Any
+    if count > graph.people - 2 or graph.people <= 50:  # Lanczos needs room; small matrices are solved whole
+        matrix = np.zeros((graph.people, graph.people))
+        matrix[np.repeat(np.arange(graph.people), rows.degrees), rows.ends] = 1.0
+        found = np.linalg.eigvalsh(matrix)[::-1][:count]
+    elif not len(rows.ends):
+        return np.zeros(count)
+    else:
+        from scipy.sparse import csr_array
+        from scipy.sparse.linalg import eigsh
+
+        sparse = csr_array((np.ones(len(rows.ends)), rows.ends, rows.starts), shape=(graph.people, graph.people))
+        begin = 1.0 + np.sqrt(rows.degrees)  # the same whatever the order of people is, up to that order
+        found = eigsh(sparse, k=count, which="LA", v0=begin, tol=ENOUGH, return_eigenvectors=False)
+    return np.sort(np.asarray(found, dtype=np.float64))[::-1].copy()

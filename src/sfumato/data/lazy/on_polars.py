@@ -1,0 +1,125 @@
+"""What lazy polars frames do for us: count, and give rows in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.data.lazy.codes import Coder, tallied
+from sfumato.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.data.lazy.table import Tick
+
+NAME = "polars"
+workers = None
+"""All rows come to us, in batches."""
+BATCH = 1_000_000
+"""Rows that are in memory at once, several times."""
+NEARLY_ALL = 0.9
+FIRST_ROWS = 1 << 16
+"""Share of the first rows of a batch that must be distinct for merging to be in vain, and how many are looked at."""
+
+
+def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
+    """Names of the columns."""
+    return list(frame.collect_schema().names())
+
+
+def rows_of(frame: nw.LazyFrame[Any]) -> int:
+    """Number of rows."""
+    with guarded():
+        return int(frame.to_native().select(pl.len()).collect(engine="streaming").item())
+
+
+def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``.
+
+    Batches are counted one by one and their counts merged when they have grown as large as what they are merged with:
+    memory stays near the size of the result, and every combination is merged a few times only. Where hardly two rows of the first
+    batch are alike, merging would find nothing: then polars groups all rows at once, if they are no more than ``most``.
+    """
+    name, coder = spare(columns), Coder()
+    merged, fresh = None, list[pl.DataFrame]()
+    for batch in batches(frame, columns, tick):
+        if merged is None and _hardly_repeats(batch) and rows_of(frame) <= most:
+            return _grouped_at_once(frame, columns, name, tick)
+        fresh.append(tallied(coder.coded(Dataset(batch)), columns, name))  # type: ignore[arg-type]
+        if merged is None or sum(part.height for part in fresh) >= merged.height:
+            merged, fresh = _merged([merged, *fresh], columns, name, coder), []
+            if merged.height > most:
+                return None
+    found = _merged([merged, *fresh], columns, name, coder)
+    return None if found.height > most else coder.decoded(found, columns)
+
+
+def _hardly_repeats(batch: pl.DataFrame) -> bool:
+    """Whether nearly all of the first rows of a batch are distinct, and there may be many batches more."""
+    some = batch.head(FIRST_ROWS)
+    return batch.height >= BATCH // 4 and some.n_unique() > NEARLY_ALL * some.height
+
+
+def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str, tick: Tick) -> pl.DataFrame:
+    with guarded():
+        keys = [pl.col(column) for column in columns]
+        counts: pl.DataFrame = (
+            frame.to_native().group_by(keys).agg(pl.len().cast(pl.Int64).alias(name)).collect(engine="streaming")
+        )
+    tick(int(counts[name].sum()))
+    return counts
+
+
+def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
+    there = [part for part in parts if part is not None]
+    return there[0] if len(there) == 1 else tallied(coder.together(there), columns, name)
+
+
+def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
+    """The rows, a million at a time, in any order; of an empty table one batch without rows."""
+    seen = 0
+    with guarded():
+        wanted = frame.to_native().select(pl.col(list(columns)))
+        for batch in wanted.collect_batches(chunk_size=BATCH, maintain_order=False):
+            if not batch.height:
+                continue
+            seen += batch.height
+            tick(seen)
+            yield batch
+        if not seen:
+            yield wanted.head(0).collect()
+
+
+def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
+    """Parts of Parquet as a frame of this engine; ``like`` is a frame that it stands beside."""
+    return nw.from_native(pl.scan_parquet(list(parts), glob=False)).lazy()
+
+
+def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
+    """A few rows as a frame of this engine, to be joined with ``like``."""
+    return nw.from_native(rows.lazy()).lazy()
+
+
+def spare(columns: Sequence[str]) -> str:
+    """A name that no column has."""
+    name = "records"
+    while name in columns:
+        name += "_"
+    return name
+
+
+class guarded:  # noqa: N801 - reads as a word
+    """Errors of an engine may show values of the table: they are told without their text."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, pl.exceptions.PolarsError | OSError):
+            raise UnreadableInput(
+                f"{NAME} could not read the table ({type(error).__name__}): a part is damaged or gone, parts differ in "
+                "their columns, or the query behind the frame fails; collect it by hand to see why"
+            ) from None

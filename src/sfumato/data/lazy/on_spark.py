@@ -1,0 +1,324 @@
+"""What Spark frames do for us, classic and through Connect: count, give rows in batches, and release rows where they are.
+
+Nothing here relies on the process of the driver: workers get a pickled :class:`~sfumato.data.lazy.table.Job` and import sfumato
+themselves. Columns are always named in backticks, for a dot in a name means something to Spark.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import os
+import pickle
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato import errors
+from sfumato.core.dataset import Dataset
+from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.observed_values import Handed, changed
+from sfumato.data.lazy.spark_workers import (
+    FAILED,
+    PIECES,
+    REPORT,
+    Passage,
+    Releasing,
+    Seen,
+    WithKeys,
+    Worker,
+    Writing,
+    as_bytes,
+    merged,
+    spare,
+    summed,
+)
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput, require
+
+if TYPE_CHECKING:
+    from sfumato.data.lazy.observed_values import Watch
+    from sfumato.data.lazy.table import Job, Tick
+
+NAME = "spark"
+GROUPS = 8
+"""Workers that put together what all saw, before one does."""
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+SAID = re.compile(FAILED + r"(\w+)\((.*)\)$", re.MULTILINE)
+SIGNED: dict[Any, pl.DataType] = {
+    pl.UInt8: pl.Int16(),
+    pl.UInt16: pl.Int32(),
+    pl.UInt32: pl.Int64(),
+    pl.UInt64: pl.Int64(),
+    pl.Null: pl.String(),
+}
+"""Types that Spark lacks, and what holds their values there."""
+
+
+def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
+    """Names of the columns."""
+    with guarded():
+        return list(frame.to_native().columns)
+
+
+def rows_of(frame: nw.LazyFrame[Any]) -> int:
+    """Number of rows."""
+    with guarded():
+        return int(frame.to_native().count())
+
+
+def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
+    name = spare(columns)
+    native = _chosen(frame, columns)
+    grouped = native.groupBy(*(_quoted(column) for column in columns)).count().toDF(*columns, name)
+    with guarded():
+        found = pl.DataFrame(grouped.limit(most + 1).toArrow())
+    tick(int(found[name].sum()))
+    return None if found.height > most else found
+
+
+def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
+    """The rows, some at a time and partition after partition, in any order.
+
+    Spark gives rows one by one to a driver that will not hold all of them: a row here is a whole batch, as bytes.
+    """
+    seen = 0
+    with guarded():
+        for row in _chosen(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator():
+            batch = pl.read_ipc_stream(bytes(row[0]))
+            seen += batch.height
+            tick(seen)
+            yield batch
+
+
+def small(rows: pl.DataFrame, like: Any) -> None:
+    """Nothing of ours is put beside tables of a cluster."""
+
+
+def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
+    """Parts of Parquet as a frame of the session of ``like``."""
+    made: nw.LazyFrame[Any] = nw.from_native(_parquet(like.to_native().sparkSession, parts)).lazy()
+    return made
+
+
+def opened(parts: Sequence[Path], memory: int) -> Any:
+    """Parts of Parquet as a Spark frame: of the session that is active, else of one that is made here."""
+    require("pyspark", extra="spark", to="let Spark read")
+    with guarded():
+        return _parquet(_session(memory), parts)
+
+
+def _parquet(session: Any, parts: Sequence[Path]) -> Any:
+    """Files, and nothing that the names of their folders might say."""
+    with guarded():
+        reader = session.read.option("recursiveFileLookup", "true")
+        return reader.parquet(*(f"file://{part.absolute()}" for part in parts))
+
+
+def _session(memory: int) -> Any:
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if {"SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"} & set(os.environ):  # somebody said where Spark is
+        return SparkSession.builder.getOrCreate()
+    return _local_session(memory)
+
+
+def _local_session(memory: int) -> Any:
+    """A session of this machine: a worker a core, tasks tried again, no pages, no progress on the terminal, times in UTC.
+
+    Its log is off, for messages of the Java machine may show values.
+    """
+    from pyspark.sql import SparkSession
+
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise ParameterError(
+            "engine spark: there is no Java here; install Java 17 or newer, or let SPARK_REMOTE name a Spark Connect server"
+        )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("sfumato").master("local[*,4]")
+    settings = {
+        "driver.memory": f"{max(1024, memory // 2**22)}m",
+        "driver.maxResultSize": "0",
+        "driver.bindAddress": "127.0.0.1",
+        "driver.host": "127.0.0.1",
+        "ui.enabled": "false",
+        "ui.showConsoleProgress": "false",
+        "sql.session.timeZone": "UTC",
+        "sql.caseSensitive": "true",
+    }
+    for name, value in settings.items():
+        builder = builder.config(f"spark.{name}", value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")
+    return made
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _chosen(frame: nw.LazyFrame[Any], columns: Iterable[str]) -> Any:
+    return frame.to_native().select(*(_quoted(column) for column in columns))
+
+
+# Releasing rows where they are.
+
+
+class Executors:
+    """The workers of Spark, wherever they are.
+
+    A worker that dies is replaced by Spark. What is made of a row depends on the row alone, and so does its place in the
+    parts; where equal rows are told apart they come to one worker, and it does not matter which is which. So trying again
+    changes nothing.
+    """
+
+    def release(self, frame: nw.LazyFrame[Any], job: Job, folder: Path) -> Handed:
+        """Release all rows into parts in an empty folder; what workers say they wrote is compared with what is there."""
+        waiting = folder / "waiting"
+        waiting.mkdir()
+        with guarded():
+            native = frame.to_native()
+            watch = _watched(native, job)
+            some: Any = watch.sample.taken()
+            made = job.line.started().released(Dataset(some, job.schema, job.source)).to_polars()
+            types = {name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()}
+            told = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
+        found = _passed(told, job)
+        if found.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
+            raise changed(job.source.name)
+        parts = _moved(told.drop_nulls("name"), found.released, waiting, folder)
+        if not parts:
+            parts = [folder / "part-00000.parquet"]
+            made.clear().cast(types).write_parquet(parts[0])  # type: ignore[arg-type]
+        return Handed(parts, watch, found.released)
+
+    def digest(self, frame: nw.LazyFrame[Any]) -> RowsDigest:
+        """The digest of all rows, added up from those of batches."""
+        found = RowsDigest(columns_of(frame))
+        with guarded():
+            native = frame.to_native()
+            sums = pl.DataFrame(native.mapInArrow(Worker(summed), "rows long, total string").toArrow())
+        for rows, total in sums.iter_rows():
+            found.merge(rows, int(total, 16))
+        return found
+
+
+workers = Executors()
+
+
+def _watched(native: Any, job: Job) -> Watch:
+    """What workers see of the rows that each has, put together by them: whatever the number of partitions, one comes to the driver."""
+    seen = native.mapInArrow(Seen(job), PIECES)
+    fewer = seen.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
+    found = copy.deepcopy(job.watch)
+    for told in _collected(fewer.repartition(1).mapInArrow(merged, PIECES))["found"]:
+        found.merge(pickle.loads(told))  # noqa: S301 - made by our own workers
+    return found
+
+
+def _collected(frame: Any) -> pl.DataFrame:
+    """What workers saw, at the driver: one row."""
+    return pl.DataFrame(frame.toArrow())
+
+
+def _gathered(native: Any, job: Job) -> Any:
+    """The rows, those that equal each other with one worker where the job tells them apart."""
+    if not job.line.draws:
+        return native
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    name = spare(native.columns)
+    schema = StructType([*native.schema.fields, StructField(name, LongType())])
+    keyed = native.mapInArrow(Worker(WithKeys(job, name)), schema)
+    return keyed.repartition(name).drop(name)
+
+
+def _write(native: Any, release: Releasing) -> pl.DataFrame:
+    """Release, order and write the rows, those of a part by one worker; gives what workers tell of it."""
+    part, place, _ = release.marks
+    rows = native.mapInArrow(release, release.schema_in_spark())
+    if release.job.order is not None:
+        rows = rows.repartition(release.job.parts, part).sortWithinPartitions(part, place)
+    return pl.DataFrame(rows.drop(place).mapInArrow(Writing(release), REPORT).toArrow())
+
+
+def _passed(told: pl.DataFrame, job: Job) -> Passage:
+    """The pass in which rows were released, put together from what every worker tells of its own."""
+    found = Passage(copy.deepcopy(job.watch.sums))
+    for one in told["told"].drop_nulls():
+        found.merge(pickle.loads(one))  # noqa: S301 - made by our own workers
+    return found
+
+
+def _moved(told: pl.DataFrame, released: int, waiting: Path, folder: Path) -> list[Path]:
+    """Parts under names that tell nothing, each with the rows that its worker says it wrote; what else lies there is left behind."""
+    if told["rows"].sum() != released or any(rows != _rows_in(waiting / name) for _, name, rows, _ in told.iter_rows()):
+        raise OutputError(
+            "a part that a worker of Spark wrote is not among the parts of the release, or has other rows: workers have other disks than "
+            "this machine, or the part was lost. Let TMPDIR name a folder that all of them see; nothing was written"
+        )
+    names = told.sort("place")["name"]
+    parts = [(waiting / name).rename(folder / f"part-{number:05d}.parquet") for number, name in enumerate(names)]
+    shutil.rmtree(waiting)
+    return parts
+
+
+def _rows_in(part: Path) -> int | None:
+    """How many rows a file holds; None: it is not there, or not whole."""
+    try:
+        return int(pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Errors of an engine may show values of the table: they are told without their text, and not logged."""
+    import pyarrow as pa
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with _unlogged():
+            yield
+    except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
+        raise _named(error) from None
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """No messages of the loggers to which pyspark tells every error of a query, in full."""
+    logs = [logging.getLogger(name) for name in LOGGERS]
+    before = [log.disabled for log in logs]
+    try:
+        for log in logs:
+            log.disabled = True
+        yield
+    finally:
+        for log, disabled in zip(logs, before, strict=True):
+            log.disabled = disabled
+
+
+def _named(error: Exception) -> SfumatoError:
+    """What went wrong, in our words: a worker tells its own errors by name."""
+    text = str(error)
+    if "No module named 'sfumato" in text:
+        return ParameterError("the workers of Spark have no sfumato: install the same version there as here")
+    said = SAID.search(text)
+    kind = getattr(errors, said[1], None) if said else None
+    if said and isinstance(kind, type) and issubclass(kind, SfumatoError):
+        return kind(said[2])
+    return UnreadableInput(
+        f"{NAME} could not read the table ({said[1] if said else type(error).__name__}): a part is damaged or gone, a worker died too "
+        "often, or the query behind the frame fails; count it by hand to see why"
+    )

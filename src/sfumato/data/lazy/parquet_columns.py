@@ -1,0 +1,79 @@
+"""A large Parquet table that is read column by column: never all of it is in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.dataset import refuse_patterns
+from sfumato.core.source import Source
+from sfumato.data.lazy.open_table import digest_of_parts
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.formats import FORMAT_OF_SUFFIX, refusing
+from sfumato.data.table.values import settle_values
+from sfumato.errors import UnreadableInput
+
+LARGE = 200_000
+"""Rows from which a file is not read as a whole to look at its columns."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ParquetColumns:
+    """The columns of one Parquet table, in one file or several parts; values are read as ``source.intake`` says."""
+
+    parts: tuple[Path, ...]
+    source: Source
+    columns: list[str]
+    height: int
+
+    @classmethod
+    def of(cls, parts: Sequence[Path], source: Source) -> ParquetColumns:
+        """Parts that have the same columns, in their order."""
+        with refusing(f"{source.name} cannot be read: a part is damaged or gone"):
+            lazy = _scanned(parts)
+            columns = lazy.collect_schema().names()
+            height = int(lazy.select(pl.len()).collect().item())
+        refuse_patterns(columns)
+        return cls(tuple(parts), source, columns, height)
+
+    def column(self, name: str) -> pl.Series:
+        """One column in full, the rows as the files have them."""
+        place = self.columns.index(name)  # by place: to polars some names mean several columns
+        with refusing(f"{self.source.name} cannot be read: a part is damaged or gone"):
+            values = _scanned(self.parts).select(pl.nth(place)).collect().to_series()
+        if values.len() != self.height:
+            raise UnreadableInput(f"{self.source.name} changed while it was read; try again when nobody writes it")
+        read = [values]
+        settle_values(read, self.source.intake)
+        return read[0]
+
+
+def parquet_columns(table: Any) -> ParquetColumns | None:
+    """A table in Parquet files that is looked at column by column: one that an engine holds, or the path of a large file.
+
+    None for anything else, which is read as a whole. So is a file that cannot be read or holds lists: its reader says what is wrong.
+    """
+    if isinstance(table, ParquetColumns):
+        return table
+    if isinstance(table, LazyTable):
+        return ParquetColumns.of(table.parts, table.source) if table.parts else None
+    if not isinstance(table, str | Path) or FORMAT_OF_SUFFIX.get(Path(table).suffix.lower()) != "parquet":
+        return None
+    file = Path(table)
+    try:
+        with refusing(f"{file.name} cannot be read"):
+            types = _scanned([file]).collect_schema().dtypes()
+            rows = int(_scanned([file]).select(pl.len()).collect().item())
+    except UnreadableInput:
+        return None
+    if rows <= LARGE or any(dtype.is_nested() or dtype.is_object() for dtype in types):
+        return None
+    return ParquetColumns.of([file], Source(file.name, "parquet", digest=digest_of_parts([file])))
+
+
+def _scanned(parts: Sequence[Path]) -> pl.LazyFrame:
+    return pl.scan_parquet(list(parts), glob=False, hive_partitioning=False)

@@ -1,0 +1,357 @@
+"""What workers of Spark do with the rows that each has: look at them, release them, write them, and tell what they did.
+
+All of it is pickled by its name: workers import sfumato themselves, and nothing relies on the process of the driver.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import io
+import os
+import pickle
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.data.lazy import on_polars
+from sfumato.data.lazy.codes import Coder
+from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.parts import places_of
+from sfumato.errors import OutputError, ParameterError, SchemaError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.data.lazy.observed_values import Fingerprint, Watch
+    from sfumato.data.lazy.table import Job
+
+BATCH = 200_000
+"""Rows that a worker looks at together."""
+FAILED = "sfumato on a worker: "
+PIECES = "place int, found binary"
+"""What was seen, with the number of the partition it was seen in."""
+REPORT = "place long, name string, rows long, told binary"
+"""A part that was written and how many rows it has; or, without a name, what a worker tells of its pass."""
+
+
+def spare(columns: Iterable[str]) -> str:
+    """A name that no column has, in capitals or not: many sessions make no difference."""
+    return on_polars.spare([column.lower() for column in columns])
+
+
+class Worker:
+    """A function of rows as Spark wants it: of Arrow batches, which are put together to be worth the work."""
+
+    def __init__(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+        self.work = work
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The batches after the work."""
+        return _each(self.work, batches)
+
+
+def _each(work: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterator[Any]) -> Iterator[Any]:
+    for rows in _together(batches):
+        yield from _told(work, rows).to_arrow().to_batches()
+
+
+def _told(work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
+    """The work done; what goes wrong is told without values, for Spark writes it to its log."""
+    try:
+        return work(rows)
+    except SfumatoError as error:
+        raise RuntimeError(f"{FAILED}{type(error).__name__}({error})") from None
+    except Exception as error:  # noqa: BLE001 - whatever it is, its text may show values
+        raise RuntimeError(f"{FAILED}{type(error).__name__}()") from None
+
+
+def _together(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
+    waiting = list[pl.DataFrame]()
+    for batch in batches:
+        waiting.append(pl.DataFrame(batch))
+        if sum(rows.height for rows in waiting) >= BATCH:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def as_bytes(batches: Iterator[Any]) -> Iterator[Any]:
+    """Rows as bytes of Arrow, many in one."""
+    for rows in _together(batches):
+        sink = io.BytesIO()
+        rows.write_ipc_stream(sink)
+        yield from _bytes(sink.getvalue())
+
+
+def _bytes(found: bytes) -> Iterator[Any]:
+    yield from pl.DataFrame({"found": [found]}).to_arrow().to_batches()
+
+
+def _partition() -> int:
+    """The number of the partition that this worker has."""
+    from pyspark import TaskContext
+
+    running = TaskContext.get()
+    return 0 if running is None else running.partitionId()
+
+
+def summed(rows: pl.DataFrame) -> pl.DataFrame:
+    """How many rows there are, and the sum of their digests."""
+    digest = RowsDigest(rows.columns)
+    digest.add(rows)
+    return pl.DataFrame({"rows": [digest.rows], "total": [f"{digest.total:x}"]})
+
+
+@dataclasses.dataclass(frozen=True)
+class WithKeys:
+    """Rows with a number that equal ones share."""
+
+    job: Job
+    name: str
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows and their numbers."""
+        return rows.with_columns(pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64)))
+
+
+def _looked(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
+    watch.see(job.read(rows).to_polars())
+    return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a worker sees of all its rows, as bytes."""
+
+    job: Job
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """What was seen of all of them, once."""
+        watch = copy.deepcopy(self.job.watch)
+        for rows in _together(batches):
+            _told(lambda rows: _looked(watch, self.job, rows), rows)
+        yield from _piece(watch)
+
+
+def merged(batches: Iterator[Any]) -> Iterator[Any]:
+    """What several workers saw, as one."""
+    found: list[Watch] = []
+    for batch in batches:
+        _told(lambda rows: _taken_in(found, rows), pl.DataFrame(batch))
+    for watch in found:
+        yield from _piece(watch)
+
+
+def _taken_in(found: list[Watch], rows: pl.DataFrame) -> pl.DataFrame:
+    for told in rows["found"]:
+        other: Watch = pickle.loads(told)  # noqa: S301 - made by our own workers
+        if found:
+            found[0].merge(other)
+        else:
+            found.append(other)
+    return rows
+
+
+def _piece(watch: Watch) -> Iterator[Any]:
+    found = pl.DataFrame(
+        {"place": [_partition()], "found": [pickle.dumps(watch)]}, schema_overrides={"place": pl.Int32}
+    )
+    yield from found.to_arrow().to_batches()
+
+
+@dataclasses.dataclass
+class Passage:
+    """What one pass over the rows came to: how many were seen and released, and what they add up to where that is asked."""
+
+    sums: Fingerprint | None
+    rows: int = 0
+    released: int = 0
+
+    def merge(self, other: Passage) -> None:
+        """Add the rows of another one."""
+        self.rows += other.rows
+        self.released += other.released
+        if self.sums is not None and other.sums is not None:
+            self.sums.merge(other.sums)
+
+    @property
+    def seen(self) -> tuple[int, str | None]:
+        """The rows that were seen; the same in every pass over a table that nobody changes."""
+        return self.rows, None if self.sums is None else self.sums.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Releasing:
+    """Rows as they are written, with the part that each goes to and where in it.
+
+    A last row without values tells what its worker did: rows are what Spark is sure to bring home from tasks that succeeded, and from
+    no others.
+    """
+
+    job: Job
+    types: dict[str, pl.DataType]
+    folder: str
+
+    @property
+    def marks(self) -> tuple[str, str, str]:
+        """Names of three columns more: the part of a row, its place in it, and what a worker tells."""
+        part = spare(self.types)
+        place = spare([*self.types, part])
+        return part, place, spare([*self.types, part, place])
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The rows as they are written, then what was done."""
+        job, done = self.job.started(), Passage(copy.deepcopy(self.job.watch.sums))
+        yield from _each(lambda rows: self.marked(self.made(job, rows, done)), batches)
+        told = {self.marks[0]: [-1], self.marks[2]: [pickle.dumps(done)]}
+        last = pl.concat([self.marked(self.none()), pl.DataFrame(told)], how="diagonal_relaxed")
+        yield from last.cast(self.marked(self.none()).schema).to_arrow().to_batches()
+
+    def made(self, job: Job, rows: pl.DataFrame, done: Passage) -> Dataset:
+        """What is released of some rows, if it can be written here."""
+        _require_folder(self.folder)
+        read = job.read(rows)
+        if done.sums is not None:
+            done.sums.see(read.to_polars())
+        made = job.line.released(read.with_text_coded())
+        done.rows += rows.height
+        done.released += len(made)
+        return made if len(made) else self.none()  # steps stop where nothing is left, so its columns may be others
+
+    def none(self) -> Dataset:
+        """No rows, as they are released."""
+        empty: Any = pl.DataFrame(schema=self.types)
+        return Dataset(empty)
+
+    def marked(self, made: Dataset) -> pl.DataFrame:
+        """Released rows in types that Spark has, with their places; without an order they stay with the worker that has them."""
+        plain, (part, place, told) = self.typed(made.to_polars()), self.marks
+        if self.job.order is None:
+            marks = [pl.lit(_partition(), pl.Int32).alias(part), pl.lit(0, pl.Int64).alias(place)]
+            return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(told))
+        coder = Coder()
+        order = coder.hashes(coder.coded(made), self.job.order)
+        # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same order
+        signed = order.reinterpret(signed=True) ^ pl.Series([-(2**63)])
+        parts = places_of(order, self.job.parts).cast(pl.Int32).alias(part)
+        return plain.with_columns(parts, signed.alias(place), pl.lit(None, pl.Binary).alias(told))
+
+    def typed(self, made: pl.DataFrame) -> pl.DataFrame:
+        """Every column in its one type, which must hold what it is given."""
+        both = pl.concat([pl.DataFrame(schema=self.types), made.clear()], how="vertical_relaxed").schema
+        wide = [name for name, dtype in both.items() if dtype != self.types[name]]
+        if wide:
+            raise SchemaError(f"{', '.join(wide)} have other types in some rows than in others; give them one before")
+        return made.cast(self.types)  # type: ignore[arg-type]
+
+    def schema_in_spark(self) -> Any:
+        """The columns of what it gives, as Spark names them."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return from_arrow_schema(self.marked(self.none()).to_arrow().schema)
+
+
+def _require_folder(folder: str) -> None:
+    if not Path(folder).is_dir():
+        raise ParameterError(
+            "the workers of Spark have other disks than this machine; let TMPDIR name a folder that both see"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Writing:
+    """Writes released rows, which come part after part, and tells how many went into which file.
+
+    A task that is tried again writes another file: only those count that a worker tells of.
+    """
+
+    release: Releasing
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Reports of the parts that were written, and of the passes in which they were released."""
+        told = self.release.marks[2]
+        files: list[_File] = []
+        for rows in _together(batches):
+            notes = rows[told].drop_nulls()
+            yield from _reported([(None, None, 0, note) for note in notes])
+            _told(lambda rows: self.put(files, rows), rows.filter(pl.col(told).is_null()).drop(told))
+        _told(lambda rows: _ended(files, rows), pl.DataFrame())
+        yield from _reported([(file.place, file.path.name, file.rows, None) for file in files])
+
+    def put(self, files: list[_File], rows: pl.DataFrame) -> pl.DataFrame:
+        """Write rows of one part or of several, the last of which may go on."""
+        _require_folder(self.release.folder)
+        part = self.release.marks[0]
+        for (place,), some in rows.partition_by(part, as_dict=True, include_key=False, maintain_order=True).items():
+            if not files or files[-1].place != place:
+                _ended(files, rows)
+                files.append(_File(Path(self.release.folder), place))
+            files[-1].add(some.cast(self.release.types))  # type: ignore[arg-type]
+        return rows
+
+
+def _ended(files: Sequence[_File], rows: pl.DataFrame) -> pl.DataFrame:
+    if files:
+        files[-1].close()
+    return rows
+
+
+def _reported(told: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    schema = {"place": pl.Int64, "name": pl.String, "rows": pl.Int64, "told": pl.Binary}
+    if told:
+        yield from pl.DataFrame(told, schema=schema, orient="row").to_arrow().to_batches()
+
+
+@contextlib.contextmanager
+def _writable() -> Iterator[None]:
+    """Say what keeps a worker from writing, such as a full disk."""
+    try:
+        yield
+    except OSError as error:
+        told = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise OutputError(
+            f"a worker of Spark cannot write a part of the release ({told}); nothing was written"
+        ) from None
+
+
+class _File:
+    """A part on the way: its rows are written in groups of one size, however they come."""
+
+    def __init__(self, folder: Path, place: int) -> None:
+        self.place, self.rows = place, 0
+        self.path = folder / f"{place}-{secrets.token_hex(8)}.parquet"
+        self.held = pl.DataFrame()
+        self.writer: Any = None
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take some rows."""
+        self.held = pl.concat([self.held, rows]) if self.held.height else rows
+        while self.held.height > BATCH:
+            self._write(self.held.head(BATCH))
+            self.held = self.held[BATCH:]
+
+    def close(self) -> None:
+        """Write what is left; a file that is closed is whole."""
+        if self.held.height:
+            self._write(self.held)
+            self.held = self.held.clear()
+        if self.writer is not None:
+            with _writable():
+                self.writer.close()
+            self.writer = None
+
+    def _write(self, rows: pl.DataFrame) -> None:
+        from pyarrow import parquet
+
+        found = rows.to_arrow()
+        with _writable():
+            if self.writer is None:
+                self.writer = parquet.ParquetWriter(self.path, found.schema, compression="zstd")
+            self.writer.write_table(found, row_group_size=BATCH)
+        self.rows += rows.height

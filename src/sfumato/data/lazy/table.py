@@ -1,0 +1,299 @@
+"""A table that an engine holds: described like any other, counted and read by its engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.schema import Role, Schema
+from sfumato.core.source import Intake, Source
+from sfumato.data.lazy import on_duckdb, on_polars, on_sql
+from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.observed_values import Handed, Watch
+from sfumato.data.table.values import with_values
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_COMBINATIONS = 20_000_000
+"""Distinct combinations that are counted in memory: about one gigabyte."""
+MOST_VALUES = 20_000_000
+"""Distinct values of one column that are held in memory, so that what stands for each of them can be told to an engine."""
+
+
+class TooManyCombinations(SchemaError):
+    """The combinations of values of some columns do not fit into memory."""
+
+
+class Tick(Protocol):
+    """Called with the number of rows seen so far."""
+
+    def __call__(self, rows: int) -> None: ...  # noqa: D102
+
+
+def unheard(rows: int) -> None:
+    """Tell nobody."""
+
+
+class Engine(Protocol):
+    """What every engine does: the functions of its module."""
+
+    NAME: str
+
+    def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
+    def rows_of(self, frame: Any) -> int: ...  # noqa: D102
+    def counted(self, frame: Any, columns: Any, most: int, tick: Tick) -> pl.DataFrame | None: ...  # noqa: D102
+    def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
+    def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
+    def small(self, rows: pl.DataFrame, like: Any) -> Any: ...  # noqa: D102
+
+    @property
+    def workers(self) -> Workers | None:
+        """Those who see rows where they are; None: all rows come to us, in batches."""
+        ...
+
+
+class Workers(Protocol):
+    """What an engine lets its workers do with the rows that each of them has."""
+
+    def release(self, frame: Any, job: Job, folder: Path) -> Handed:
+        """Release all rows into parts in an empty folder."""
+        ...
+
+    def digest(self, frame: Any) -> RowsDigest:
+        """The digest of all rows."""
+        ...
+
+
+class Conveyor(Protocol):
+    """The steps that rows go through; it is ``started`` for every pass, in which equal rows come together where it draws."""
+
+    @property
+    def draws(self) -> bool: ...  # noqa: D102
+    def keys(self, rows: Dataset) -> NDArray[np.uint64]: ...  # noqa: D102
+    def started(self) -> Conveyor: ...  # noqa: D102
+    def released(self, rows: Dataset) -> Dataset: ...  # noqa: D102
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What is to be made of the rows of a table, for workers elsewhere: all that they must know, and none of the rows.
+
+    ``watch`` has seen no rows yet, ``parts`` is into how many files they go, and ``order`` the key that orders what is released
+    (None: it stays as it comes).
+    """
+
+    line: Conveyor
+    schema: Schema
+    source: Source
+    watch: Watch
+    parts: int
+    order: int | None
+
+    def started(self) -> Job:
+        """The same, for one pass over rows."""
+        return dataclasses.replace(self, line=self.line.started())
+
+    def read(self, rows: pl.DataFrame) -> Dataset:
+        """Some rows as they came, as a table."""
+        return in_memory(rows, self.source).with_schema(self.schema)
+
+
+def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Dataset:
+    """Rows of a table, read as was said about its values."""
+    plain = dataclasses.replace(source, intake=Intake())
+    made = Dataset(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    return with_values(made, source.intake)
+
+
+def engine_of(frame: Any) -> Engine:
+    """The engine that holds a lazy frame or a table of a database."""
+    if isinstance(frame, on_sql.DatabaseTable):
+        return on_sql
+    name = frame.implementation.name.lower().removesuffix("_connect")
+    if name == "pyspark":
+        from sfumato.data.lazy import on_spark
+
+        return on_spark
+    known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb}
+    if name not in known:
+        raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(known)}, pyspark")
+    found: Engine = known[name]
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LazyTable(Described):
+    """A table that is not in memory: a lazy frame (polars, DuckDB, Spark) or a table of a database, with a schema.
+
+    Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its rows. ``memo``
+    remembers what was counted. ``parts`` are the files it is read from, where they are known; ``keep`` is what must live as long as
+    the table does, such as the folder of its parts.
+    """
+
+    frame: nw.LazyFrame[Any]
+    parts: tuple[Path, ...] = ()
+    keep: Any = None
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        frame: Any = self.frame
+        held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable)
+        object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
+        engine_of(self.frame)
+
+    @property
+    def engine(self) -> Engine:
+        """The functions of the engine that holds it."""
+        return engine_of(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        if "columns" not in self.memo:
+            found = self.engine.columns_of(self.frame)
+            refuse_patterns(found)
+            if "*" in found:
+                raise SchemaError(
+                    f"column number {found.index('*') + 1} is called *, which means all to engines; rename it"
+                )
+            self.memo["columns"] = found
+        return list(self.memo["columns"])
+
+    @property
+    def records(self) -> int:
+        """Number of rows, counted once."""
+        if "records" not in self.memo:
+            self.memo["records"] = self.engine.rows_of(self.frame)
+        found: int = self.memo["records"]
+        return found
+
+    def __repr__(self) -> str:
+        roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
+        head = f"LazyTable {self.source.name!r} held by {self.engine.NAME}: {len(self.columns)} columns"
+        return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
+
+    def to_native(self) -> Any:
+        """The frame in the user's own kind."""
+        return self.frame.to_native()
+
+    def counted(self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None) -> Dataset:
+        """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
+
+        Raises:
+            TooManyCombinations: there are more than ``most``, twenty million where nothing is said.
+        """
+        wanted = set(columns)
+        names = tuple(name for name in self.columns if name in wanted)
+        if names not in self.memo:
+            self.memo[names] = self._count(names, tick, MOST_COMBINATIONS if most is None else most)
+        found: Dataset = self.memo[names]
+        return found.with_schema(self.part_of_schema(names))
+
+    def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset:
+        found = self.engine.counted(self.frame, names, most, tick)
+        if found is None:
+            raise TooManyCombinations(
+                f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do not fit into memory; "
+                "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
+            )
+        if set(self.schema.columns(Role.WEIGHT)) & set(names):  # sums of fractions depend on their order
+            found = found.sort(pl.nth(range(len(names))))
+        if len(names) == 1:
+            self.memo["as held", names[0]] = found.to_series(0)
+        copies = found.to_series(found.width - 1).to_numpy()
+        self.memo.setdefault("records", int(copies.sum()))
+        return self._in_memory(found.drop(found.columns[-1]), copies).with_text_coded()
+
+    def values_of(self, name: str) -> tuple[pl.Series, Dataset]:
+        """The distinct values of a column as the engine has them, and row by row as they are read, counted.
+
+        Raises:
+            TooManyCombinations: there are more than twenty million.
+        """
+        read = self.counted([name], most=MOST_VALUES)
+        raw: pl.Series = self.memo["as held", name]
+        return raw, read
+
+    def replaced(self, tables: Mapping[str, pl.DataFrame]) -> LazyTable | None:
+        """The table in which the engine puts other values into some columns: of two columns the first is what it has, the second what it gets.
+
+        None: the engine cannot join it with tables of ours.
+        """
+        frame = self.frame
+        for name, table in tables.items():
+            old, new = table.columns
+            small = self.engine.small(table, self.frame)
+            if small is None:
+                return None
+            frame = frame.join(small, left_on=name, right_on=old, how="left").drop(name).rename({new: name})
+        return dataclasses.replace(self, frame=frame.select(*self.columns))
+
+    def _in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
+        return in_memory(rows, self.source, copies)
+
+    def collected(self) -> Dataset:
+        """The whole table in memory."""
+        rows = list(self._read(unheard))
+        made = self._in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
+        return dataclasses.replace(made, source=dataclasses.replace(made.source, digest=self.digest)).with_schema(
+            self.schema
+        )
+
+    def _read(self, tick: Tick) -> Iterator[pl.DataFrame]:
+        """All rows as they are; where no file has a digest that of the rows is found on the way."""
+        digest = RowsDigest(self.columns) if self.source.digest is None and "digest" not in self.memo else None
+        for rows in self.engine.batches(self.frame, self.columns, tick):
+            if digest is not None:
+                digest.add(rows)
+            yield rows
+        if digest is not None:
+            self.memo["digest"] = digest.hexdigest()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the files that the table is read from; of its rows in any order where there are none."""
+        if self.source.digest is not None:
+            return self.source.digest
+        if "digest" not in self.memo and self.engine.workers is not None:
+            self.memo["digest"] = self.engine.workers.digest(self.frame).hexdigest()
+        if "digest" not in self.memo:
+            for _ in self._read(unheard):
+                pass
+        found: str = self.memo["digest"]
+        return found
+
+    def described(self, schema: Schema, intake: Intake) -> LazyTable:
+        """The table with a schema, its values read as is said where reading did not say otherwise."""
+        schema.check(self.columns, self.source)
+        source = dataclasses.replace(self.source, intake=self.source.intake.over(intake.about_values))
+        return dataclasses.replace(self, source=source).with_schema(schema)
+
+    def with_schema(self, schema: Schema) -> LazyTable:
+        """The table with another schema; hierarchies that learn from a column see it counted beside their own."""
+        described = super().with_schema(schema)
+        learnt = {}
+        for name, attribute in described.schema.attributes.items():
+            column = attribute.hierarchy.learns_from if attribute.hierarchy is not None else None
+            if column is not None:
+                described.require([column])
+                learnt[name] = described.counted([name, column]).schema[name].hierarchy
+        return described._with("hierarchy", learnt) if learnt else described
+
+    def part_of_schema(self, names: Iterable[str]) -> Schema:
+        """What some of the columns are."""
+        return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})
+
+    def batches(self, tick: Tick = unheard) -> Iterator[Dataset]:
+        """All rows as tables in memory, some at a time, in any order."""
+        for rows in self._read(tick):
+            yield self._in_memory(rows).with_schema(self.schema)

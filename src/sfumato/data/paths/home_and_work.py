@@ -1,0 +1,183 @@
+"""Attacks by what everybody's neighbours know: where somebody lives and works; and by another file of paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack, stopped_short
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.data.paths.knowledge import KnownPoints, hours_of, posted, released_ticks, wilson
+from sfumato.data.paths.places import images
+from sfumato.data.paths.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NIGHT = (20, 7)
+DAY = (9, 17)
+
+
+@parameters
+class HomeAndWork(ShapedAttack):
+    """The share of people who alone have their home and place of work.
+
+    Home is the place a person was at most often by night (from 20 to 7), work by day (from 9 to 17); who was seen at no such hour, and all where
+    times do not tell the hour, are known by the two places visited most. The intruder knows the true pair and looks for released people for
+    whom the same rule gives what contains it. Ties go to the first place in order.
+
+    Reference: Golle & Partridge 2009, doi:10.1007/978-3-642-01516-8_26.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.shape import ShapedScene
+    >>> people = examples.small_paths()
+    >>> HomeAndWork().attack(ShapedScene(people, people)).sentence
+    '4 of 8 people are alone with their home and place of work; the others have 4.0 candidates on average'
+    """
+
+    name: ClassVar[str] = "home_and_work"
+    line: ClassVar[str] = "Home and place of work single somebody out"
+    tried_by: ClassVar[str] = "a neighbour or colleague"
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Look for everybody by the two places."""
+        original, released = scene.original, scene.released
+        known = KnownPoints.of(scene)
+        by_hour = hours_of(original) is not None and hours_of(released) is not None
+        image = np.append(images(original, released), -1)
+        true_home, true_work = (image[place] for place in home_and_work(original, by_hour=by_hour))
+        home, work = home_and_work(released, by_hour=by_hour)
+        kinds = released.table.height + 1
+        keys, counts = np.unique(home * kinds + work, return_counts=True)
+        wanted = np.where((true_home < 0) | (true_work < 0), -1, true_home * kinds + true_work)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        candidates = np.where(keys[at] == wanted, counts[at], 0)
+        there = known.truth >= 0
+        right = np.zeros(original.people, dtype=np.bool_)
+        right[there] = (home * kinds + work)[known.truth[there]] == wanted[there]
+        alone = right & (candidates == 1)
+        rest = candidates[right & ~alone]
+        average = float(rest.mean()) if len(rest) else 0.0
+        sentence = f"{int(alone.sum()):,} of {original.people:,} people are alone with their home and place of work"
+        sentence += f"; the others have {average:.1f} candidates on average" if len(rest) else ""
+        details: dict[str, Any] = {
+            "by_hour": by_hour,
+            "found": int(right.sum()),
+            "mean_candidates": float(candidates[right].mean()) if right.any() else 0.0,
+        }
+        value = float(alone.mean())
+        return Finding(
+            self.name, value, sentence, baseline=1 / original.people, victims=np.flatnonzero(alone), details=details
+        )
+
+
+def home_and_work(people: Trajectories, *, by_hour: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per person the place of the night and that of the day, or the two visited most."""
+    everything = np.ones(len(people.places), dtype=np.bool_)
+    most = most_visited(people, everything)
+    hours = hours_of(people) if by_hour else None
+    if hours is None:
+        others = most_visited(people, people.places != most[people.who])
+        return most, np.where(others < 0, most, others)
+    home = most_visited(people, (hours >= NIGHT[0]) | (hours < NIGHT[1]))
+    home = np.where(home < 0, most, home)
+    work = most_visited(people, (hours >= DAY[0]) & (hours < DAY[1]))
+    others = most_visited(people, people.places != home[people.who])
+    return home, np.where(work >= 0, work, np.where(others < 0, home, others))
+
+
+def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Per person the place with the most of some points, the first of several; −1 without any."""
+    kinds = people.table.height + 1
+    keys, counts = np.unique(people.who[which] * kinds + people.places[which], return_counts=True)
+    owner, place = keys // kinds, keys % kinds
+    order = np.lexsort((place, -counts, owner))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = np.diff(owner[order]) != 0
+    found = np.full(people.people, -1, dtype=np.int64)
+    found[owner[order][first]] = place[order][first]
+    return found
+
+
+@parameters
+class PathLinkage(ShapedAttack):
+    r"""The share of people of another file of paths who are found in the release by the points they have in common.
+
+    .. math:: S(r) = \sum_{q \in \text{aux} \cap r} \frac{1}{\ln \max(2, |T(q)|)}
+
+    The best is claimed where it stands out: its score is at least ``eccentricity`` standard deviations of all scores above the next. The
+    value is the share of right claims among the people of the other file who are in the data (recall); precision and wrong claims are in
+    the details, and so is how often somebody who is not in the release is claimed. Who is who is told by what the two files call people,
+    and used for the score only.
+
+    Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
+    """
+
+    eccentricity: Annotated[float, Field(ge=0, description="how far the best must stand out")] = 1.5
+    people: Annotated[int, Field(ge=20, description="people of the other file who are tried at most")] = 1000
+
+    name: ClassVar[str] = "path_linkage"
+    line: ClassVar[str] = "People of another file of paths are found again"
+    tried_by: ClassVar[str] = "somebody with another file of paths"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """None where there is another file of paths that calls people as the data do."""
+        if not scene.others:
+            return NothingToAttack("there is no other file of paths")
+        if not isinstance(scene.others[0], Trajectories):
+            return "the other file is no file of paths"
+        if scene.original.names is None or scene.others[0].names is None:
+            return "it is not known who of the two files is who"
+        theirs, ours = scene.others[0].clock, scene.original.clock
+        if (theirs.kind, theirs.plain) != (ours.kind, ours.plain):
+            return "the two files tell times in different ways"
+        return None
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Score everybody of the release for some people of the other file."""
+        other: Trajectories = scene.others[0]
+        places = images(other, scene.released)[other.places]
+        known = KnownPoints(other.starts, released_ticks(other, scene.released), places, np.zeros(0, dtype=np.int64))
+        items, runs = known.items(scene.released), posted(scene.released)
+        truth = self._truth(scene, other)
+        order = scene.seed.stream("path linkage: whom").permutation(other.people)[: self.people]
+        right = wrong = stranger = tried = present = 0
+        for number, person in enumerate(order.tolist()):
+            if number >= AT_LEAST and not scene.left:
+                break
+            claimed = self._claimed(items[other.starts[person] : other.starts[person + 1]], runs, scene.released.people)
+            tried, present = tried + 1, present + int(truth[person] >= 0)
+            right += int(claimed >= 0 and claimed == truth[person])
+            wrong += int(claimed >= 0 and claimed != truth[person])
+            stranger += int(claimed >= 0 and truth[person] < 0)
+        value = right / present if present else 0.0
+        details = {
+            "tried": tried, "in_the_release": present, "right": right, "wrong": wrong, "strangers_claimed": stranger,
+            "precision": right / (right + wrong) if right + wrong else None,
+        }  # fmt: skip
+        sentence = f"{right:,} of {present:,} people of the other file are found{stopped_short(tried, len(order))}; {wrong:,} claims are wrong"
+        return Finding(
+            self.name, value, sentence, interval=wilson(value, present), baseline=1 / scene.released.people,
+            details=details, trials=tried,
+        )  # fmt: skip
+
+    def _truth(self, scene: ShapedScene, other: Trajectories) -> NDArray[np.int64]:
+        """Per person of the other file the released one, or −1."""
+        names = scene.original.names.to_list()
+        released = {names[original]: number for number, original in enumerate(scene.truth.tolist())}
+        return np.array([released.get(name, -1) for name in other.names.to_list()], dtype=np.int64)  # type: ignore[union-attr]
+
+    def _claimed(self, items: NDArray[np.int64], runs: Any, people: int) -> int:
+        """The released person who stands out for some known points, or −1."""
+        scores = np.zeros(people)
+        for item in np.unique(items[items >= 0]).tolist():
+            carriers = runs.people[runs.post_starts[item] : runs.post_starts[item + 1]]
+            scores[carriers] += 1 / np.log(max(2, len(carriers)))
+        spread = float(scores.std())
+        if people < 2 or spread == 0:
+            return -1
+        second, best = np.partition(scores, people - 2)[-2:]
+        return int(scores.argmax()) if (best - second) / spread >= self.eccentricity else -1

@@ -1,0 +1,259 @@
+"""Coarser places and times for everybody alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.paths.clock import ALL, EVERYTHING, USUAL, Clock, require_nested
+from sfumato.data.paths.places import PlaceLevels, tower_of
+from sfumato.data.paths.point_suppression import needless_points
+from sfumato.data.paths.promises import PathModel, promises_of
+from sfumato.data.paths.trajectories import Trajectories, require_paths
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.core.step import Goal
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PathPlan(Plan):
+    """The level of place, the width of time buckets in ticks, and what they cost."""
+
+    place_level: int
+    width: int
+    words: tuple[str, str]
+    loss: float
+    tried: int = 0
+    levels: tuple[int, int] = (1, 1)
+
+    def describe(self) -> dict[str, Any]:
+        """The levels in words, and what they cost; no data values."""
+        places, times = self.words
+        return {
+            "places": places,
+            "place_level": self.place_level,
+            "times": f"starts of buckets of {times}" if self.width > 1 else times,
+            "time_width": times,
+            "loss": round(self.loss, 6),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """How many levels there are and how many were tried."""
+        return {"place_levels": self.levels[0], "time_levels": self.levels[1], "tried": self.tried}
+
+    def scores(self) -> dict[str, float]:
+        """The loss that was made small."""
+        return {"loss": self.loss}
+
+
+@parameters
+class PathRecoding(ShapedStep):
+    r"""Make places and times coarser, for everybody alike, as little as the promises allow.
+
+    Places climb the levels of their hierarchy; coordinates fall into cells that double from level to level (``cell``, or ``bits`` of
+    longitude and latitude, see :mod:`sfumato.data.paths.places`). Times become the starts of buckets (``widths``). Of all pairs of levels the one
+    of least loss that keeps all promises is taken:
+
+    .. math:: (1-w)\,\frac1N\sum_i \text{loss of place } i + w\,\frac{\text{width}}{\text{span of all times}}
+
+    with *w* = ``time_weight``; the loss of a place is that of its hierarchy node, or the diagonal of its cell over that of the area.
+    A level below one that breaks a promise is skipped only where the promise is kept by coarsening. Levels given as ``place_level`` and
+    ``time_width`` are taken as they are. With a ``budget``, levels will do at which suppressing at most this share of the points would keep the
+    promises about sets of points: ``point_suppression`` must follow.
+
+    Points that become equal are one. When even the coarsest levels do not do, :class:`Unsatisfiable` says what they miss.
+
+    Reference: Terrovitis, Poulis, Mamoulis & Skiadopoulos 2017, doi:10.1109/TKDE.2017.2675420, for recoding of paths in general.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.step import Goal
+    >>> from sfumato.data.paths.lkc import LkcPrivacy
+    >>> people = examples.small_paths()
+    >>> step = PathRecoding()
+    >>> plan = step.plan(people, Goal(models=(LkcPrivacy(2, l=1),)))
+    >>> plan.words, step.apply(people, plan).counted()["points"]
+    (('as in the data', '1d'), 23)
+    """
+
+    widths: Annotated[tuple[str, ...] | None, Field(description="time buckets that may be used, like [1h, 4h, 24h, all]; each a multiple of the one before")] = None  # fmt: skip
+    place_level: Annotated[int | None, Field(ge=0, description="take this level of places; by default it is searched for")] = None  # fmt: skip
+    time_width: Annotated[str | None, Field(description="take this width of buckets; by default it is searched for")] = None  # fmt: skip
+    cell: Annotated[float | None, Field(gt=0, description="side of the finest cell of coordinates, in their unit")] = None  # fmt: skip
+    bits: Annotated[int, Field(ge=2, le=60, description="bits of the finest cell of longitude and latitude")] = 36
+    time_weight: Annotated[float, Field(ge=0, le=1, description="how much the loss of times counts")] = 0.5
+    budget: Annotated[float, Field(ge=0, lt=1, description="share of points that a later suppression may delete")] = 0.0  # fmt: skip
+
+    name: ClassVar[str] = "path_recoding"
+
+    def __post_init__(self) -> None:
+        if self.widths is not None:
+            require_nested(self.widths)
+        if self.time_width is not None:
+            require_nested([self.time_width])
+
+    def plan(self, people: Any, goal: Goal) -> PathPlan:
+        """Search the levels of place and time for the least loss that keeps the promises."""
+        paths = require_paths(people, self.name)
+        lattice = PathLattice.of(paths, self)
+        if self.place_level is not None and self.time_width is not None:
+            return lattice.planned(self.place_level, 0, tried=0)
+        models = promises_of(goal.models)
+        if not models:
+            raise ParameterError(f"{self.name} has no promise to reach; give one, or both place_level and time_width")
+        for model in models:
+            paths.require_people(model.k, model.promise)
+        return _searched(lattice, models, self.budget)
+
+    def apply(self, people: Any, plan: Any) -> Trajectories:
+        """Recode every point; points that become equal are one."""
+        paths = require_paths(people, self.name)
+        tower = tower_of(paths, cell=self.cell, bits=self.bits)
+        return recoded(paths, tower, plan.place_level, plan.width)
+
+
+def recoded(people: Trajectories, tower: PlaceLevels, level: int, width: int) -> Trajectories:
+    """The same people at a level of places and a width of time buckets; levels that change nothing leave them as they are."""
+    if level == 0 and width in (1, people.width):
+        return people
+    clock = Clock("none") if width == EVERYTHING else people.clock
+    return people.with_points(
+        people.who,
+        people.ticks if width == 1 else people.clock.floor(people.ticks, width),
+        tower.codes[level][people.places],
+        table=tower.tables[level],
+        clock=clock,
+        width=people.width if width == 1 else width,
+        recoded=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PathLattice:
+    """All pairs of a place level and a time width, and what each costs."""
+
+    people: Trajectories
+    tower: PlaceLevels
+    place_levels: tuple[int, ...]
+    widths: tuple[int, ...]
+    loss: Any
+
+    @classmethod
+    def of(cls, people: Trajectories, step: PathRecoding) -> PathLattice:
+        """The levels a step may use."""
+        tower = tower_of(people, cell=step.cell, bits=step.bits)
+        if step.place_level is not None and step.place_level > tower.top:
+            raise ParameterError(f"{step.name}: there is no place level {step.place_level}; the highest is {tower.top}")
+        levels = tuple(range(tower.top + 1)) if step.place_level is None else (step.place_level,)
+        widths = _widths(people, step)
+        places = np.array([tower.loss[level][people.places].mean() for level in levels])
+        span = float(np.ptp(people.ticks)) + people.width if len(people.ticks) else 1.0
+        times = np.array([1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths])
+        weight = step.time_weight
+        return cls(people, tower, levels, widths, (1 - weight) * places[:, None] + weight * times[None, :])
+
+    def at(self, place: int, time: int) -> Trajectories:
+        """The people at a node."""
+        return recoded(self.people, self.tower, self.place_levels[place], self.widths[time])
+
+    def planned(self, level: int, time: int, *, tried: int) -> PathPlan:
+        """The plan that takes a level of places and the time level of a number."""
+        width = self.widths[time]
+        place = self.place_levels.index(level)
+        words = (self.tower.called(level), self.people.clock.width_shown(width))
+        size = (len(self.place_levels), len(self.widths))
+        return PathPlan(level, width, words, float(self.loss[place, time]), tried, size)
+
+
+def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
+    """The widths of time buckets that a step may use, in ticks, the finest first; 1: times as they are."""
+    clock = people.clock
+    if step.time_width is not None:
+        named: Sequence[str] = (step.time_width,)
+    else:
+        named = (*USUAL[clock.kind], ALL) if step.widths is None else step.widths
+    widths = [clock.ticks(width) for width in named] if clock.kind != "none" else []
+    fine = [width for width in widths if width != EVERYTHING and width % people.width]
+    if fine and (step.widths or step.time_width):
+        raise ParameterError(
+            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do not hold"
+        )
+    usable = [width for width in widths if width == EVERYTHING or not width % people.width]
+    start = [] if step.time_width is not None else [1]
+    return tuple(dict.fromkeys([*start, *usable])) or (1,)
+
+
+def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) -> PathPlan:
+    """The node of least loss that keeps all promises; ties: the finer places, then the finer times."""
+    places, times = len(lattice.place_levels), len(lattice.widths)
+    nodes = sorted(
+        ((place, time) for place in range(places) for time in range(times)),
+        key=lambda node: (lattice.loss[node], *node),
+    )
+    broken_at: list[tuple[int, int]] = []
+    tried = 0
+    if not budget:
+        tried = _staircase(lattice, models, broken_at)
+    for node in nodes:
+        if any(node[0] <= place and node[1] <= time for place, time in broken_at):
+            continue
+        tried += 1
+        people = lattice.at(*node)
+        bad = next((model for model in models if _misses(people, model, budget)), None)
+        if bad is None:
+            return lattice.planned(lattice.place_levels[node[0]], node[1], tried=tried)
+        if not budget and bad.kept_by_coarsening(people):
+            broken_at.append(node)
+    people = lattice.at(places - 1, times - 1)
+    verdicts = [model.judge(people) for model in models]
+    missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
+    raise Unsatisfiable(
+        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; {_ways_out(lattice, budget)}",
+        closest=lattice.planned(lattice.place_levels[-1], times - 1, tried=tried).describe(),
+    )
+
+
+def _ways_out(lattice: PathLattice, budget: float) -> str:
+    """What somebody can do whose levels do not suffice."""
+    more = (
+        f"let suppression delete more than {budget:.0%} of the points (budget)"
+        if budget
+        else "let point_suppression follow, with a budget here"
+    )
+    ways = [more, "promise less"]
+    if lattice.tower.top == 0:
+        ways.insert(0, "give the place a hierarchy, without which it cannot become coarser")
+    return ", or ".join(ways)
+
+
+def _staircase(lattice: PathLattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]) -> int:
+    """Find out where the promises that coarsening keeps begin to hold, along the border alone; returns how many nodes it took.
+
+    With finer times the coarsest place level that breaks them can only rise, so one walk from the coarsest times finds it for all.
+    """
+    tried, place = 0, 0
+    for time in range(len(lattice.widths) - 1, -1, -1):
+        while place < len(lattice.place_levels):
+            tried += 1
+            people = lattice.at(place, time)
+            steady = [model for model in models if model.kept_by_coarsening(people)]
+            if not any(model.broken(people) for model in steady):
+                break
+            broken_at.append((place, time))
+            place += 1
+    return tried
+
+
+def _misses(people: Trajectories, model: PathModel, budget: float) -> bool:
+    """Whether a promise is broken by more than suppression within the budget would mend."""
+    if not model.broken(people):
+        return False
+    return not budget or needless_points(people, model, budget) is None

@@ -1,0 +1,327 @@
+"""Deleting points until no few of them tell who somebody is."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.paths.promises import MOST_SETS, PathModel, SetDemand, point_sets, set_promises
+from sfumato.data.paths.trajectories import Trajectories, require_paths
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.methods.formulas.itemsets import ItemSets, frequent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+MOST_WEIGHED = 4_000
+"""Violating sets up to which each is weighed against all others, as local suppression does."""
+MOST_FREQUENT = 3_000_000
+FIRST_LOOK = 1_000_000
+"""Violating sets that are listed at first, to see how much must go at least."""
+
+Items = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SuppressionPlan(Plan):
+    """Which points go; for the owner only. ``everywhere`` is how many different points nobody keeps."""
+
+    dropped: NDArray[np.bool_] = dataclasses.field(repr=False)
+    how: str
+    everywhere: int
+    people_gone: int
+
+    def describe(self) -> dict[str, Any]:
+        """How much is deleted; not which."""
+        return {
+            "how": self.how,
+            "points_deleted": int(self.dropped.sum()),
+            "share_deleted": round(float(self.dropped.mean()), 6) if len(self.dropped) else 0.0,
+            "deleted_everywhere": self.everywhere,
+            "people_left_out": self.people_gone,
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That people are missing, where nothing is left of them."""
+        if not self.people_gone:
+            return ()
+        return (f"point_suppression leaves nothing of {self.people_gone:,} people, who are not in the release",)
+
+
+@parameters
+class PointSuppression(ShapedStep):
+    r"""Delete points (time and place) until every promise about sets of points holds.
+
+    A *minimal violating set* breaks a promise while none of its parts does; where there is none, nothing is broken.
+
+    ``global`` deletes a point from everybody: the one with the largest
+
+    .. math:: \frac{\text{minimal violating sets with it}}{1 + \text{maximal frequent sets with it}}
+
+    until none is left, ties by time, then place. Frequent are sets of at most as many points as the promise speaks of that ``frequent``
+    people have. What is deleted everywhere leaves the carriers of all other sets alone, so nothing new breaks.
+
+    ``local`` deletes a point of a violating set from the carriers of that set only, where no other set with it begins to break: what
+    removes the most violating sets per deleted point, then what deletes fewer, then in the order of the sets (shorter first, by time
+    and place). Where nothing local is possible one global step is taken. It keeps more and takes much longer.
+
+    People of whom nothing is left are left out. Other promises (windows, visits) are not its business.
+
+    Reference: Chen, Fung, Mohammed, Desai & Wang 2013, doi:10.1016/j.ins.2011.07.035.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.step import Goal
+    >>> from sfumato.data.paths.lkc import LkcPrivacy
+    >>> people, goal = examples.small_paths(), Goal(models=(LkcPrivacy(2, l=2),))
+    >>> [len(step.apply(people, step.plan(people, goal)).ticks) for step in (PointSuppression(), PointSuppression("local"))]
+    [12, 17]
+    """
+
+    how: Annotated[Literal["global", "local"], Field(description="from everybody, or only where it must be")] = "global"  # fmt: skip
+    frequent: Annotated[int | None, Field(ge=1, description="people from whom on a set is worth keeping; by default one more than the promise asks")] = None  # fmt: skip
+    budget: Annotated[float, Field(gt=0, le=1, description="share of the points that may be deleted")] = 1.0
+
+    name: ClassVar[str] = "point_suppression"
+
+    def plan(self, people: Any, goal: Goal) -> SuppressionPlan:
+        """Choose the points to delete."""
+        paths = require_paths(people, self.name)
+        models = set_promises(goal.models)
+        if not models:
+            raise ParameterError(
+                f"{self.name} reaches promises about sets of points (lkc_privacy, km_anonymity); the recipe has none"
+            )
+        for model in models:
+            paths.require_people(model.k, model.promise)
+        asked = [model.asked(paths) for model in models]
+        least = self.frequent or max(one.k for one in asked) + 1
+        dropped = _locally(paths, asked, least) if self.how == "local" else _globally(point_sets(paths), asked, least)
+        self._require_enough(paths, dropped, max(one.k for one in asked))
+        kept = np.bincount(paths.who[~dropped], minlength=paths.people)
+        items = paths.points.items
+        gone = np.bincount(items[~dropped], minlength=paths.points.kinds) == 0
+        return SuppressionPlan(dropped, self.how, int(gone.sum()), int((kept == 0).sum()))
+
+    def _require_enough(self, people: Trajectories, dropped: NDArray[np.bool_], k: int) -> None:
+        """Raise where more goes than may, or too few people are left."""
+        share = float(dropped.mean()) if len(dropped) else 0.0
+        left = len(np.unique(people.who[~dropped]))
+        closest = {"share_deleted": round(share, 6), "people_left": left}
+        if share > self.budget:
+            raise Unsatisfiable(
+                f"{self.name} would delete {share:.1%} of the points, more than its budget of {self.budget:.1%}; "
+                "recode places and times before it, or promise less",
+                closest=closest,
+            )
+        if left < k:
+            raise Unsatisfiable(
+                f"{self.name} would leave points of {left:,} people only, fewer than {k:,}; recode places and times before it",
+                closest=closest,
+            )
+
+    def apply(self, people: Any, plan: Any) -> Trajectories:
+        """Delete them."""
+        paths = require_paths(people, self.name)
+        kept = ~plan.dropped
+        return paths.with_points(paths.who[kept], paths.ticks[kept], paths.places[kept])
+
+
+def needless_points(people: Trajectories, model: PathModel, budget: float) -> NDArray[np.bool_] | None:
+    """The points that global suppression would delete for a promise; None where that is none about sets, or takes more than the budget.
+
+    Most levels are told to be too fine by a lower bound. Where more sets break the promise than can be weighed, it takes more too.
+    """
+    promises = set_promises([model])
+    if not promises:
+        return None
+    sets, (asked,) = point_sets(people), [promise.asked(people) for promise in promises]
+    if float(np.mean(sets.supports[sets.items] < asked.k)) > budget:  # single points that must go anyway
+        return None
+    allowed = int(budget * len(sets.items))
+    for most in (FIRST_LOOK, MOST_SETS):  # some of the sets are enough to tell that too much must go
+        found = asked.violations(sets, most=most)
+        if kernels.paths.must_go(found.members, sets.supports, allowed) > allowed:
+            return None
+        if found.complete:
+            break
+    else:
+        return None
+    dropped = _globally(sets, [asked], asked.k + 1)
+    return dropped if float(dropped.mean()) <= budget else None
+
+
+def minimal_sets(sets: ItemSets, asked: Iterable[SetDemand]) -> list[Items]:
+    """The minimal violating sets of some promises, shorter ones first, then in order."""
+    found: set[Items] = set()
+    for one in asked:
+        violations = one.violations(sets)
+        if not violations.complete:
+            raise Unsatisfiable(
+                f"{violations.count:,} sets of points break the promise, too many to weigh; recode places and times before suppression"
+            )
+        found.update(violations.sets())
+    return sorted(found, key=lambda items: (len(items), items))
+
+
+def maximal_frequent(sets: ItemSets, m: int, least: int) -> list[Items]:
+    """Sets of at most ``m`` points that ``least`` people have and no larger such set holds.
+
+    >>> maximal_frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
+    [(0, 1)]
+    """
+    known = frequent(sets, m, least, most=MOST_FREQUENT)
+    covered = {part for items in known for part in itertools.combinations(items, len(items) - 1)}
+    return [items for items in known if items not in covered]
+
+
+def _globally(sets: ItemSets, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
+    """Per point whether it goes: deleted from everybody, the best first."""
+    gone = np.zeros(sets.size, dtype=np.bool_)
+    violating = minimal_sets(sets, asked)
+    if violating:
+        keep = maximal_frequent(sets, max(one.m for one in asked), least)
+        for item in _greedy(violating, keep):
+            gone[item] = True
+    return gone[sets.items]
+
+
+def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
+    """The points to delete, in order. Scores that changed are entered anew, and old entries are passed over."""
+    moles, worth = _memberships(violating), _memberships(keep)
+    alive, kept = [True] * len(violating), [True] * len(keep)
+    count = {item: len(places) for item, places in moles.items()}
+    value = {item: len(worth.get(item, ())) for item in moles}
+    queue = [(-count[item] / (1 + value[item]), item) for item in count]
+    heapq.heapify(queue)
+    order = []
+    while queue:
+        score, item = heapq.heappop(queue)
+        if not count.get(item) or score != -count[item] / (1 + value[item]):
+            continue
+        order.append(item)
+        changed = _removed(moles[item], violating, alive, count) | _removed(worth.get(item, []), keep, kept, value)
+        for other in changed:
+            if count.get(other):
+                heapq.heappush(queue, (-count[other] / (1 + value[other]), other))
+    return order
+
+
+def _memberships(sets: Sequence[Items]) -> dict[int, list[int]]:
+    places: dict[int, list[int]] = {}
+    for place, items in enumerate(sets):
+        for item in items:
+            places.setdefault(item, []).append(place)
+    return places
+
+
+def _removed(places: Iterable[int], sets: Sequence[Items], alive: list[bool], tally: dict[int, int]) -> set[int]:
+    """Take some sets away; returns the points whose tally changed."""
+    changed = set()
+    for place in places:
+        if alive[place]:
+            alive[place] = False
+            for item in sets[place]:
+                if item in tally:
+                    tally[item] -= 1
+                    changed.add(item)
+    return changed
+
+
+# Local suppression.
+
+
+class _Local:
+    """People whose points are deleted one by one: who has what, as sets of people."""
+
+    def __init__(self, sets: ItemSets, asked: Sequence[SetDemand]) -> None:
+        self.asked = asked
+        self.size = sets.size
+        self.points = [set(sets[person].tolist()) for person in range(len(sets))]
+        self.people: list[set[int]] = [set(sets.carriers(item).tolist()) for item in range(sets.size)]
+
+    def carriers(self, items: Items) -> set[int]:
+        """Who has all of some points."""
+        return set.intersection(*sorted((self.people[item] for item in items), key=len))
+
+    def breaks(self, carriers: set[int], length: int) -> bool:
+        """Whether a set of this length with these carriers breaks a promise."""
+        who = np.fromiter(sorted(carriers), dtype=np.int64, count=len(carriers))
+        return any(one.breaks(who) for one in self.asked if length <= one.m)
+
+    def may_lose(self, item: int, losers: set[int]) -> bool:
+        """Whether no set with a point begins to break when some people lose the point."""
+        most = max(one.m for one in self.asked)
+        looked_at: set[Items] = set()
+        for person in losers:
+            others = sorted(self.points[person] - {item})
+            for length in range(most):
+                for rest in itertools.combinations(others, length):
+                    if rest in looked_at:
+                        continue
+                    looked_at.add(rest)
+                    before = self.carriers((item, *rest))
+                    if self.breaks(before - losers, length + 1) and not self.breaks(before, length + 1):
+                        return False
+        return True
+
+    def removed(self, violating: Sequence[Items], item: int, losers: set[int]) -> int:
+        """How many violating sets would break nothing any more."""
+        return sum(not self.breaks(self.carriers(items) - losers, len(items)) for items in violating if item in items)
+
+    def lose(self, item: int, losers: set[int]) -> None:
+        """Delete a point from some people."""
+        self.people[item] -= losers
+        for person in losers:
+            self.points[person].discard(item)
+
+    def sets(self) -> ItemSets:
+        """The people as they are now."""
+        return ItemSets.of([sorted(points) for points in self.points], size=self.size)
+
+
+def _locally(people: Trajectories, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
+    """Per point whether it goes: deleted only from carriers of a violating set where that breaks nothing else."""
+    state = _Local(point_sets(people), asked)
+    while violating := minimal_sets(state.sets(), asked):
+        if len(violating) > MOST_WEIGHED:
+            raise ParameterError(
+                f"{len(violating):,} sets of points break the promise, more than the {MOST_WEIGHED:,} that local suppression weighs "
+                "against each other; recode places and times before it, or take how: global"
+            )
+        chosen = _best_local(state, violating)
+        if chosen is None:
+            keep = maximal_frequent(state.sets(), max(one.m for one in asked), least)
+            item = _greedy(violating, keep)[0]
+            chosen = (item, set(state.people[item]))
+        state.lose(*chosen)
+    items, who = people.points.items, people.who
+    return np.array(
+        [item not in state.points[person] for item, person in zip(items.tolist(), who.tolist(), strict=True)]
+    )
+
+
+def _best_local(state: _Local, violating: Sequence[Items]) -> tuple[int, set[int]] | None:
+    """The deletion that removes the most violating sets per deleted point; None where none is possible without breaking others."""
+    best: tuple[float, int] | None = None
+    chosen: tuple[int, set[int]] | None = None
+    for items in violating:
+        losers = state.carriers(items)
+        for item in items:
+            score = (-state.removed(violating, item, losers) / len(losers), len(losers))
+            if (best is None or score < best) and state.may_lose(item, losers):
+                best, chosen = score, (item, losers)
+    return chosen

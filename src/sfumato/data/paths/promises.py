@@ -1,0 +1,175 @@
+"""What promises about paths have in common: what coarser places and times do to them, and promises about sets of points."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.model import TOLERANCE
+from sfumato.core.shape import ShapedModel, verdict
+from sfumato.data.paths.trajectories import Trajectories, require_paths
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.formulas.itemsets import ItemSets, Violations, smallest_support, violating
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.model import Verdict
+
+MOST_SETS = 5_000_000
+"""Violating sets that are listed at most."""
+
+
+@runtime_checkable
+class PathModel(ShapedModel, Protocol):
+    """A promise about paths, and what a search may conclude about it. ``k`` is how many people must be confused."""
+
+    k: int
+
+    def kept_by_coarsening(self, people: Trajectories) -> bool:
+        """Whether people who break it at these levels of place and time also break it at all finer ones."""
+        ...
+
+    def broken(self, people: Trajectories) -> bool:
+        """Whether it is broken: as :meth:`judge`, but stops at the first thing that breaks it."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SetDemand:
+    """What a promise about sets of points asks: at least ``k`` carriers, and of them at most a ``share`` with one private item."""
+
+    k: int
+    m: int
+    private: ItemSets | None = None
+    share: float = 1.0
+
+    def violations(
+        self, sets: ItemSets, *, new: NDArray[np.bool_] | None = None, most: int = MOST_SETS, enough: int = 0
+    ) -> Violations:
+        """Minimal sets that break it."""
+        slack = self.share + TOLERANCE
+        return violating(sets, self.m, self.k, private=self.private, share=slack, new=new, most=most, enough=enough)
+
+    def breaks(self, carriers: NDArray[np.int64]) -> bool:
+        """Whether a set that exactly these people carry breaks it; one that nobody carries does not."""
+        if not len(carriers):
+            return False
+        if len(carriers) < self.k:
+            return True
+        if self.private is None:
+            return False
+        most = np.bincount(self.private.taken(carriers).items, minlength=1).max(initial=0)
+        return bool(most > (self.share + TOLERANCE) * len(carriers))
+
+
+def too_few(model: PathModel, people: Trajectories) -> Verdict | None:
+    """The verdict where there are fewer people than must be confused; None where there are enough. One person only is refused."""
+    people.require_several(model.promise)
+    if people.people >= model.k:
+        return None
+    sentence = f"there are {people.people:,} people, fewer than {model.k:,}"
+    return verdict(
+        model,
+        holds=False,
+        attained=None,
+        required=model.k,
+        sentence=sentence,
+        broken=people.people,
+        people=people.people,
+    )
+
+
+@runtime_checkable
+class SetPromise(PathModel, Protocol):
+    """A promise about every set of a few points that somebody has."""
+
+    def asked(self, people: Trajectories) -> SetDemand:
+        """What it asks of these people."""
+        ...
+
+    def broken(self, people: Trajectories) -> bool:
+        """Whether some set breaks it."""
+        asked = self.asked(people)
+        return bool(asked.violations(point_sets(people), most=1, enough=asked.k - 1).count)
+
+    def judge(self, people: Any, original: Any = None) -> Verdict:
+        """Count the minimal sets that break it."""
+        paths = require_paths(people, self.promise)
+        asked = self.asked(paths)
+        if (short := too_few(self, paths)) is not None:
+            return short
+        sets = point_sets(paths)
+        found = asked.violations(sets)
+        least = found.least or 0
+        if found.count and least > 1:  # what holds sets of which a part is too rare was not looked at
+            least = smallest_support(sets, asked.m) or 0
+        about = "point" if asked.m == 1 else f"set of at most {asked.m} points"
+        if found.count:
+            concerned = int(found.carriers.sum())
+            sentence = (
+                f"{found.count:,} minimal set(s) of at most {asked.m} point(s) break it, and {concerned:,} of {paths.people:,} people have one; "
+                f"the rarest has {least:,} carrier(s)"
+            )
+            return verdict(
+                self,
+                holds=False,
+                attained=least,
+                required=asked.k,
+                sentence=sentence,
+                broken=found.count,
+                people=concerned,
+            )
+        told = "" if asked.private is None else f", and at most {found.worst:.1%} of them share a sensitive value"
+        return verdict(
+            self,
+            holds=True,
+            attained=least,
+            required=asked.k,
+            sentence=f"every {about} that somebody has is shared by at least {least:,} people{told}",
+        )
+
+
+def promises_of(models: Iterable[Any]) -> list[PathModel]:
+    """The promises as those about paths; any other is refused."""
+    found = [model for model in models if isinstance(model, PathModel)]
+    others = [model.promise for model in models if not isinstance(model, PathModel)]
+    if others:
+        raise ParameterError(f"{others[0]} is no promise about paths")
+    return found
+
+
+def set_promises(models: Iterable[Any]) -> list[SetPromise]:
+    """Those promises that are about sets of points."""
+    return [model for model in models if isinstance(model, SetPromise)]
+
+
+def point_sets(people: Trajectories) -> ItemSets:
+    """Everybody as a set of numbered points."""
+    points = people.points
+    return ItemSets(points.starts, points.items.astype(np.int32), points.kinds)
+
+
+def sensitive_sets(people: Trajectories, column: str | None, values: tuple[str, ...] | None, promise: str) -> ItemSets:
+    """Everybody's sensitive value as a set of one item; a missing value, or one that is not asked about, is no item."""
+    if column is None:
+        known = people.sensitive
+        if len(known) != 1:
+            raise SchemaError(
+                f"{promise} is about one sensitive column; there are {len(known)}, so say which: sensitive: COLUMN"
+            )
+        column = known[0]
+    labels = people.values(column).cast(pl.String)
+    if values is not None:
+        absent = len(set(values) - set(labels.drop_nulls().to_list()))
+        if absent == len(set(values)):
+            raise SchemaError(
+                f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column {column!r}"
+            )
+    wanted = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
+    code = {label: number for number, label in enumerate(wanted)}
+    return ItemSets.of([[code[label]] if label in code else [] for label in labels.to_list()], size=len(wanted))

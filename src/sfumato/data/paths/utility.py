@@ -1,0 +1,324 @@
+"""What a release of paths is still worth: points, places, hours, ways, and how far people went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedScene, ShapedUtility
+from sfumato.data.paths.clock import EVERYTHING
+from sfumato.data.paths.knowledge import KnownPoints, hours_of, released_width, visits_of
+from sfumato.data.paths.places import Images, ends_of_labels, images, images_with_loss, numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.data.paths.trajectories import Trajectories
+
+
+def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bool_]:
+    """Per point of the original whether its person still has what contains it; where times were shifted, whether at any time."""
+    known = KnownPoints.of(ShapedScene(original, released))
+    if released.shifted is None:
+        items, there, kinds = known.items(released), released.points.items, released.points.kinds + 1
+    else:
+        items, there, kinds = known.places, released.places, released.table.height + 1
+    held = np.unique(released.who * kinds + there)
+    person = known.truth[original.who]
+    wanted = person * kinds + items
+    at = np.minimum(np.searchsorted(held, wanted), max(0, len(held) - 1))
+    found: NDArray[np.bool_] = (person >= 0) & (items >= 0) & (held[at] == wanted if len(held) else False)
+    return found
+
+
+def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Total variation: half the sum of the differences of two distributions; what is missing of either counts."""
+    lacking = abs(one.sum() - other.sum())
+    return float(min(1.0, (np.abs(one - other).sum() + lacking) / 2))
+
+
+@parameters
+class PointsKept(ShapedUtility):
+    """Share of the points whose person still has what contains them.
+
+    >>> from sfumato import examples
+    >>> people = examples.small_paths()
+    >>> PointsKept().measure(people, people).value
+    1.0
+    """
+
+    name: ClassVar[str] = "points_kept"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Look every point up."""
+        kept = kept_points(original, released)
+        meaning = "share of the points that are still there, as they are or coarser"
+        return Measure(self.name, float(kept.mean()), self.better, meaning, raw=float(kept.sum()))
+
+
+@parameters
+class PathLoss(ShapedUtility):
+    r"""How coarse the points are on average: 0 as in the data, 1 nothing is told (NCP).
+
+    .. math:: \frac1N \sum_i \tfrac12\Big(\text{loss of place } i + \frac{\text{bucket width}}{\text{span of all times}}\Big)
+
+    The loss of a place is that of its hierarchy node, or the diameter of its cell over that of the area; a point that is gone counts 1.
+    ``per_column`` has places and times by themselves.
+    """
+
+    name: ClassVar[str] = "path_loss"
+    title: ClassVar[str] = "Coarseness of places and times"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Average over the points of the original."""
+        kept = kept_points(original, released)
+        image = images_with_loss(original, released)
+        place = np.where(kept, image.loss[original.places], 1.0)
+        time = np.where(kept, time_loss(original, released), 1.0)
+        value = float((place + time).mean() / 2)
+        parts = {"place": float(place.mean()), "time": float(time.mean())}
+        return Measure(
+            self.name, value, self.better, "mean coarseness of places and times of all points", per_column=parts,
+            raw=_mean_diameter(image, original),
+        )  # fmt: skip
+
+
+def time_loss(original: Trajectories, released: Trajectories) -> float:
+    """The width of the buckets as a share of the span of all times."""
+    if released.clock.kind == "none":
+        return 0.0 if original.clock.kind == "none" else 1.0
+    width = released_width(original, released)
+    if width in (original.width, EVERYTHING):
+        return 0.0
+    return min(1.0, width / (float(np.ptp(original.ticks)) + original.width))
+
+
+def _mean_diameter(image: Images, original: Trajectories) -> float | None:
+    """The mean diameter of the cells the points are in; None without a grid."""
+    return None if image.diameters is None else float(image.diameters[original.places].mean())
+
+
+@parameters
+class PlaceHistogram(ShapedUtility):
+    """How far the shares of points by place are from the true ones: total variation, 0 to 1.
+
+    A coarser place counts evenly for all places of the data that it contains; what no place of the data lies in is lost.
+    """
+
+    name: ClassVar[str] = "place_histogram"
+    title: ClassVar[str] = "Where the points are"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare the shares place by place."""
+        image = images(original, released)
+        true = np.bincount(original.places, minlength=original.table.height) / max(1, len(original.places))
+        there = np.bincount(released.places, minlength=released.table.height) / max(1, len(released.places))
+        shared = np.bincount(image[image >= 0], minlength=released.table.height)
+        spread = np.where(image >= 0, there[image] / np.maximum(1, shared[image]), 0.0)
+        return Measure(self.name, apart(true, spread), self.better, "distance of the shares of points by place")
+
+
+@parameters
+class HourHistogram(ShapedUtility):
+    """How far the shares of points by hour of the day are from the true ones: total variation, 0 to 1; a bucket counts evenly for its hours."""
+
+    name: ClassVar[str] = "hour_histogram"
+    title: ClassVar[str] = "When the points are"
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """None where the data tell the hour."""
+        return None if hours_of(original) is not None else "the data do not tell the hour of the day"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare the shares hour by hour."""
+        true = np.bincount(_hours(original), minlength=24) / max(1, len(original.ticks))
+        hour = released.clock.hour
+        width = 24 if hour is None else min(24, max(1, released_width(original, released) // hour))
+        starts = np.zeros(len(released.ticks), dtype=np.int64) if hour is None else _hours(released)
+        share = np.zeros(24)
+        for step in range(width):
+            share += np.bincount((starts + step) % 24, minlength=24)
+        return Measure(
+            self.name,
+            apart(true, share / max(1, width * len(released.ticks))),
+            self.better,
+            "distance of the shares of points by hour of the day",
+        )
+
+
+def _hours(people: Trajectories) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = people.ticks // (people.clock.hour or 1) % 24
+    return found
+
+
+@parameters
+class OriginDestination(ShapedUtility):
+    """How far the shares of people by where they begin and end are from the true ones, at the level of places released (total variation, 0 to 1).
+
+    People who were left out are missing.
+    """
+
+    name: ClassVar[str] = "origin_destination"
+    title: ClassVar[str] = "Where people begin and end"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare the shares of pairs."""
+        image = images(original, released)
+        kinds = released.table.height + 1
+        first, last = original.places[original.starts[:-1]], original.places[original.starts[1:] - 1]
+        true = (image[first] + 1) * kinds + image[last] + 1
+        there = (released.places[released.starts[:-1]] + 1) * kinds + released.places[released.starts[1:] - 1] + 1
+        keys, codes = np.unique(np.concatenate([true, there]), return_inverse=True)
+        counts = [np.bincount(part, minlength=len(keys)) for part in np.split(codes.reshape(-1), [len(true)])]
+        people = max(1, original.people)
+        return Measure(
+            self.name, apart(counts[0] / people, counts[1] / people), self.better,
+            "distance of the shares of people by first and last place",
+        )  # fmt: skip
+
+
+@parameters
+class FrequentSequences(ShapedUtility):
+    """Share of the frequent pairs of places, visited in this order, that are still there under their own names and frequent.
+
+    Frequent is what at least ``share`` of the people did. Pairs of places that were made coarser do not survive; ``per_column`` has how many do
+    at the level of places released, and which share of the release's frequent pairs are none of the data (ghosts), at that level too.
+    """
+
+    share: Annotated[float, Field(gt=0, le=1, description="share of people from which a pair is frequent")] = 0.05
+
+    name: ClassVar[str] = "frequent_sequences"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Count pairs of visits in both files."""
+        least = max(1, int(np.ceil(self.share * original.people - 1e-9)))
+        image = images(original, released)
+        own = _frequent_pairs(original, least)
+        after = set(map(tuple, _frequent_pairs(released, least).tolist()))
+        same = _same_labels(original, released, image)
+        stay = [(int(image[x]), int(image[y])) in after for x, y in own.tolist() if same[x] and same[y]]
+        there = image[original.places] >= 0
+        coarse = original.with_points(
+            original.who[there], original.ticks[there], image[original.places[there]], table=released.table
+        )
+        level = set(map(tuple, _frequent_pairs(coarse, least).tolist()))
+        parts = {
+            "at_the_released_level": len(level & after) / len(level) if level else 1.0,
+            "ghosts": len(after - level) / len(after) if after else 0.0,
+        }
+        value = sum(stay) / len(own) if len(own) else 1.0
+        return Measure(
+            self.name, value, self.better, "share of frequent pairs of visits that survive", per_column=parts,
+            raw=float(sum(stay)),
+        )  # fmt: skip
+
+
+def _same_labels(original: Trajectories, released: Trajectories, image: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Per place of the original whether it is released under its own name."""
+    if original.table.dtypes != released.table.dtypes:
+        return np.zeros(original.table.height, dtype=np.bool_)
+    there = np.maximum(image, 0)
+    equal = [
+        (original.table[a] == released.table[b].gather(there)).to_numpy()
+        for a, b in zip(original.table.columns, released.table.columns, strict=True)
+    ]
+    same: NDArray[np.bool_] = np.logical_and.reduce([image >= 0, *equal])
+    return same
+
+
+def _frequent_pairs(people: Trajectories, least: int) -> NDArray[np.int64]:
+    """Pairs of places that at least so many people visited in this order."""
+    size = max(1, people.table.height)
+    visits = visits_of(people)
+    room = np.empty(kernels.paths.pair_keys(visits, size, np.empty(0, np.int64)), dtype=np.int64)
+    if not len(room):
+        return np.zeros((0, 2), dtype=np.int64)
+    kernels.paths.pair_keys(visits, size, room)
+    keys, counts = np.unique(room, return_counts=True)
+    often = keys[counts >= least]
+    return np.stack([often // size, often % size], axis=1)
+
+
+def centres(people: Trajectories, original: Trajectories) -> NDArray[np.float64]:
+    """The coordinates of every place, the middle of a cell; of the top the middle of the area."""
+    columns = []
+    for name, known in zip(people.table.columns, original.table.columns, strict=True):
+        if numeric(people.table):
+            columns.append(people.table[name].to_numpy())
+            continue
+        low, high = ends_of_labels(people.table[name])
+        area = original.table[known].to_numpy()
+        middle = np.where(np.isfinite(low), (np.where(np.isfinite(low), low, 0) + np.where(np.isfinite(high), high, 0)) / 2, (area.min() + area.max()) / 2)  # fmt: skip
+        columns.append(middle)
+    return np.stack(columns, axis=1)
+
+
+def lengths(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far everybody went from point to point."""
+    at = where[people.places]
+    steps = np.zeros(len(at))
+    steps[1:] = np.where(np.diff(people.who) == 0, np.hypot(*np.diff(at, axis=0).T), 0.0)
+    return np.bincount(people.who, weights=steps, minlength=people.people).astype(np.float64)
+
+
+def gyration(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The radius of gyration: the root of the mean squared distance of a person's points from their centre."""
+    at, counts = where[people.places], np.maximum(1, np.diff(people.starts))
+    squares = np.zeros(people.people)
+    for axis in range(2):
+        mean = np.bincount(people.who, weights=at[:, axis], minlength=people.people) / counts
+        squares += np.bincount(people.who, weights=(at[:, axis] - mean[people.who]) ** 2, minlength=people.people)
+    return np.sqrt(squares / counts)
+
+
+def _relative_error(metric: ShapedUtility, original: Any, released: Any, quantity: Any, what: str) -> Measure:
+    """The mean difference of a quantity of people who are in both files, as a share of its mean."""
+    who = np.arange(released.people) if released.origin is None else released.origin
+    true = quantity(original, centres(original, original))[who]
+    there = quantity(released, centres(released, original))
+    scale = float(true.mean()) if len(true) else 0.0
+    off = float(np.abs(there - true).mean()) if len(true) else 0.0
+    value = off / scale if scale else (0.0 if not off else 1.0)
+    return Measure(metric.name, value, metric.better, f"mean error of the {what} of people's paths, as a share of its mean", raw=off)  # fmt: skip
+
+
+class _OfCoordinates(ShapedUtility):
+    """A utility of places by coordinates."""
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """None where the data have coordinates."""
+        if original.coordinates and numeric(original.table):
+            return None
+        return "places are no coordinates"
+
+
+@parameters
+class PathLength(_OfCoordinates):
+    """How far off the lengths of people's paths are, on average, as a share of the mean length; cells count by their middle."""
+
+    name: ClassVar[str] = "path_length"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare person by person."""
+        return _relative_error(self, original, released, lengths, "length")
+
+
+@parameters
+class RadiusOfGyration(_OfCoordinates):
+    """How far off the radius of gyration of people's paths is, on average, as a share of the mean radius; cells count by their middle.
+
+    Reference: González, Hidalgo & Barabási 2008, doi:10.1038/nature06958.
+    """
+
+    name: ClassVar[str] = "radius_of_gyration"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare person by person."""
+        return _relative_error(self, original, released, gyration, "radius of gyration")

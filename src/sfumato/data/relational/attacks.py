@@ -1,0 +1,285 @@
+"""Attacks on tables that still join: by a few rows, by how many there are, by what a crowd shares, and the crowd that a join only seems to make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import Finding, Learns, NothingToAttack
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack
+from sfumato.data.relational.knowledge import (
+    EFFORT,
+    Acquaintance,
+    Disclosure,
+    LowHigh,
+    Persons,
+    Secrets,
+    of_groups,
+    together,
+)
+from sfumato.data.relational.models import Few, Known, Own, PersonsKAnonymity, against, intruder_of, share_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.shape import ShapedScene
+    from sfumato.data.relational.person_views import Shown, ShownRows
+
+Effort = Annotated[int, Field(ge=1, description="sets of rows that are looked at; beyond, bounds are given")]
+NO_ROWS = NothingToAttack("no table below the people has a row")
+NOBODY = NothingToAttack("nobody was released")
+USUAL_K = 5
+
+
+def without_rows(scene: ShapedScene) -> str | None:
+    """Why an attack by rows says nothing here, or None."""
+    shown: Shown = scene.released.shown()
+    if not shown.persons:
+        return NOBODY
+    return None if any(len(rows.person) for rows in shown.rows) else NO_ROWS
+
+
+def alone(found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Who surely is in a crowd of one, and who may be."""
+    return found.high == 1, found.low == 1
+
+
+def victims_of(scene: ShapedScene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    """The persons of the original who were hit; None where tables do not join, so that the persons of each are counted for themselves."""
+    if len(hit) != len(scene.truth):
+        return None
+    found = scene.truth[hit]
+    return np.sort(found[found >= 0])
+
+
+def _interval(surely: NDArray[np.bool_], maybe: NDArray[np.bool_]) -> tuple[float, float] | None:
+    """What is certain about a share, where it is not known exactly."""
+    return None if np.array_equal(surely, maybe) else (float(surely.mean()), float(maybe.mean()))
+
+
+@parameters
+class JoinUniqueness(ShapedAttack):
+    r"""The share of people who alone have some ``m`` rows of theirs, from all tables that can be joined, for somebody who knows these.
+
+    .. math:: \frac1n \bigl|\{i : \min_{Q \subseteq R_i,\ |Q| \le m} |\{j : c_j = c_i,\ Q \subseteq R_j\}| = 1\}\bigr|
+
+    The curve goes from no row (the own columns alone) to m. The intruder knows the rows that tell most, not any: this is the worst case, and no less than
+    what random rows do. A row is known as it was released; one that was left out tells nothing. Beyond ``effort`` the share lies between that for fewer rows
+    and that for somebody who knows them all, which the interval says.
+
+    Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.shape import ShapedScene
+    >>> people = examples.clinic()
+    >>> JoinUniqueness(2, own=False).attack(ShapedScene(people, people)).sentence
+    '38 of 60 persons are alone with some 2 rows of their own'
+    """
+
+    m: Annotated[int, Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables")] = 3
+    own: Own = True
+    effort: Effort = EFFORT
+
+    name: ClassVar[str] = "join_uniqueness"
+    title: ClassVar[str] = "Alone with a few rows"
+    line: ClassVar[str] = "Share of people whom a few rows from several tables single out"
+    tried_by: ClassVar[str] = "somebody who knows a few rows of a person"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever there are rows below people."""
+        return without_rows(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Count the crowds for no row, one row, and so on."""
+        shown: Shown = scene.released.shown()
+        found = [alone(self._known(shown, size)) for size in range(self.m + 1)]
+        shares = [[float(some.mean()) for some in pair] for pair in found]
+        surely, maybe = found[-1]
+        what = f"some {self.m} row{'s' * (self.m > 1)} of their own" + (" and their own columns" if self.own else "")
+        more = "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
+        return Finding(
+            self.name,
+            shares[-1][0],
+            f"{share_of(int(surely.sum()), shown.persons)}{more} are alone with {what}",
+            interval=_interval(surely, maybe),
+            baseline=1 / shown.persons,
+            victims=victims_of(scene, surely),
+            details={
+                "curve": {"known": "rows known", "points": [[size, low] for size, (low, _) in enumerate(shares)]},
+                "at_most": [high for _, high in shares],
+            },
+        )
+
+    def _known(self, shown: Shown, size: int) -> LowHigh:
+        if size:
+            return Acquaintance("any", size, self.own, self.effort).crowds(shown)
+        sizes = np.full(shown.persons, shown.persons) if not self.own else Acquaintance("own").crowds(shown).low
+        return LowHigh(sizes, sizes)
+
+
+@parameters
+class RowCounts(ShapedAttack):
+    """The share of people who alone have so many rows in every table, among those who are like them in their own columns.
+
+    That somebody has forty visits where others have four is known to many, and recoding the visits hides nothing of it. ``tables``
+    in the details says how many people the number of rows of each table by itself singles out.
+    """
+
+    own: Own = True
+
+    name: ClassVar[str] = "row_counts"
+    title: ClassVar[str] = "Alone by the number of rows"
+    line: ClassVar[str] = "Share of people whom it singles out how many rows they have"
+    tried_by: ClassVar[str] = "somebody who knows how often a person came"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever there are rows below people."""
+        return without_rows(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Count who has how many rows."""
+        shown: Shown = scene.released.shown()
+        people = Persons.of(shown, own=self.own)
+        hit = _alone_in(people.alike("counts"))
+        each = {
+            rows.table: int(_alone_in(together([people.classes, counts])).sum())
+            for rows, counts in zip(shown.rows, people.in_tables, strict=True)
+        }
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            f"{share_of(int(hit.sum()), shown.persons)} are alone with the numbers of their rows",
+            baseline=float(_alone_in(people.classes).mean()),
+            victims=victims_of(scene, hit),
+            details={"tables": each, "before": int(_alone_in(people.classes).sum())},
+        )
+
+
+def _alone_in(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    hit: NDArray[np.bool_] = np.bincount(groups)[groups] == 1
+    return hit
+
+
+@parameters
+class JoinInflation(ShapedAttack):
+    r"""The share of people who look hidden in a join, by its rows, and are not, by its persons.
+
+    Whoever joins a table with the people and counts rows finds crowds that the rows of one person swell: of class A and cardiology four joined rows, and three
+    persons. A person looks hidden in a table where every combination of own columns and one row of hers has at least ``k`` joined rows, and is not where some such
+    combination has fewer than k persons. ``k`` is by default that of the promises, or 5. The details hold, per table, the k of rows, the k of persons, and
+    the most joined rows for each person. Counted, not guessed: who certifies a join by its rows is wrong about these people.
+    """
+
+    k: Annotated[int | None, Field(ge=1, description="crowd that is looked for; by default that of the promises")] = (
+        None
+    )
+
+    name: ClassVar[str] = "join_inflation"
+    title: ClassVar[str] = "Crowds that only a join makes"
+    line: ClassVar[str] = "Share of people who hide among joined rows, but not among persons"
+    tried_by: ClassVar[str] = "somebody who knows one row of a person"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Wherever there are rows below people."""
+        return without_rows(scene)
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Count rows and persons of every joined class."""
+        shown: Shown = scene.released.shown()
+        k = self.k or max((one.k for one in scene.models if isinstance(one, PersonsKAnonymity)), default=USUAL_K)
+        hit, details = np.zeros(shown.persons, dtype=np.bool_), {}
+        for table in shown.rows:
+            if len(table.person):
+                in_rows, in_persons = _joined(shown, table)
+                hit |= (_least(in_rows, table, shown.persons) >= k) & (_least(in_persons, table, shown.persons) < k)
+                details[table.table] = {
+                    "k_of_rows": int(in_rows.min()),
+                    "k_of_persons": int(in_persons.min()),
+                    "most_rows_for_a_person": round(float((in_rows / in_persons).max()), 6),
+                }
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            f"{share_of(int(hit.sum()), shown.persons)} stand among {k:,} joined rows or more, but among fewer than {k:,} persons",
+            baseline=0.0,
+            victims=victims_of(scene, hit),
+            details={"k": k, "tables": details},
+        )
+
+
+def _joined(shown: Shown, table: ShownRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per row of a table joined with the people, how many joined rows show the same, and how many persons have one."""
+    groups = together([shown.own[table.person], table.shows])
+    pairs = np.unique(groups * shown.persons + table.person) // shown.persons
+    return np.bincount(groups)[groups], np.bincount(pairs)[groups]
+
+
+def _least(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray[np.int64]:
+    """Per person the smallest crowd of a row; a huge one without rows."""
+    least = np.full(persons, np.iinfo(np.int64).max)
+    np.minimum.at(least, table.person, crowds)
+    return least
+
+
+@parameters
+class HomogeneityOfJoin(ShapedAttack):
+    """The share of people of whom somebody who knows rows of theirs learns a sensitive value for certain: everyone in the crowd has it.
+
+    The crowd is that of all people who fit what is ``known``, of their own columns and their rows in all tables together; a value of a table below is had by whoever has a
+    row with it. People who are alone are a crowd of one. Reported is the column with the most victims, and all in the details. The baseline is what
+    is known without looking anybody up: a value that everybody has. Beyond ``effort`` the share is between bounds.
+
+    Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
+    """
+
+    knows: Known = "rows"
+    m: Few = None
+    own: Own = True
+    effort: Effort = EFFORT
+
+    name: ClassVar[str] = "homogeneity_of_join"
+    learns: ClassVar[Learns] = "attribute"
+    title: ClassVar[str] = "Secrets read off a join"
+    line: ClassVar[str] = "Share of people whose secret everybody shares who has rows like theirs"
+    tried_by: ClassVar[str] = "somebody who knows rows of a person"
+
+    def __post_init__(self) -> None:
+        intruder_of(self.knows, self.m, self.own, self.effort)
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Where a sensitive column was released."""
+        shown: Shown = scene.released.shown()
+        if not shown.persons:
+            return NOBODY
+        return None if shown.sensitive else NothingToAttack("no sensitive column was released")
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Look for crowds that share a value, column by column."""
+        shown: Shown = scene.released.shown()
+        intruder = intruder_of(self.knows, self.m, self.own, self.effort)
+        found = {name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY)) for name in shown.sensitive}
+        worst = max(found, key=lambda name: (int(found[name][0].sum()), int(found[name][1].sum())))
+        surely, maybe = found[worst]
+        return Finding(
+            self.name,
+            float(surely.mean()),
+            f"{against(intruder)} is certain of a value of {worst} for {share_of(int(surely.sum()), shown.persons)}",
+            interval=_interval(surely, maybe),
+            baseline=float(_of_all(shown, worst)),
+            victims=victims_of(scene, surely),
+            details={"people": {name: int(sure.sum()) for name, (sure, _) in found.items()}, "column": worst},
+        )
+
+
+def _certain(told: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return told.low >= 1 - 1e-12, told.high >= 1 - 1e-12
+
+
+def _of_all(shown: Shown, column: str) -> bool:
+    """Whether everybody has one value."""
+    secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
+    told = of_groups(secrets, Disclosure.FREQUENCY, np.zeros(shown.persons, dtype=np.int64))
+    return bool(told[0] >= 1 - 1e-12)

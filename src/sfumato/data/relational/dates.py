@@ -1,0 +1,113 @@
+"""Dates of people in several tables: all of one person move together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.calendar import FIRST, LAST, days_of, moved
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.relational.promises import require_tables
+from sfumato.data.relational.summaries import listed
+from sfumato.errors import ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+FEW = 14
+WEEK = 7
+LEFT = "the days between two dates of a person are as they were: who knows some of these gaps finds the person by them"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DatesPlan(Plan):
+    """How many days the dates of every person move; for the owner only."""
+
+    shifts: NDArray[np.int64] = dataclasses.field(repr=False)
+    told: Mapping[str, Any]
+    warned: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """What was moved, and by how much at most."""
+        return dict(self.told)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know."""
+        return self.warned
+
+
+@parameters
+class ShiftPersonDates(ShapedStep):
+    """Move all dates of a person, in all tables, by one random number of days.
+
+    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0, with ``keep_weekday`` on the multiples of 7 among them. Days between two dates of a
+    person stay exactly what they were, in one table or in two; so does their order. Columns hold dates, times, or text that begins with a date as YYYY-MM-DD; what is
+    missing stays so. Name all columns with dates in one step: two steps draw two shifts. Gaps still give people away, and a plan warns of it.
+
+    Reference: Hripcsak et al. 2016, doi:10.1093/jamia/ocw001.
+    """
+
+    name: ClassVar[str] = "shift_dates"
+    tells: ClassVar[tuple[str, ...]] = ("columns_moved", "days")
+
+    columns: Annotated[
+        dict[str, tuple[str, ...]],
+        Field(min_length=1, description="table → its columns of dates: {people: [born], visits: [day]}"),
+    ]
+    days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
+    keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
+
+    def __post_init__(self) -> None:
+        if self.keep_weekday and self.days < WEEK:
+            raise ParameterError("shift_dates: keep_weekday moves by whole weeks; days must be 7 at least")
+
+    def plan(self, people: Any, goal: Goal) -> DatesPlan:
+        """Draw a shift for everybody; dates that would leave the calendar are refused."""
+        tables = require_tables(people, self.name)
+        size = WEEK if self.keep_weekday else 1
+        most = self.days // size
+        drawn = goal.stream("shifts").integers(-most, most, tables.people)
+        shifts = (drawn + (drawn >= 0)) * size
+        for table, names in self.columns.items():
+            for column in names:
+                days = days_of(self._column(tables, table, column), table) + shifts[tables[table].owner]
+                if np.nanmin(days, initial=0) < FIRST or np.nanmax(days, initial=0) > LAST:
+                    raise SchemaError(
+                        f"shift_dates: a date of column {column!r} of {table} would leave the calendar; lower days"
+                    )
+        choices = 2 * most
+        few = f"there are only {choices} possible shifts: whoever knows about when something was can try them all"
+        told = {"columns_moved": {t: list(names) for t, names in self.columns.items()}, "days": self.days}
+        told |= {"weekdays_kept": True} if self.keep_weekday else {}
+        return DatesPlan(shifts, told, (LEFT, few) if choices < FEW else (LEFT,))
+
+    def _column(self, tables: Any, table: str, column: str) -> Any:
+        frame = tables[table].frame
+        if column not in frame.columns:
+            raise SchemaError(f"shift_dates: table {table!r} has no column {column!r} that is no key")
+        return frame[column]
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        places = listed([f"{listed(columns)} of {table}" for table, columns in told["columns_moved"].items()])
+        weeks = ", by whole weeks" if told.get("weekdays_kept") else ""
+        return f"The dates of every person ({places}) were moved together by a random number of days, {told['days']:,} at most{weeks}."
+
+    def apply(self, people: Any, plan: Any) -> Any:
+        """Move them."""
+        tables = require_tables(people, self.name)
+        for table, names in self.columns.items():
+            rows = tables[table]
+            fresh = [moved(rows.frame[name], table, plan.shifts[rows.owner]) for name in names]
+            tables = tables.with_rows(dataclasses.replace(rows, frame=rows.frame.with_columns(fresh)))
+        return tables

@@ -1,0 +1,195 @@
+"""Several tables from frames: keys are looked up, what does not join is refused or dropped and counted."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.relations import Link, canonical, links_of
+from sfumato.core.schema import Schema
+from sfumato.data.relational.rows import TableRows, plain
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NOBODY = -1
+"""The row above of a row whose key names none."""
+
+
+@dataclasses.dataclass
+class _Found:
+    """What is known of a table while keys are looked up: the row above each row, the person, and whether it stays."""
+
+    above: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    stays: NDArray[np.bool_]
+    groups: pl.Series | None = None
+
+
+def parts(
+    tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+) -> tuple[tuple[TableRows, ...], tuple[str, ...]]:
+    """The tables with their keys looked up, the people first, and notes about rows that were dropped."""
+    links = links_of({name: schemas[name] for name in tables})
+    _require_rows(tables, links)
+    _require_keys(tables, links)
+    found: dict[str, _Found] = {}
+    notes, problems = list[str](), list[str]()
+    for link in links:
+        found[link.table], told, along = _looked_up(link, tables, found, {one.table: one for one in links})
+        (problems if link.orphans == "refuse" else notes).extend(told)
+        notes += along
+    if problems:
+        raise SchemaError(problems)
+    _require_apart(tables, links)
+    _require_any(found)
+    made = tuple(_rows(link, tables[link.table], schemas[link.table], found) for link in links)
+    return made, tuple(notes)
+
+
+def _require_rows(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
+    empty = [link.table for link in links if not tables[link.table].height]
+    if empty:
+        raise SchemaError(
+            [f"table {name!r} has no rows; leave it out of the recipe, or give one that has" for name in empty]
+        )
+
+
+def _require_any(found: Mapping[str, _Found]) -> None:
+    empty = [name for name, one in found.items() if not one.stays.any()]
+    if empty:
+        raise SchemaError([f"table {name!r}: no row belongs to anybody, so that none is left" for name in empty])
+
+
+def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
+    """Refuse keys that do not tell the rows of their table apart."""
+    problems = []
+    for link in links:
+        if link.key is None:
+            continue
+        keys = canonical(tables[link.table][link.key])
+        gaps, again = keys.null_count(), keys.len() - keys.n_unique()
+        again -= max(0, gaps - 1)  # missing ones are told of by themselves
+        problems += [f"table {link.table!r}: {gaps:,} row(s) have no {link.key!r}, which is their key"] if gaps else []
+        problems += (
+            [
+                f"table {link.table!r}: {again:,} row(s) have a {link.key!r} that another row has too, and it is their key"
+            ]
+            if again
+            else []
+        )
+    if problems:
+        raise SchemaError(problems)
+
+
+def _looked_up(
+    link: Link, tables: Mapping[str, pl.DataFrame], found: Mapping[str, _Found], links: Mapping[str, Link]
+) -> tuple[_Found, list[str], list[str]]:
+    """The rows above those of a table, a sentence about rows whose key names none, and one about rows that go with those above."""
+    frame, size = tables[link.table], tables[link.table].height
+    everyone = np.arange(size, dtype=np.int64)
+    if link.foreign is None:
+        return _Found(everyone, everyone, np.ones(size, dtype=bool)), [], []
+    if link.parent is None:
+        groups = frame[link.foreign]
+        owner = ranked(canonical(groups))
+        there = groups.is_not_null().to_numpy()
+        return _Found(owner, owner, there, groups), _lost_told(link, frame, None, int((~there).sum())), []
+    other, over = found[link.parent], links[link.parent]
+    above = resolved(frame[link.foreign], tables[link.parent][over.key or ""])
+    missing = above == NOBODY
+    stays = ~missing & other.stays[np.where(missing, 0, above)]
+    owner = np.where(stays, other.owner[np.where(missing, 0, above)], NOBODY)
+    lost, along = int(missing.sum()), int((~stays & ~missing).sum())
+    told = _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
+    return _Found(above, owner, stays), told, _along_told(link, along)
+
+
+def _along_told(link: Link, rows: int) -> list[str]:
+    return (
+        [
+            f"table {link.table!r}: {rows:,} row(s) belong to rows of {link.parent!r} that were dropped, and went with them"
+        ]
+        if rows
+        else []
+    )
+
+
+def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: int) -> list[str]:
+    if not lost:
+        return []
+    column = frame[str(link.foreign)]
+    empty = column.null_count()
+    whom = "no one" if link.parent is None else f"no row of {link.parent!r}"
+    told = f"table {link.table!r}: {lost:,} of {frame.height:,} row(s) belong to {whom}"
+    told += f" ({empty:,} have no {link.foreign!r})" if empty else ""
+    if link.orphans == "drop":
+        return [f"{told} and were dropped, as the recipe says (orphans: drop)"]
+    if keys is not None and lost == frame.height and keys.dtype.is_numeric() != column.dtype.is_numeric():
+        told += (
+            "; the keys are numbers in one table and text in the other, with signs or leading zeros that numbers lose"
+        )
+    return [
+        f"{told}; give the rows that are missing, or write 'orphans: drop' with the table, and they are dropped and counted"
+    ]
+
+
+def resolved(foreign: pl.Series, keys: pl.Series) -> NDArray[np.int64]:
+    """Per value the place of the equal key, −1 where there is none.
+
+    >>> resolved(pl.Series([3, None, 1, 9]), pl.Series(["1", "2", "3"])).tolist()
+    [2, -1, 0, -1]
+    """
+    here, there = canonical(foreign), canonical(keys)
+    if here.dtype.is_integer() != there.dtype.is_integer():
+        here, there = here.cast(pl.String), there.cast(pl.String)
+    elif here.dtype.is_integer():
+        here, there = here.cast(pl.Int64, strict=False), there.cast(pl.Int64, strict=False)
+    left, right = pl.DataFrame({"key": here}), pl.DataFrame({"key": there}).with_row_index("row")
+    joined = left.join(right, on="key", how="left", maintain_order="left")["row"]
+    found: NDArray[np.int64] = joined.cast(pl.Int64).fill_null(NOBODY).to_numpy()
+    return found
+
+
+def ranked(values: pl.Series) -> NDArray[np.int64]:
+    """Per value the number of the group of equal ones, in the order of the values; −1 for a missing one."""
+    ranks: NDArray[np.int64] = (values.rank("dense").cast(pl.Int64) - 1).fill_null(NOBODY).to_numpy()
+    return ranks
+
+
+def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> None:
+    """Refuse keys that are said to join with no other table, and do: what is judged table by table must stand so."""
+    apart = [link for link in links if link.foreign is not None and link.parent is None]
+    if not apart:
+        return
+    top = next(link for link in links if link.foreign is None)
+    known = [tables[link.table][str(link.foreign)] for link in apart]
+    known += [] if top.key is None else [tables[top.table][top.key]]
+    pools = [canonical(one).cast(pl.String).drop_nulls().unique() for one in known]
+    if sum(map(len, pools)) > pl.concat(pools, rechunk=False).n_unique():
+        raise SchemaError("tables that are said not to join share keys, so they can be joined")
+
+
+def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]) -> TableRows:
+    """One table without the rows that were dropped; rows above have the numbers that they have once the same is done to them."""
+    here = found[link.table]
+    kept = np.flatnonzero(here.stays)
+    people = here if link.parent is None else found[link.parent]
+    above = here.above[kept]
+    if link.parent is not None:
+        above = (np.cumsum(people.stays) - 1)[above]
+    others = frame.select(name for name in frame.columns if name not in link.columns)
+    return TableRows(
+        link,
+        Schema({**{n: schema[n] for n in link.columns}, **{n: schema[n] for n in others.columns}}),
+        plain(others if len(kept) == frame.height else others.filter(pl.Series(here.stays))),
+        above,
+        here.owner[kept],
+        names=None if link.key is None else frame[link.key].gather(kept),
+        groups=None if here.groups is None else here.groups.gather(kept),
+    )

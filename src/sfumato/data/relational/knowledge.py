@@ -1,0 +1,441 @@
+r"""What an intruder may know of a person in several tables, and among how many persons that leaves the person.
+
+==========  =================================================================================================
+``own``     the person's own quasi-identifiers
+``counts``  these, and how many rows the person has in every table
+``rows``    these, and what all rows of the person show in every table (how often too): everything there is
+``any``     these, and any ``facts`` rows of the person, from any of the tables together
+==========  =================================================================================================
+
+A fact is a row with all its quasi-identifiers, and those of the rows above it: who knows a prescription knows what the visit shows. Who has two equal rows has the fact twice, and who knows both knows two facts. What is known
+is true and positive: that somebody has a row, not that there is no other (``counts`` and ``rows`` are about that). Persons are counted, never rows: the
+rows of one person make no crowd. Which rows of the same table above two known rows belong to, where these show the same, is known to ``rows`` alone: there
+persons are alike only if all their rows hang together in the same way.
+
+With ``own: false`` the own columns are not known. An intruder who knows *p* facts from any of the tables, where the own columns together or one by one
+count among the *p*, knows less than one who knows all own columns and *p* rows besides; so ``any`` with ``facts: p`` covers that intruder as well.
+
+Everything is exact as long as there are no more sets of facts than ``effort``. Beyond, only smaller sets are looked at, and what is known is a range: nobody who
+knows a few rows knows more than whoever knows them all, nor less than whoever knows fewer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.data.relational.person_views import Shown, ShownSensitive
+from sfumato.errors import InternalError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Listed = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+Knows = Literal["own", "counts", "rows", "any"]
+EFFORT = 1_000_000_000
+"""Sets of facts that are looked at, at most, unless somebody asks for more."""
+
+
+def numbered(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """The same keys as numbers from 0 on, in their order, and how many there are.
+
+    >>> numbered(np.array([7, 3, 7]))[0].tolist()
+    [1, 0, 1]
+    """
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64), len(distinct)
+
+
+def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The number of what several columns show together.
+
+    >>> together([np.array([0, 0, 1]), np.array([5, 5, 5])]).tolist()
+    [0, 0, 1]
+    """
+    joint, _ = numbered(columns[0])
+    for column in columns[1:]:
+        more, kinds = numbered(column)
+        joint, _ = numbered(joint * max(kinds, 1) + more)
+    return joint
+
+
+def paths(shown: Shown) -> list[NDArray[np.int64]]:
+    """Per table below the people and row a code of what it shows together with the rows above it."""
+    found: dict[str, NDArray[np.int64]] = {}
+    for rows in shown.rows:
+        own = (
+            rows.shows
+            if rows.parent is None or rows.above is None
+            else together([rows.shows, found[rows.parent][rows.above]])
+        )
+        found[rows.table] = numbered(own)[0]
+    return list(found.values())
+
+
+def hanging(shown: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows right below the people: whose they are, and a code of what each shows with all that hangs below it, from all tables.
+
+    Two rows have the same code when they show the same and for each table below have rows with the same codes, as often.
+    """
+    below: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+    owners, codes, kinds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for rows in reversed(shown.rows):
+        whole = together([rows.shows])
+        for above, theirs in below.get(rows.table, ()):
+            whole = kernels.fact_sets.alike(whole, *listed(above, theirs, len(whole)))
+        if rows.parent is None or rows.above is None:
+            owners.append(rows.person)
+            codes.append(whole + kinds)
+            kinds += int(whole.max(initial=-1)) + 1
+        else:
+            below.setdefault(rows.parent, []).append((rows.above, whole))
+    return np.concatenate(owners), np.concatenate(codes)
+
+
+def listed(owners: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Listed:
+    """The codes of every owner behind one another, ascending: where those of each begin, and all.
+
+    >>> [part.tolist() for part in listed(np.array([1, 0, 1]), np.array([5, 7, 3]), 2)]
+    [[0, 1, 3], [7, 3, 5]]
+    """
+    order = np.lexsort((codes, owners))
+    return np.searchsorted(owners[order], np.arange(size + 1)).astype(np.int64), codes[order]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Persons:
+    """Persons as an intruder sees them: a class of own columns, and a multiset of rows from all tables.
+
+    ``codes[pointers[t]:pointers[t + 1]]`` are the rows of person *t*, ascending, each as often as it occurs; ``of_row`` says which row of all
+    tables, behind one another, each of them is, and ``tables`` where the rows of every table begin.
+    """
+
+    classes: NDArray[np.int64]
+    pointers: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    of_row: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    kinds: int
+    shown: Shown
+
+    @classmethod
+    def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> Persons:
+        """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a person come in the order of their table, or at random."""
+        classes = classes_of(shown, own=own)
+        ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
+        codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
+        for numbers, begin, end in zip(paths(shown), ends[:-1], ends[1:], strict=True):
+            codes[begin:end] = numbers + kinds
+            kinds += int(numbers.max(initial=-1)) + 1
+        owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in shown.rows)])
+        keys = owners * max(kinds, 1) + codes
+        order = np.argsort(keys, kind="stable") if stream is None else np.lexsort((stream.random(len(keys)), keys))
+        pointers = np.searchsorted(owners[order], np.arange(shown.persons + 1)).astype(np.int64)
+        return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds, shown)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """Whose each of the ``codes`` is."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.pointers))
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """Per entry of ``codes`` the how-many-th copy of the same row of the same person it is, from 0 on."""
+        if not len(self.codes):
+            return np.zeros(0, dtype=np.int64)
+        key = self.owners * max(self.kinds, 1) + self.codes
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        lengths = np.diff(np.append(first, len(key)))
+        return np.arange(len(key)) - np.repeat(first, lengths)
+
+    @cached_property
+    def in_tables(self) -> tuple[NDArray[np.int64], ...]:
+        """Per table how many rows everybody has."""
+        table = np.searchsorted(self.tables, self.of_row, side="right") - 1
+        return tuple(
+            np.bincount(self.owners[table == number], minlength=len(self)).astype(np.int64)
+            for number in range(len(self.tables) - 1)
+        )
+
+    def alike(self, knows: Knows) -> NDArray[np.int64]:
+        """Per person the number of the group of those whom somebody who ``knows`` so much cannot tell apart; ``any``: by own columns."""
+        if knows == "counts":
+            return groups_of(self.shown, knows, classes=self.classes)
+        if knows == "rows":
+            flat = all(rows.parent is None for rows in self.shown.rows)
+            mine = (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
+            groups: NDArray[np.int64] = kernels.fact_sets.alike(self.classes, *mine)
+            return groups
+        return self.classes
+
+    def facts(self, m: int) -> FactRows:
+        """The rows as sets of at most ``m`` of them are counted: within classes, by rising support, copies told apart."""
+        used = self.copies < m  # whoever knows m facts knows at most m copies of one
+        owners, copies = self.owners[used], self.copies[used]
+        keys = (self.classes[owners] * max(self.kinds, 1) + self.codes[used]) * m + copies
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        numbers = numbers.reshape(-1)
+        first = distinct % m == 0
+        carriers = np.bincount(numbers, minlength=len(distinct))
+        of_first = carriers[first][np.cumsum(first) - 1]
+        order = np.lexsort((np.arange(len(distinct)), of_first))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        places = np.argsort(owners * max(len(order), 1) + rank[numbers], kind="stable")
+        pointers = np.searchsorted(owners[places], np.arange(len(self) + 1)).astype(np.int64)
+        return FactRows(pointers, rank[numbers][places], copies[places] > 0, first[order], np.flatnonzero(used)[places])
+
+
+def classes_of(shown: Shown, *, own: bool = True) -> NDArray[np.int64]:
+    """Per person the number of the class by own columns; without ``own`` everybody is in one."""
+    return together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
+
+
+def groups_of(
+    shown: Shown, knows: Knows, *, own: bool = True, classes: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Per person the number of the group, see :meth:`Persons.alike`; the rows, of which there are many, are put in order only where they count."""
+    if knows == "rows":
+        return Persons.of(shown, own=own).alike(knows)
+    classes = classes_of(shown, own=own) if classes is None else classes
+    counts = [np.bincount(rows.person, minlength=shown.persons).astype(np.int64) for rows in shown.rows]
+    return together([classes, *counts]) if knows == "counts" else classes
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FactRows:
+    """Rows as the loops over sets of facts take them (see :mod:`sfumato.kernels.fact_sets`).
+
+    ``places`` says where each entry stands among the ``codes`` of the people.
+    """
+
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int64]
+    deeper: NDArray[np.bool_]
+    roots: NDArray[np.bool_]
+    places: NDArray[np.int64]
+
+    @cached_property
+    def kernel(self) -> Any:
+        """What the loops take."""
+        items = self.items.astype(np.int32)
+        posted = kernels.baskets.transposed(self.pointers, items, len(self.roots))
+        return kernels.fact_sets.FactLists(self.pointers, items, self.deeper, self.roots, *posted)
+
+    def reach(self, m: int, effort: int) -> int:
+        """The most facts, at most ``m``, of which all sets can be looked at with this effort."""
+        sets = np.cumsum(kernels.fact_sets.sub_multisets(self.pointers, self.deeper, m)[1:])
+        return int(np.searchsorted(sets, effort, side="right"))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LowHigh:
+    """Per person a number that lies between ``low`` and ``high``; ``reach`` is the number of facts of which all sets were looked at."""
+
+    low: NDArray[Any]
+    high: NDArray[Any]
+    reach: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known of everybody."""
+        return bool((self.low == self.high).all())
+
+
+class Disclosure(IntEnum):
+    """How what a crowd gives away about its members is measured; as the loops number it."""
+
+    DISTINCT = 0
+    FREQUENCY = 1
+    ENTROPY = 2
+    EQUAL = 3
+    EACH = 4
+    LINE = 5
+    TREE = 6
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ValueLayout:
+    """Where the values of a column lie, per code: a number to put them in ``order`` or on a ``scale`` by, or the nodes above in a ``tree``."""
+
+    of: Literal["order", "scale", "tree"]
+    values: NDArray[Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Secrets:
+    """The sensitive values of one column, as sets: who has several rows may have several values."""
+
+    pointers: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    values: int
+    kinds: NDArray[np.int64]
+    """Per value its code in the column."""
+
+    @classmethod
+    def of(cls, column: ShownSensitive, persons: int) -> Secrets:
+        """The values of everybody; a value that somebody has twice is one."""
+        kinds, codes = np.unique(column.code, return_inverse=True)
+        codes, values = codes.reshape(-1).astype(np.int64), len(kinds)
+        keys = np.unique(column.person * max(values, 1) + codes)
+        owners = keys // max(values, 1)
+        pointers = np.searchsorted(owners, np.arange(persons + 1)).astype(np.int64)
+        return cls(pointers, keys % max(values, 1), values, kinds)
+
+    @property
+    def single(self) -> bool:
+        """Whether nobody has more than one value."""
+        return bool((np.diff(self.pointers) <= 1).all())
+
+    @cached_property
+    def kernel(self) -> Any:
+        """What the loops take, but for sets of values: only who asks how many share none needs these, and they are many."""
+        persons, lengths = len(self.pointers) - 1, np.diff(self.pointers)
+        counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
+        common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
+        zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(1, np.int64)
+        return kernels.fact_sets.ValueSets(
+            self.pointers, self.codes, np.zeros(persons, np.int64), np.zeros(2, np.int64), room[:0], counts / max(persons, 1), common,
+            zeros, zeros.copy(), room.astype(np.bool_), room, self.on_line(np.zeros(0)), self.in_tree(np.zeros((0, 1), np.int64)),
+        )  # fmt: skip
+
+    @cached_property
+    def with_sets(self) -> Any:
+        """What the loops take; sets of values are numbered by length, then by what they hold."""
+        persons = len(self.pointers) - 1
+        met = kernels.fact_sets.alike(np.zeros(persons, np.int64), self.pointers, self.codes)
+        one = np.unique(met, return_index=True)[1]
+        members = [self.codes[self.pointers[person] : self.pointers[person + 1]].tolist() for person in one]
+        order = sorted(range(len(one)), key=lambda number: (len(members[number]), members[number]))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        set_codes = np.array([code for number in order for code in members[number]], dtype=np.int64)
+        set_pointers = np.cumsum([0, *(len(members[number]) for number in order)], dtype=np.int64)
+        room = np.zeros(max(len(order), 1), np.int64)
+        return self.kernel._replace(
+            kind=rank[met], set_pointers=set_pointers, set_codes=set_codes, seen=room.astype(np.bool_), kinds=room
+        )
+
+    @cached_property
+    def masses(self) -> NDArray[np.float64]:
+        """Per value the mass of all people there, each of whom shares out 1 evenly among the own values."""
+        lengths = np.diff(self.pointers)
+        parts = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
+        return np.bincount(self.codes, parts, minlength=self.values).astype(np.float64)
+
+    def for_measure(self, measure: Disclosure, layout: ValueLayout | None = None) -> Any:
+        """What the loops take for a measure, with the values on a line or in a tree; those that nobody has do not stretch it."""
+        if measure == Disclosure.DISTINCT:
+            return self.with_sets
+        if layout is None and measure in (Disclosure.LINE, Disclosure.TREE):
+            raise InternalError("distances are measured, and nobody says where the values lie")
+        if layout is None or not self.values:
+            return self.kernel
+        laid = layout.values[self.kinds]
+        if layout.of == "tree":
+            return self.kernel._replace(tree=self.in_tree(laid))
+        laid = numbered(laid)[0].astype(np.float64) if layout.of == "order" else laid
+        span = float(laid.max() - laid.min())
+        return self.kernel._replace(line=self.on_line((laid - laid.min()) / (span or 1.0)))
+
+    def on_line(self, positions: NDArray[np.float64]) -> Any:
+        """The values on a line, ``positions`` from 0 to 1; none given: no line."""
+        order = np.argsort(positions, kind="stable").astype(np.int64)
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        shares = np.cumsum(self.masses[order]) if len(order) else np.zeros(0)
+        shares = shares / shares[-1] if len(shares) and shares[-1] else shares
+        ascending = positions[order].astype(np.float64)
+        areas = np.append(0.0, np.cumsum(shares[:-1] * np.diff(ascending))) if len(order) else np.zeros(0)
+        return kernels.group_closeness.ValueLine(
+            places, ascending, shares, areas, np.zeros(len(order)), np.zeros(len(order), np.int64)
+        )
+
+    def in_tree(self, ancestors: NDArray[np.int64]) -> Any:
+        """The values in a tree, per value the ``ancestors`` numbered over all levels; none given: no tree."""
+        nodes = int(ancestors.max(initial=-1)) + 1
+        persons, expected = max(len(self.pointers) - 1, 1), np.zeros(nodes)
+        for level in range(ancestors.shape[1]) if len(ancestors) else ():
+            np.add.at(expected, ancestors[:, level], self.masses / persons)
+        room = np.zeros(max(nodes, 1), np.int64)
+        return kernels.group_closeness.ValueTree(
+            np.ascontiguousarray(ancestors), expected, np.zeros(max(nodes, 1)), room
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Acquaintance:
+    """Somebody who knows something of a person, see above; ``facts`` only where ``knows`` is ``any``."""
+
+    knows: Knows
+    facts: int = 0
+    own: bool = True
+    effort: int = EFFORT
+
+    def crowds(self, shown: Shown, *, floor: int = 1) -> LowHigh:
+        r"""Per person the fewest persons who share what the intruder knows, whatever of it that is.
+
+        .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
+
+        for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i` the class of the own columns; else the size of the
+        group of those who are alike. Values at or below ``floor`` need not be exact: they may be smaller still.
+        """
+        if self.knows != "any":
+            groups = groups_of(shown, self.knows, own=self.own)
+            sizes = np.bincount(groups)[groups] if len(groups) else groups
+            return LowHigh(sizes, sizes)
+        people = Persons.of(shown, own=self.own)
+        least = np.bincount(people.classes)[people.classes].astype(np.int64) if len(people) else people.classes
+        rows = people.facts(self.facts)
+        reach = rows.reach(self.facts, self.effort)
+        if reach:
+            kernels.fact_sets.rarest(rows.kernel, reach, floor, least)
+        if reach == self.facts:
+            return LowHigh(least, least, reach)
+        everything = people.alike("rows")
+        whole = np.diff(people.pointers) <= reach
+        low = np.where(whole, least, np.minimum(least, np.bincount(everything)[everything]))
+        return LowHigh(low, least, reach)
+
+    def told(
+        self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0, layout: ValueLayout | None = None
+    ) -> LowHigh:
+        """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
+
+        ``any``: of all crowds of those who share at most so many rows, none at all included: more knowledge may give away less, so all sizes
+        are looked at. ``layout`` says where values lie. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
+        these does. Values at or above ``ceiling`` need not be exact: they may be larger still.
+        """
+        secrets = Secrets.of(shown.sensitive[column], shown.persons).for_measure(measure, layout)
+        worst = of_groups(secrets, measure, groups_of(shown, self.knows, own=self.own))
+        if self.knows != "any" or not shown.persons:
+            return LowHigh(worst, worst)
+        people = Persons.of(shown, own=self.own)
+        rows = people.facts(self.facts)
+        reach = rows.reach(self.facts, self.effort)
+        if reach:
+            kernels.fact_sets.told_by_facts(rows.kernel, secrets, reach, int(measure), ceiling, worst)
+        if reach == self.facts:
+            return LowHigh(worst, worst, reach)
+        most = np.zeros(int(people.classes.max()) + 1)
+        np.maximum.at(most, people.classes, of_groups(secrets, measure, people.alike("rows")))
+        whole = np.diff(people.pointers) <= reach
+        return LowHigh(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
+
+
+def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Per person what the group of the person gives away."""
+    order = np.argsort(groups, kind="stable").astype(np.int64)
+    starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(np.int64)
+    told: NDArray[np.float64] = kernels.fact_sets.told_by_groups(secrets, int(measure), starts, order)
+    return told[groups]

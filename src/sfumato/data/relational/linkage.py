@@ -1,0 +1,217 @@
+"""Linking people of a release to those of a file: whoever has the original rows of some tables looks for who fits them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedAttack
+from sfumato.data.relational.knowledge import listed, numbered, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.shape import ShapedScene
+    from sfumato.data.relational.knowledge import Listed
+    from sfumato.data.relational.tables import Tables
+
+NOT_SEEN = -1
+"""The code of a row that looks like nothing that was released."""
+
+
+@parameters
+class JoinLinkage(ShapedAttack):
+    """How often somebody with the original rows of some ``tables`` (by default all, the people's own included) finds the right person in the release.
+
+    The intruder knows how values were recoded, so every original row is known as it looks in the release; in a recoding that treats equal rows differently, also
+    how this one was (the worst case). Who in the release has the same own columns and no row that the person does not have may be the person: rows may
+    have been left out, but none were added. Of these, those with the most rows are taken, and one of them at random is named: a right guess among n counts
+    1/n. A key that was released as it was tells everything. Of people who are not in the release nothing can be right. The truth serves the score alone.
+
+    At most ``people`` are looked up, a random sample with a Wilson interval; fewer if time runs out.
+    """
+
+    tables: Annotated[
+        tuple[str, ...] | None, Field(min_length=1, description="tables the intruder has; by default all")
+    ] = None
+    people: Annotated[int, Field(ge=20, description="people who are looked up at most; more are a random sample")] = (
+        2000
+    )
+
+    name: ClassVar[str] = "join_linkage"
+    title: ClassVar[str] = "Linked by all rows"
+    line: ClassVar[str] = "Share of people whom somebody with the original rows finds again"
+    tried_by: ClassVar[str] = "somebody who has the original rows"
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """Where people of the release can be looked up, and it is known which row was which."""
+        released, original = scene.released, scene.original
+        if not released.people:
+            return NothingToAttack("nobody was released")
+        if released.split:
+            return "the tables of the release join no more; linking each of them by itself has not been tried"
+        names = [rows.name for rows in released.parts]
+        missing = [name for name in self._known(scene) if name not in names]
+        if missing:
+            return f"the release has no table {', '.join(missing)}"
+        lost = [r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])]
+        return f"it is not known which rows of {', '.join(lost)} are which" if lost else None
+
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Look people up one by one."""
+        sight = LookedLike.of(scene.original, scene.released, self._known(scene), scene.truth)
+        people, chances, claimed = [], [], 0
+        for person in _sampled(scene, self.people):
+            count, right = sight.looked_up(person)
+            people.append(person)
+            chances.append(1.0 if sight.same_key[person] else right / count if count else 0.0)
+            claimed += count == 1
+        value, every = float(np.mean(chances)), len(people) == scene.original.people
+        found = np.array(people, dtype=np.int64)[np.array(chances) > 1 - 1e-12]
+        return Finding(
+            self.name,
+            value,
+            f"whoever has all original rows of {', '.join(self._known(scene))} names the right person in {value:.1%} of cases; "
+            f"for {len(found):,} of {len(people):,} people looked up nobody else fits",
+            interval=None if every else wilson(value, len(people)),
+            baseline=1 / scene.released.people,
+            victims=np.sort(found),
+            details={
+                "named_with_certainty": claimed,
+                "rightly": len(found),
+                "same_key": int(sight.same_key.sum()),
+                "tables": list(self._known(scene)),
+            },
+            trials=None if every else len(people),
+        )
+
+    def _known(self, scene: ShapedScene) -> tuple[str, ...]:
+        return tuple(rows.name for rows in scene.original.parts) if self.tables is None else tuple(self.tables)
+
+
+def _sampled(scene: ShapedScene, most: int) -> Iterator[int]:
+    """People of the original in a random order for as long as there is time, at least the first few of them."""
+    order = scene.seed.stream("join_linkage: in what order").permutation(scene.original.people)[:most]
+    for place, person in enumerate(order.tolist()):
+        if place >= AT_LEAST and not scene.left:
+            return
+        yield person
+
+
+def wilson(share: float, trials: int) -> tuple[float, float]:
+    """The 95 % interval of a share that was found on some of the people; of a mean of chances it is never too narrow.
+
+    >>> tuple(round(end, 3) for end in wilson(0.5, 100))
+    (0.404, 0.596)
+    """
+    z = 1.959963984540054
+    centre, size = share + z * z / (2 * trials), 1 + z * z / trials
+    half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    return max(0.0, (centre - half) / size), min(1.0, (centre + half) / size)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LookedLike:
+    """The people of the original as they would look in the release, and those of the release.
+
+    ``own`` are codes of the release, ``rows`` and ``theirs`` lists of codes by person, of the original and of the release, and ``members`` the
+    released people by their own code. ``where`` is the released person of every original one, −1 if there is none.
+    """
+
+    own: NDArray[np.int64]
+    rows: Listed
+    theirs: Listed
+    members: Listed
+    where: NDArray[np.int64]
+    same_key: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, original: Tables, released: Tables, known: tuple[str, ...], truth: NDArray[np.int64]) -> LookedLike:
+        """What the tables that are known show."""
+        here, there = original.shown(), released.shown()
+        where = np.full(original.people, -1, dtype=np.int64)
+        where[truth] = np.arange(released.people)
+        own, kinds = numbered(there.own)
+        mine = looked_like(here.own, own, truth)
+        if released.parts[0].name not in known:
+            own, mine, kinds = np.zeros_like(own), np.zeros_like(mine), 1
+        rows, theirs = _rows_of(original, released, known)
+        members = listed(own, np.arange(len(own), dtype=np.int64), kinds)
+        return cls(mine, rows, theirs, members, where, _same_key(original, released, where))
+
+    def looked_up(self, person: int) -> tuple[int, bool]:
+        """How many people of the release fit best, and whether the right one is among them."""
+        if self.own[person] == NOT_SEEN:
+            return 0, False
+        members, rows = _of(self.members, int(self.own[person])), _of(self.rows, person)
+        count, _, right = kernels.fact_sets.fitting(
+            *self.theirs, members, rows[rows != NOT_SEEN], int(self.where[person])
+        )
+        return int(count), bool(right)
+
+
+def _of(lists: Listed, number: int) -> NDArray[np.int64]:
+    pointers, codes = lists
+    return codes[pointers[number] : pointers[number + 1]]
+
+
+def _rows_of(original: Tables, released: Tables, known: tuple[str, ...]) -> tuple[Listed, Listed]:
+    """The rows of everybody in the tables that are known, with the same codes in both: those of the release."""
+    here, there = original.shown(), released.shown()
+    before = {rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)}
+    shift, none = 0, np.zeros(0, dtype=np.int64)
+    whose, mine, owners, theirs = [none], [none], [none], [none]
+    for rows, codes in zip(there.rows, paths(there), strict=True):
+        if rows.table in known:
+            after = released[rows.table].origin
+            origin = np.arange(len(codes), dtype=np.int64) if after is None else after
+            person, shows = before[rows.table]
+            seen = looked_like(shows, codes, origin)
+            whose, mine = [*whose, person], [*mine, np.where(seen == NOT_SEEN, NOT_SEEN, seen + shift)]
+            owners, theirs = [*owners, rows.person], [*theirs, codes + shift]
+            shift += int(codes.max(initial=-1)) + 1
+    return (
+        listed(np.concatenate(whose), np.concatenate(mine), original.people),
+        listed(np.concatenate(owners), np.concatenate(theirs), released.people),
+    )
+
+
+def looked_like(before: NDArray[np.int64], after: NDArray[np.int64], origin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Per original entry the code in the release: its own, or what most entries became that were the same before; −1 where none is left.
+
+    >>> looked_like(np.array([5, 5, 6, 7]), np.array([1, 0]), np.array([0, 2])).tolist()
+    [1, 1, 0, -1]
+    """
+    codes = np.full(len(before), NOT_SEEN, dtype=np.int64)
+    if not len(origin):
+        return codes
+    pairs, counts = np.unique(np.stack([before[origin], after], axis=1), axis=0, return_counts=True)
+    order = np.lexsort((pairs[:, 1], -counts, pairs[:, 0]))
+    first = order[np.diff(pairs[order, 0], prepend=pairs[order[0], 0] - 1) != 0]
+    place = np.minimum(np.searchsorted(pairs[first, 0], before), len(first) - 1)
+    hit = pairs[first, 0][place] == before
+    codes[hit] = pairs[first, 1][place[hit]]
+    codes[origin] = after
+    return codes
+
+
+def _same_key(original: Tables, released: Tables, where: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Per original person whether the release has the person under the very key of the original."""
+    same = np.zeros(original.people, dtype=np.bool_)
+    names, labels = original.parts[0].names, released.parts[0].labels
+    if names is None or labels is None:
+        return same
+    there = np.flatnonzero(where >= 0)
+    mine, theirs = names.cast(pl.String).gather(there), labels.cast(pl.String).gather(where[there])
+    same[there] = (mine == theirs).fill_null(value=False).to_numpy()
+    return same

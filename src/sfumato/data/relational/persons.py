@@ -1,0 +1,231 @@
+"""A means for promises about persons: who cannot be hidden is left out of all tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.data.relational.knowledge import Secrets, groups_of
+from sfumato.data.relational.models import PersonsKAnonymity, PersonsLDiversity, PersonsModel
+from sfumato.data.relational.person_views import Shown, ShownRows, ShownSensitive
+from sfumato.data.relational.promises import PersonsPromise
+from sfumato.data.relational.summaries import counted, share_told, were
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons who may be left out")]
+
+
+def aims(step: str, goal: Goal) -> list[PersonsPromise]:
+    """The promises of a run that can say for whom they are broken; a means is refused where there is none."""
+    promises: tuple[Any, ...] = goal.models
+    found = [model for model in promises if isinstance(model, PersonsPromise)]
+    if not found:
+        raise ParameterError(
+            f"{step} is a means for promises about persons or about single tables; no promise of the recipe is of this kind"
+        )
+    return found
+
+
+def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
+    """What tables show when some persons are in none of them."""
+    kept = ~gone
+    number = np.cumsum(kept) - 1
+
+    rows, there = [], {table.table: kept[table.person] for table in shown.rows}
+    for table in shown.rows:
+        stays, above = there[table.table], table.above
+        if table.parent is not None and above is not None:
+            above = (np.cumsum(there[table.parent]) - 1)[above[stays]]
+        rows.append(ShownRows(table.table, number[table.person[stays]], table.shows[stays], table.parent, above))
+    secrets = {
+        name: ShownSensitive(
+            number[column.person[kept[column.person]]], column.code[kept[column.person]], column.kinds, column.attribute
+        )
+        for name, column in shown.sensitive.items()
+    }
+    return Shown(int(kept.sum()), shown.own[kept], tuple(rows), secrets)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PersonsPlan(Plan):
+    """Who stays; for the owner only."""
+
+    kept: NDArray[np.bool_]
+    rounds: int
+
+    def describe(self) -> dict[str, Any]:
+        """How many go; not who."""
+        gone = int((~self.kept).sum())
+        return {"people_dropped": gone, "share_dropped": round(gone / max(len(self.kept), 1), 6)}
+
+    def effort(self) -> dict[str, Any]:
+        """In how many rounds they were found."""
+        return {"rounds": self.rounds}
+
+
+@parameters
+class SuppressPersons(ShapedStep):
+    """Leave persons out of all tables, with all their rows, until every promise about persons holds.
+
+    For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not hold, until there are
+    none, and then those of whom that is not known. For k-anonymity, whatever is known, no choice is better: who is in too small a crowd stays so when others go,
+    so the persons who are left are the most that can be left. For frequency l-diversity a group in which a value is too frequent first loses, at
+    random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other promises about secrets lose whole crowds, which may
+    be more than needed. It comes last, after what makes people alike.
+
+    Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is where nobody would be left.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> from sfumato.data.relational.models import PersonsKAnonymity
+    >>> goal = Goal(models=(PersonsKAnonymity(2, "counts", own=False),), seed=Seed(1))
+    >>> SuppressPersons(0.5).plan(examples.clinic(), goal).describe()
+    {'people_dropped': 14, 'share_dropped': 0.233333}
+    """
+
+    budget: Budget = 0.05
+
+    name: ClassVar[str] = "suppress_persons"
+    tells: ClassVar[tuple[str, ...]] = ("people_dropped", "share_dropped")
+
+    def plan(self, people: Any, goal: Goal) -> PersonsPlan:
+        """Choose who goes, round by round."""
+        models = aims(self.name, goal)
+        kept, rounds, left = np.ones(people.people, dtype=np.bool_), 0, people
+        while left.people and (gone := self._who_goes(models, left, goal)).any():
+            rounds += 1
+            kept[np.flatnonzero(kept)[gone]] = False
+            left = people.keep_people(kept)
+        self._require(kept, models)
+        return PersonsPlan(kept, rounds)
+
+    def _who_goes(self, models: list[PersonsPromise], people: Any, goal: Goal) -> NDArray[np.bool_]:
+        """Who goes for the promises about persons, all that must for these alone, or, where nobody does, for the others."""
+        shown: Shown = people.shown()
+        about_persons = [model for model in models if isinstance(model, PersonsModel)]
+        gone = np.zeros(people.people, dtype=np.bool_)
+        if shown.persons == people.people:
+            gone = _settled(about_persons, shown, goal)
+            about_persons = []
+        for model in [*about_persons, *(one for one in models if not isinstance(one, PersonsModel))]:
+            if not gone.any():
+                gone |= model.broken(people)
+        return gone
+
+    def _require(self, kept: NDArray[np.bool_], models: list[PersonsPromise]) -> None:
+        """Refuse a plan that leaves nobody, or leaves out more than may be."""
+        gone = int((~kept).sum())
+        closest = {"people": gone, "budget": gone / max(len(kept), 1)}
+        wanted = " and ".join(model.promise for model in models)
+        if gone == len(kept):
+            raise Unsatisfiable(
+                f"{self.name}: {wanted} holds for nobody of {len(kept):,} persons as they are; recode columns or trim rows first",
+                closest=closest,
+            )
+        if gone > self.budget * len(kept) + 1e-9:
+            raise Unsatisfiable(
+                f"{self.name}: {gone:,} of {len(kept):,} persons would be left out for {wanted}, more than the budget of {self.budget:g} allows; "
+                "recode columns or trim rows first, or ask for less",
+                closest=closest,
+            )
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str:
+        """What was done, in a sentence."""
+        gone = told["people_dropped"]
+        if not gone:
+            return "Everybody could be hidden among the others, so that nobody had to be left out."
+        return f"{counted(gone, 'person', 'people')} of whom a promise did not hold {were(gone)} left out of all tables, {share_told(told['share_dropped'])} of those there were."
+
+    def apply(self, people: Any, plan: PersonsPlan) -> Any:
+        """Leave them out."""
+        return people if plan.kept.all() else people.keep_people(plan.kept)
+
+
+def _settled(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+    """Persons who go, round by round, until nobody must.
+
+    Where promises look at no more than those who are alike by their own columns, those are looked at again among whom somebody went, and all of them once more at the end.
+    """
+    by_class = all(model.own and isinstance(model, PersonsKAnonymity | PersonsLDiversity) for model in models)
+    gone, near = np.zeros(shown.persons, dtype=np.bool_), np.ones(shown.persons, dtype=np.bool_)
+    while (looked := np.flatnonzero(near & ~gone)).size:
+        falling = looked[_falling(models, shown if len(looked) == shown.persons else _within(shown, looked), goal)]
+        if not len(falling) and len(looked) == shown.persons - gone.sum():
+            break
+        gone[falling] = True
+        near[:] = True
+        if by_class and len(falling):
+            near = np.isin(shown.own, shown.own[falling])
+    return gone
+
+
+def _within(shown: Shown, persons: NDArray[np.int64]) -> Shown:
+    """What tables show of some persons."""
+    others = np.ones(shown.persons, dtype=np.bool_)
+    others[persons] = False
+    return without(shown, others)
+
+
+def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+    """Persons who go now: some of those with values that are too frequent in a group, or else everyone of whom a promise does not surely hold."""
+    gone = np.zeros(shown.persons, dtype=np.bool_)
+    for model in models:
+        if isinstance(model, PersonsLDiversity) and model.kind == "frequency":
+            gone |= thinned(model, shown, goal)
+    if gone.any():
+        return gone
+    for model in models:
+        if not _thinned_out(model, shown):
+            gone |= model.falling(shown)
+    return gone
+
+
+def _thinned_out(model: PersonsModel, shown: Shown) -> bool:
+    """Whether all groups that a promise is about were looked at already, and none has to lose anybody."""
+    frequent = isinstance(model, PersonsLDiversity) and model.kind == "frequency" and model.sensitive in shown.sensitive
+    return frequent and model.knows != "any"
+
+
+def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+    """Persons who go from groups in which one value is too frequent: for the most frequent value of each as many as must, at random."""
+    gone = np.zeros(shown.persons, dtype=np.bool_)
+    if model.sensitive not in shown.sensitive or not shown.persons:
+        return gone
+    groups = groups_of(shown, model.knows, own=model.own)
+    secrets = Secrets.of(shown.sensitive[model.sensitive], shown.persons)
+    owners = np.repeat(np.arange(shown.persons), np.diff(secrets.pointers))
+    cells, of_entry, counts = np.unique(
+        groups[owners] * max(secrets.values, 1) + secrets.codes, return_inverse=True, return_counts=True
+    )
+    in_group = cells // max(secrets.values, 1)
+    sizes = np.bincount(groups)[in_group]
+    over = counts > sizes * model.limit + 1e-9
+    order = np.lexsort((-counts, in_group))
+    first = order[np.diff(in_group[order], prepend=-1) > 0]  # of every group the most frequent value
+    chosen = first[over[first]]
+    if not len(chosen):
+        return gone
+    must = np.zeros(len(cells), dtype=np.int64)
+    excess = model.l * counts[chosen] - sizes[chosen]
+    must[chosen] = np.ceil(excess / (model.l - 1) - 1e-9).astype(np.int64) if model.l > 1 else 0
+    entries = np.flatnonzero(must[of_entry.reshape(-1)] > 0)
+    draws = goal.stream(f"suppress_persons: who of {shown.persons} goes").random(len(entries))
+    entries = entries[np.lexsort((draws, of_entry.reshape(-1)[entries]))]
+    cell = of_entry.reshape(-1)[entries]
+    begin = np.searchsorted(cell, cell)
+    gone[owners[entries[np.arange(len(entries)) - begin < must[cell]]]] = True
+    return gone

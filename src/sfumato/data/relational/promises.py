@@ -1,0 +1,37 @@
+"""What promises about several tables have in common: for whom they are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from sfumato.core.shape import ShapedModel
+from sfumato.data.relational.tables import Tables
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@runtime_checkable
+class PersonsPromise(ShapedModel, Protocol):
+    """A promise that can say for which persons it is broken, so that these can be left out."""
+
+    def broken(self, people: Tables) -> NDArray[np.bool_]:
+        """Per person whether it is broken for them."""
+        ...
+
+    @property
+    def crowd(self) -> int | None:
+        """How many persons must at least share every combination of the people's own quasi-identifiers; None: it asks for nothing so simple.
+
+        A step in the people's table aims at it (see ``in_table``).
+        """
+        return None
+
+
+def require_tables(people: Any, what: str) -> Tables:
+    """The tables; people of any other shape are refused."""
+    if not isinstance(people, Tables):
+        raise ParameterError(f"{what} is about several tables")
+    return people

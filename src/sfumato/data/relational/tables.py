@@ -1,0 +1,295 @@
+"""Several tables that join: every person is one row, and any number of rows below it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.relations import Link
+from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape, Shaped
+from sfumato.core.source import Source
+from sfumato.data.relational import from_tables, pseudonyms
+from sfumato.data.relational.leaked_keys import bare_keys
+from sfumato.data.relational.person_views import Shown, shown_of
+from sfumato.data.relational.rows import TableRows
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.randomness import Seed
+
+ROW, KEY, PSEUDONYM = "original_row", "original_key", "pseudonym"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Tables(Shaped):
+    """People in several tables. Immutable; every change gives a new one, in which every key still names a row.
+
+    ``parts`` are the tables, the people first and each behind the one it belongs to. Keys are read, looked up and forgotten: rows know each other by
+    their numbers, and pseudonyms are written in their place.
+
+    >>> import polars as pl
+    >>> from sfumato.core.relations import with_keys
+    >>> people, visits = pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"id": [2, 2, 1], "ward": ["a", "b", "a"]})
+    >>> schemas = {
+    ...     "people": with_keys("people", Schema({}), key="id"),
+    ...     "visits": with_keys("visits", Schema.from_roles({"quasi": "ward"}), belongs_to={"people": "id"}),
+    ... }
+    >>> both = Tables.of({"people": people, "visits": visits}, schemas, Source())
+    >>> both, both["visits"].owner.tolist()
+    (Tables(2 people, 3 rows of visits), [1, 1, 0])
+    """
+
+    schema: Schema
+    source: Source
+    parts: tuple[TableRows, ...]
+    beside: Schema | None = None
+    origin: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    shape: ClassVar[Shape] = Shape.TABLES
+
+    @classmethod
+    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+        """Read the tables and look up their keys; what does not join is refused, or dropped and counted where the recipe says so."""
+        parts, notes = from_tables.parts(tables, schemas)
+        return cls(parts[0].schema, source, parts, notes=notes)
+
+    @classmethod
+    def released_schemas(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+    ) -> Mapping[str, Schema]:
+        """Columns that were left out are not there; a table whose keys name nobody does not join with the people any more."""
+        there = {
+            name: said.without(c for c in said.attributes if c not in tables[name].columns)
+            for name, said in schemas.items()
+            if name in tables
+        }
+        found = dict(there)
+        for name, said in there.items():
+            link = Link.of(name, said)
+            over = None if link.parent is None or link.parent not in there else Link.of(link.parent, there[link.parent])
+            if over is None or over.key is None or over.foreign is not None:
+                continue
+            if not (
+                from_tables.resolved(tables[name][str(link.foreign)], tables[over.table][over.key])
+                != from_tables.NOBODY
+            ).any():
+                found[name] = said.replace(str(link.foreign), of=None)
+        return {**schemas, **found}
+
+    def __repr__(self) -> str:
+        return "Tables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counted().items()) + ")"
+
+    def __getitem__(self, name: str) -> TableRows:
+        for rows in self.parts:
+            if rows.name == name:
+                return rows
+        known = [rows.name for rows in self.parts]
+        raise ParameterError(f"there is no table {name!r}.{did_you_mean(name, known)}")
+
+    @property
+    def people(self) -> int:
+        """Number of persons, those without a row in other tables too."""
+        return len(self.parts[0])
+
+    @property
+    def below(self) -> tuple[TableRows, ...]:
+        """The tables below the people."""
+        return self.parts[1:]
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What the columns of each table are."""
+        return {rows.name: rows.schema for rows in self.parts}
+
+    @property
+    def split(self) -> bool:
+        """Whether the tables below the people have pseudonyms of their own, and join with the people no more."""
+        return any(rows.apart for rows in self.parts)
+
+    def counted(self) -> dict[str, int]:
+        """How many people there are, and how many rows of every other table."""
+        return {"people": self.people, **{f"rows_of_{rows.name}": len(rows) for rows in self.below}}
+
+    def dataset(self, name: str) -> Dataset:
+        """One table by itself, with the number of the person in every row of one below the people."""
+        return self[name].dataset
+
+    def per_person(self, name: str) -> NDArray[np.int64]:
+        """How many rows of a table every person has."""
+        size = max(self.people, int(self[name].owner.max(initial=-1)) + 1)
+        counts: NDArray[np.int64] = np.bincount(self[name].owner, minlength=size)
+        return counts
+
+    @cached_property
+    def _shown(self) -> Shown:
+        return shown_of(self.parts, split=self.split)
+
+    def shown(self) -> Shown:
+        """What the tables show of every person; see :mod:`sfumato.data.relational.person_views`."""
+        return self._shown
+
+    # Changes: rows go, and whatever belongs to them goes too.
+
+    def with_rows(self, changed: TableRows) -> Self:
+        """The same tables with other values in one of them."""
+        parts = tuple(changed if rows.name == changed.name else rows for rows in self.parts)
+        return dataclasses.replace(self, parts=parts, schema=parts[0].schema)
+
+    def kept(self, stays: Mapping[str, NDArray[np.bool_]]) -> Self:
+        """The rows that stay, by table; a row whose row above goes goes too, down to the last table."""
+        masks: dict[str, NDArray[np.bool_]] = {}
+        for rows in self.parts:
+            mask = stays.get(rows.name, np.ones(len(rows), dtype=bool))
+            above = self._above(rows, masks)
+            masks[rows.name] = mask if above is None else mask & above
+        return self._in_order({name: np.flatnonzero(mask) for name, mask in masks.items()})
+
+    def _above(self, rows: TableRows, masks: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
+        """Whether the row above each row stays; a table that is written without a link to the people still belongs to them."""
+        if rows.is_people:
+            return None
+        over = self.parts[0].name if rows.link.parent is None else rows.link.parent
+        kept: NDArray[np.bool_] = masks[over][rows.above]
+        return kept
+
+    def keep_people(self, stays: NDArray[np.bool_]) -> Self:
+        """Some of the people, with all that belongs to them."""
+        return self.kept({self.parts[0].name: stays})
+
+    def shuffled(self, stream: np.random.Generator) -> Self:
+        """The same rows, every table in a random order of its own."""
+        return self._in_order({rows.name: stream.permutation(len(rows)).astype(np.int64) for rows in self.parts})
+
+    def _in_order(self, orders: Mapping[str, NDArray[np.int64]]) -> Self:
+        """Rows in the order given, by table; all rows above those given must be given, too."""
+        places = {name: _places(order, len(self[name])) for name, order in orders.items()}
+        top = self.parts[0].name
+        parts = []
+        for rows in self.parts:
+            order = orders[rows.name]
+            over = top if rows.link.parent is None else rows.link.parent
+            above = np.arange(len(order)) if rows.is_people else places[over][rows.above[order]]
+            parts.append(rows.taken(order, above.astype(np.int64), places[top][rows.owner[order]]))
+        origin = orders[top] if self.origin is None else self.origin[orders[top]]
+        return dataclasses.replace(self, parts=tuple(parts), origin=origin)
+
+    # What is written.
+
+    def sealed(self, seed: Seed) -> Self:
+        """Keys that no step gave pseudonyms get random ones; a table of which no row is left, or that holds keys elsewhere, is not released."""
+        empty = [rows.name for rows in self.parts if not len(rows)]
+        if empty:
+            raise ReleaseRefused(f"the steps left no row of {' and '.join(empty)}; allow more, or leave the table out")
+        if problems := bare_keys(self.parts):
+            raise SchemaError(problems)
+        return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
+
+    def written(self) -> dict[str, pl.DataFrame]:
+        """The tables with pseudonyms for keys; where there are none yet, numbers that say nothing but who belongs together."""
+        tables = {}
+        for rows in self.parts:
+            keys = dict[str, pl.Series]()
+            if rows.link.key is not None:
+                keys[rows.link.key] = self._labels(rows)
+            if rows.link.foreign is not None:
+                keys[rows.link.foreign] = self._foreign(rows)
+            tables[rows.name] = pl.DataFrame(keys).hstack(rows.frame) if keys else rows.frame
+        return tables
+
+    def _labels(self, rows: TableRows) -> pl.Series:
+        return pl.Series(np.arange(1, len(rows) + 1)) if rows.labels is None else rows.labels
+
+    def _foreign(self, rows: TableRows) -> pl.Series:
+        if rows.link.parent is not None:
+            return self._labels(self[rows.link.parent]).gather(rows.above)
+        return rows.groups if rows.groups is not None else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
+
+    def same(self, other: Self) -> bool:
+        """Whether others are these rows in this order, and belong to each other alike."""
+        return len(self.parts) == len(other.parts) and all(
+            _same(mine, theirs) for mine, theirs in zip(self.parts, other.parts, strict=True)
+        )
+
+    def proven(self) -> Mapping[str, str]:
+        """Every key names a row: otherwise the tables could not have been read."""
+        told = [
+            f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
+            if rows.link.parent
+            else f"{rows.name} joins with nobody, as said"
+            for rows in self.below
+        ]
+        return {"every key names a row": "; ".join(told)} if told else {}
+
+    def described_further(self, schemas: Mapping[str, Schema]) -> Self:
+        """The same tables with orders and hierarchies of their sensitive columns."""
+        parts = []
+        for rows in self.parts:
+            known = schemas.get(rows.name, Schema({})).attributes
+            more = {c: known[c] for c in rows.described.sensitive if c in known and Role.QUASI not in known[c].roles}
+            schema = rows.schema
+            for column, said in more.items():
+                schema = schema.replace(column, hierarchy=said.hierarchy, order=said.order)
+            parts.append(dataclasses.replace(rows, schema=schema) if more else rows)
+        return dataclasses.replace(self, parts=tuple(parts))
+
+    def doubts(self) -> Mapping[str, str]:
+        """Keys that are no pseudonyms: a release holds no others."""
+        names = [(rows.name, keys) for rows in self.parts for keys in (rows.names, rows.groups) if keys is not None]
+        bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
+        told = f"the keys of {' and '.join(bare)} are not all written as pseudonyms are; they may be the original ones"
+        return {"keys are pseudonyms": told} if bare else {}
+
+    def alignment(self) -> Mapping[str, pl.DataFrame]:
+        """Per row of every table the number of the row it was, its key, and the pseudonym that stands for it."""
+        found = {}
+        for rows in self.parts:
+            origin = np.arange(len(rows), dtype=np.int64) if rows.origin is None else rows.origin
+            kept: dict[str, Any] = {ROW: origin}
+            if rows.names is not None and rows.labels is not None:
+                kept |= {KEY: rows.names, PSEUDONYM: rows.labels}
+            found[rows.name] = pl.DataFrame(kept)
+        return found
+
+    def aligned(self, kept: Mapping[str, pl.DataFrame]) -> Self:
+        """The same tables with the rows that theirs were, as the owner kept them."""
+        parts = []
+        for rows in self.parts:
+            origin = kept[rows.name][ROW].to_numpy() if rows.name in kept and ROW in kept[rows.name].columns else None
+            if origin is None or len(origin) != len(rows):
+                raise SchemaError(f"what is kept of who is who does not fit table {rows.name!r}")
+            parts.append(dataclasses.replace(rows, origin=origin))
+        return dataclasses.replace(self, parts=tuple(parts))
+
+
+def _places(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Per row the place it has in an order, −1 for rows that are not in it."""
+    places = np.full(size, -1, dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _same(mine: TableRows, theirs: TableRows) -> bool:
+    if (
+        mine.link.parent is None and not mine.is_people
+    ):  # persons of a table that joins with nobody have numbers of their own
+        joined = bool((_codes(mine.owner) == _codes(theirs.owner)).all()) if len(mine) == len(theirs) else False
+    else:
+        joined = np.array_equal(mine.above, theirs.above)
+    return mine.name == theirs.name and joined and mine.frame.equals(theirs.frame, null_equal=True)
+
+
+def _codes(owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same groups, numbered by the first row of each."""
+    _, first, inverse = np.unique(owner, return_index=True, return_inverse=True)
+    found: NDArray[np.int64] = first[inverse]
+    return found

@@ -1,0 +1,111 @@
+"""What several tables are still worth: rows that are left, how many of them people have, and values that are as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedUtility
+from sfumato.data.relational.promises import require_tables
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.data.relational.rows import TableRows
+    from sfumato.data.relational.tables import Tables
+
+
+def _both(original: Any, released: Any, what: str) -> tuple[Tables, Tables]:
+    return require_tables(original, what), require_tables(released, what)
+
+
+@parameters
+class RowsKept(ShapedUtility):
+    """The share of rows that are still there; the table that lost most counts, and all are told."""
+
+    name: ClassVar[str] = "rows_kept"
+    title: ClassVar[str] = "Rows kept"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Rows after over rows before, by table."""
+        before, after = _both(original, released, self.name)
+        shares = {rows.name: len(after[rows.name]) / max(1, len(rows)) for rows in before.parts}
+        told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
+        return Measure(self.name, min(shares.values()), self.better, f"rows that are left: {told}", per_column=shares)
+
+
+@parameters
+class RowsPerPerson(ShapedUtility):
+    r"""How far the numbers of rows that people have are from what they were.
+
+    .. math:: \max_T \tfrac12 \sum_c |p_T(c) - q_T(c)|
+
+    *p* and *q* are the shares of people with *c* rows of table *T*, before and after (total variation): 0 when as many people as before have each
+    number of rows, 1 when no number is left that anybody had. Where tables do not join with the people any more, people without a row are
+    counted nowhere.
+    """
+
+    name: ClassVar[str] = "rows_per_person"
+    title: ClassVar[str] = "Rows per person (distance)"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """Wherever there is a table below the people."""
+        return None if require_tables(original, self.name).below else "there is no table below the people"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """The largest distance of all tables."""
+        before, after = _both(original, released, self.name)
+        distances = {
+            rows.name: _distance(*(_counts(one, rows.name, after.split) for one in (before, after)))
+            for rows in before.below
+        }
+        told = ", ".join(f"{distance:.3f} in {name}" for name, distance in distances.items())
+        meaning = f"distance between the numbers of rows that people have, before and after: {told}"
+        return Measure(self.name, max(distances.values()), self.better, meaning, per_column=distances)
+
+
+def _counts(tables: Tables, name: str, split: bool) -> NDArray[np.int64]:
+    counts = tables.per_person(name)
+    return counts[counts > 0] if split else counts
+
+
+def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+    size = int(max(before.max(initial=0), after.max(initial=0))) + 1
+    shares = [np.bincount(one, minlength=size) / max(1, len(one)) for one in (before, after)]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+@parameters
+class CellsUnchanged(ShapedUtility):
+    """The share of the cells that were there which are released as they were; what was dropped is lost. The worst table counts."""
+
+    name: ClassVar[str] = "cells_unchanged"
+    title: ClassVar[str] = "Cells unchanged"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Cells that are as they were over all that there were, by table."""
+        before, after = _both(original, released, self.name)
+        shares = {rows.name: _unchanged(rows, after[rows.name]) for rows in before.parts if rows.frame.width}
+        told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
+        return Measure(
+            self.name, min(shares.values(), default=1.0), self.better, f"cells as they were: {told}", per_column=shares
+        )
+
+
+def _unchanged(before: TableRows, after: TableRows) -> float:
+    """The share of cells; values are compared as they are written."""
+    origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
+    same = 0
+    for name in before.frame.columns:
+        if name in after.frame.columns:
+            was, now = before.frame[name].gather(origin), after.frame[name]
+            was, now = (was, now) if was.dtype == now.dtype else (was.cast(pl.String), now.cast(pl.String))
+            same += int(was.eq_missing(now).sum())
+    return same / max(1, len(before) * before.frame.width)

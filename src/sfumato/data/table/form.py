@@ -1,0 +1,214 @@
+"""How a written table is to be read: layout, and what each column holds.
+
+A file of text does not say whether ``1`` is a number or a word, and what a reader guesses changes when one value
+disappears. So whoever writes a table keeps its form, and whoever reads it by the form gets the values that were written.
+
+The types: ``text``, ``integer`` (64 bits), ``decimal`` (double), ``boolean``, ``date``, ``time``, ``datetime[ms]``,
+``datetime[us]`` and ``datetime[ns]`` (without zone), and ``list`` of whatever JSON tells apart. Times with a zone, and numbers that neither a 64-bit integer nor a double holds, are text
+wherever the format does not know them itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.source import Source
+from sfumato.data.table.formats import is_list, listed
+from sfumato.data.table.inference import STYLES
+from sfumato.errors import UnreadableInput
+
+NULL, QUOTE = "", '"'
+LAYOUT = ("delimiter", "encoding", "decimal", "header")
+SELF_DESCRIBING = ("parquet", "arrow")
+"""Formats whose files say what every column is."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """The form of a written file; ``types`` is None for files of which only the layout is known."""
+
+    format: str = "csv"
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    header: bool = True
+    defused: bool = False
+    types: Mapping[str, str] | None = None
+
+    @classmethod
+    def of(cls, format: str, source: Source, *, tabs: bool = False, defused: bool = False) -> Form:  # noqa: A002
+        """The form in which a table from some source is written: that of the source where the format is the same."""
+        if format == "excel":
+            return cls(format, header=source.header)
+        if format != "csv":
+            return cls(format)
+        layout = {name: getattr(source, name) for name in LAYOUT} if source.format == "csv" else {}
+        return cls(format, **{**layout, **({"delimiter": "\t"} if tabs else {})}, defused=defused)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a certificate says about reading the file, for this format."""
+        types = {} if self.types is None else {"types": dict(self.types)}
+        if self.format == "csv":
+            layout = {name: getattr(self, name) for name in LAYOUT}
+            return {**layout, "null": NULL, "quote": QUOTE, "defused": self.defused, **types}
+        return {**({"header": self.header} if self.format == "excel" else {}), **types}
+
+    @classmethod
+    def from_dict(cls, format: str | None, said: Mapping[str, Any]) -> Form:  # noqa: A002
+        """The form a certificate tells; the null marker and the quote are those of this version, or refused."""
+        keys = {*LAYOUT, "defused", "types", "null", "quote"}
+        fits = {"delimiter": str, "encoding": str, "decimal": str, "header": bool, "defused": bool, "types": Mapping}
+        if not isinstance(said, Mapping):
+            raise UnreadableInput("the certificate does not say in parts how its file is read")
+        wrong = [name for name in said if name not in keys]
+        wrong += [name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)]
+        if wrong or said.get("null", NULL) != NULL or said.get("quote", QUOTE) != QUOTE:
+            raise UnreadableInput("the certificate says in words that this sfumato does not know how its file is read")
+        return cls(format or "csv", **{k: v for k, v in said.items() if k not in ("null", "quote")})
+
+
+def types_of(frame: pl.DataFrame) -> dict[str, str]:
+    """What each column of a table holds, in the words of a form."""
+    return {column.name: _type_of(column) for column in frame}
+
+
+def _type_of(column: pl.Series) -> str:
+    dtype = column.dtype
+    if dtype.is_integer():
+        return "integer" if column.cast(pl.Int64, strict=False).null_count() == column.null_count() else "text"
+    if dtype.is_decimal():
+        return "decimal" if column.cast(pl.Float64).n_unique() == column.n_unique() else "text"
+    if dtype.is_float():
+        return "decimal"
+    if isinstance(dtype, pl.Datetime):
+        return "text" if dtype.time_zone else f"datetime[{dtype.time_unit}]"
+    if is_list(dtype):
+        return "list"
+    return {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(dtype.base_type(), "text")
+
+
+def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
+    """A table as it was read, with every column made what its form says it is."""
+    if form.types is None or form.format in SELF_DESCRIBING:
+        return frame
+    absent = [column for column in form.types if column not in frame.columns]
+    if absent:
+        raise UnreadableInput(f"{name} lacks {len(absent)} column(s) that its certificate describes: {listed(absent)}")
+    return frame.with_columns(_made(frame[column], kind, form, name) for column, kind in form.types.items())
+
+
+def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
+    try:
+        converted = _converted(column, kind, form)
+        if converted.null_count() == column.null_count():
+            return converted
+    except (pl.exceptions.PolarsError, KeyError, TypeError):  # their messages may hold values; a kind may be anything
+        pass
+    raise UnreadableInput(f"{name}: {listed([column.name])} does not hold what its certificate says: {kind}")
+
+
+def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
+    text = column.dtype == pl.String
+    if kind == "text":
+        return column.cast(pl.String)
+    if kind == "list":
+        return column if is_list(column.dtype) else column.cast(pl.List(pl.String))
+    if kind == "integer":
+        return column.cast(pl.Int64)
+    if kind == "decimal":
+        return (STYLES[form.decimal].plain(column) if text and form.decimal != "." else column).cast(pl.Float64)
+    if kind == "boolean":
+        return (
+            column.replace_strict(["true", "false"], [True, False], return_dtype=pl.Boolean)
+            if text
+            else column.cast(pl.Boolean)
+        )
+    if kind == "date":
+        return column.str.to_date("%Y-%m-%d") if text else column.cast(pl.Date)
+    return _spelled_moment(column, kind) if text else _stored_moment(column, kind)
+
+
+_UNITS: dict[str, Any] = {"datetime[ms]": "ms", "datetime[us]": "us", "datetime[ns]": "ns"}
+
+
+def _spelled_moment(text: pl.Series, kind: str) -> pl.Series:
+    if kind == "time":
+        return text.str.to_time("%H:%M:%S%.f")
+    return text.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=_UNITS[kind])
+
+
+def _stored_moment(column: pl.Series, kind: str) -> pl.Series:
+    """Moments of workbooks and statistics files, which keep fractions of a day or second: right to the millisecond."""
+    if column.dtype == pl.Time and kind == "time":
+        step = 1_000_000
+        return (((column.cast(pl.Int64) + step // 2) // step) * step).cast(pl.Time)
+    rounded = (column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column).dt.round("1ms")
+    return rounded.dt.time() if kind == "time" else rounded.cast(pl.Datetime(_UNITS[kind]))
+
+
+# Cells that a spreadsheet would run: text that begins like a formula.
+#
+# A spreadsheet that opens a CSV takes ``=HYPERLINK(…)`` for a formula, and ``+``, ``-``, ``@``, a tab or a line end before one too.
+# A number is no formula. Defused, such a cell has an apostrophe before it, and so has every cell that begins with apostrophes
+# before such a sign: taking one apostrophe away gives every value back.
+
+_NUMBER = r"^[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?$"
+_RUNS = r"^[=+\-@\t\r\n]"
+_HARMLESS = r"^'+[=+\-@\t\r\n]"
+
+
+def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
+    """How many cells of each column a spreadsheet would run, the name of the column counted as one; others are left out."""
+    named = _runs(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    cells = [_running(column.cast(pl.String)) if _is_text(column) else 0 for column in frame]
+    return {name: int(run) + more for name, run, more in zip(frame.columns, named, cells, strict=True) if run or more}
+
+
+def _running(text: pl.Series) -> int:
+    """How many cells run; only those that begin like a formula are asked whether they are numbers."""
+    begun = text.filter(text.str.contains(_RUNS))
+    return len(begun) - int(begun.str.contains(_NUMBER).sum()) if len(begun) else 0
+
+
+def defused(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with an apostrophe before every name and text that a spreadsheet would run."""
+
+    def one(column: pl.Series) -> pl.Series:
+        name = _marked(pl.Series([column.name])).item()
+        return (_marked(column.cast(pl.String)) if _is_text(column) else column).alias(name)
+
+    return pl.DataFrame([one(column) for column in frame])
+
+
+def restored(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as it was before :func:`defused`, from columns of text.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"x": ["=1+1", "-5", "'=1", "a"]})
+    >>> defused(cells)["x"].to_list(), restored(defused(cells)).equals(cells)
+    (["'=1+1", '-5', "''=1", 'a'], True)
+    """
+
+    def one(column: pl.Series) -> pl.Series:
+        return column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1") if column.dtype == pl.String else column
+
+    names = one(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    return pl.DataFrame([one(column).alias(name) for column, name in zip(frame, names, strict=True)])
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _runs(text: pl.Series) -> pl.Series:
+    return text.str.contains(_RUNS) & ~text.str.contains(_NUMBER)
+
+
+def _marked(text: pl.Series) -> pl.Series:
+    marked = _runs(text) | text.str.contains(_HARMLESS)
+    named = text.alias("text").to_frame().with_columns(marked.alias("marked"))
+    return named.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text")).to_series().alias(text.name)

@@ -1,0 +1,108 @@
+"""JSON lines: one object a line, one value a key."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.source import Source
+from sfumato.data.table.formats import listed, refuse_nested, refusing
+from sfumato.data.table.sniff import to_utf8
+from sfumato.errors import OutputError, UnreadableInput
+
+_HEAD = 100
+
+
+def read(data: bytes, *, name: str, encoding: str | None = None, lists: bool = False) -> tuple[pl.DataFrame, Source]:
+    """Read JSON lines; a key that an object lacks is missing there. With ``lists`` a value may be a list of single ones."""
+    data, encoding, notes = to_utf8(data, name=name, encoding=encoding)
+    if not data.strip():
+        raise UnreadableInput(f"{name} is empty: it needs one JSON object a line")
+    _refuse_repeated_keys(data, name)
+    try:
+        with refusing("the reason is looked for below"):
+            frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+    except UnreadableInput:
+        frame = None
+    if frame is None or not frame.width:
+        _diagnose(data, name, lists=lists)
+        raise UnreadableInput(f"{name} cannot be read as JSON lines")
+    _refuse_hidden_nesting(refuse_nested(frame, name, lists=lists), data, name)
+    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String), pl.col(pl.List(pl.Null)).cast(pl.List(pl.String)))
+    return frame, Source(name, "jsonl", encoding=encoding, notes=tuple(notes), types_found=True)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    stripped = ((number, line.strip()) for number, line in enumerate(io.BytesIO(data), start=1))
+    return ((number, line) for number, line in stripped if line)
+
+
+def _refuse_repeated_keys(data: bytes, name: str) -> None:
+    for number, line in _lines(data[: 1 << 20]):
+        try:
+            pairs: Any = json.loads(line, object_pairs_hook=list)
+        except (ValueError, RecursionError):
+            return
+        keys = [pair[0] for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, list) else []
+        if len(keys) != len(set(keys)):
+            raise UnreadableInput(f"{name}, line {number}: a key comes twice in one object; rename one")
+        if number > _HEAD:
+            return
+
+
+def _diagnose(data: bytes, name: str, *, lists: bool) -> None:
+    """Raise with the line and the column that keep the text from being a table."""
+    kinds: dict[str, set[type]] = {}
+    for number, line in _lines(data):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise UnreadableInput(f"{name}, line {number}: no JSON; each line must be one complete object") from None
+        if not isinstance(row, dict):
+            raise UnreadableInput(
+                f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write one object a line"
+            )
+        for key, value in row.items():
+            if isinstance(value, dict) or (isinstance(value, list) and not (lists and _is_plain(value))):
+                raise UnreadableInput(
+                    f"{name}, line {number}: column {key!r} holds nested values; flatten or drop it before reading"
+                )
+            kinds.setdefault(key, set()).add(type(value))
+    if not kinds:
+        raise UnreadableInput(f"{name}: no object has a key; a table needs at least one column")
+    mixed = [key for key, types in kinds.items() if bool in types and types & {int, float}]
+    if mixed:
+        raise UnreadableInput(f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way")
+
+
+def _is_plain(values: list[Any]) -> bool:
+    return not any(isinstance(value, dict | list) for value in values)
+
+
+def _word(value: Any) -> str:
+    return {list: "array", str: "string", int: "number", float: "number", bool: "boolean"}.get(type(value), "null")
+
+
+def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
+    """Raise when polars wrote a list out as text because other rows hold text in that column."""
+    for column in (c for c in frame if c.dtype == pl.String):
+        suspects = set(column.alias("cells").str.contains(r"^[\[{]").fill_null(False).arg_true())
+        for row, (number, line) in enumerate(_lines(data) if suspects else ()):
+            if row in suspects and isinstance(json.loads(line).get(column.name), dict | list):
+                raise UnreadableInput(
+                    f"{name}, line {number}: column {column.name!r} holds nested values; flatten or drop it before reading"
+                )
+
+
+def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
+    """Write one object a line in UTF-8; NaN and infinities become null, as JSON has none."""
+    refused = [column for column, dtype in frame.schema.items() if dtype.is_object() or dtype == pl.Binary]
+    if refused:
+        raise OutputError(f"{listed(refused)}: binary values do not fit into JSON; drop them, or write Parquet")
+    with target.open("wb") as out:
+        frame.write_ndjson(out)

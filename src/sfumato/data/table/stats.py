@@ -1,0 +1,213 @@
+"""SPSS, Stata and SAS files through pyreadstat (extra ``stats``).
+
+``Source.labels`` keeps what these formats know besides the values:
+
+- ``variables``: column → label of the variable;
+- ``values``: column → {code: label};
+- ``missing``: column → codes or ranges the file declares as missing (their cells are read as missing);
+- ``formats``, ``measures``, ``widths``: how a column is shown, in the file's own words;
+- ``title``: label of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.source import Source
+from sfumato.data.table.formats import SAS7BDAT, SAS_XPORT, SPSS_PORTABLE, listed, refuse_nested, refusing
+from sfumato.errors import OutputError, UnreadableInput, require
+
+_EXACT = 2**53
+_TITLE = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
+_VALID_NAME = {
+    "spss": re.compile(r"[^\W\d_][\w.@#$]{0,63}"),
+    "stata": re.compile(r"[^\W\d]\w{0,31}"),
+    "sas": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}"),
+}
+_NAME_RULE = {
+    "spss": "a letter, then at most 63 letters, digits or _ . @ # $",
+    "stata": "a letter or _, then at most 31 letters, digits or _",
+    "sas": "a letter or _, then at most 31 letters A-Z, digits or _",
+}
+
+
+def read(data: bytes, *, name: str, kind: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
+    """Read an SPSS, Stata or SAS file with its labels; user-missing codes become missing."""
+    pyreadstat = require("pyreadstat", extra="stats", to=f"read {_TITLE[kind]} files")
+    reader = getattr(pyreadstat, _reader(data, name, kind))
+    options = {"output_format": "polars"} | ({"encoding": encoding} if encoding else {})
+    with refusing(
+        f"{name} cannot be read as {_TITLE[kind]}: it is damaged, cut off, or of an unknown version or encoding"
+    ):
+        frame, meta = reader(io.BytesIO(data), **options)
+        missing = _user_missing(reader, data, frame, options)
+    frame = refuse_nested(_settled(frame), name)
+    labels = {
+        "variables": {k: v for k, v in meta.column_names_to_labels.items() if v},
+        "values": {k: dict(v) for k, v in meta.variable_value_labels.items()},
+        "missing": missing,
+        "formats": {k: v for k, v in meta.original_variable_types.items() if v and v != "NULL"},
+        "measures": {k: v for k, v in meta.variable_measure.items() if v and v != "unknown"},
+        "widths": {k: v for k, v in meta.variable_display_width.items() if v},
+        "title": meta.file_label or "",
+    }
+    return frame, Source(name, kind, encoding=meta.file_encoding or "utf-8", labels=labels, notes=_notes(kind, missing))
+
+
+def _reader(data: bytes, name: str, kind: str) -> str:
+    """Name of the reader the first bytes call for."""
+    if kind == "spss" and data.startswith((b"$FL2", b"$FL3")):
+        return "read_sav"
+    if kind == "spss" and SPSS_PORTABLE in data[:100]:
+        return "read_por"
+    if kind == "sas" and data.startswith(SAS7BDAT):
+        return "read_sas7bdat"
+    if kind == "sas" and data.startswith(SAS_XPORT):
+        return "read_xport"
+    if kind == "stata" and (data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))):
+        return "read_dta"
+    raise UnreadableInput(
+        f"{name} is no {_TITLE[kind]} file: its first bytes are not those of one; pass format= if it is another format"
+    )
+
+
+def _user_missing(reader: Any, data: bytes, frame: pl.DataFrame, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Codes declared as missing; only columns with missing values are read again to see them."""
+    if reader.__name__ == "read_sav":
+        meta = reader(io.BytesIO(data), metadataonly=True, user_missing=True, **options)[1]
+        return {k: list(v) for k, v in meta.missing_ranges.items()}
+    if reader.__name__ not in ("read_dta", "read_sas7bdat"):
+        return {}
+    holes = [c.name for c in frame if c.null_count() and c.dtype.is_numeric()]
+    if not holes:
+        return {}
+    meta = reader(io.BytesIO(data), usecols=holes, user_missing=True, **options)[1]
+    return {k: list(v) for k, v in meta.missing_user_values.items()}
+
+
+def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
+    notes = [f"{listed(list(missing))}: codes declared as missing were read as missing"] if missing else []
+    if kind == "sas":
+        notes.append(
+            "SAS files are read and written by pyreadstat, which is not validated by SAS; written as .xpt only"
+        )
+    return tuple(notes)
+
+
+def _settled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Whole doubles as integers (these formats know no other), empty text and NaN as missing."""
+
+    def one(column: pl.Series) -> pl.Series:
+        if column.dtype == pl.Null:
+            return column.cast(pl.String)
+        if column.dtype == pl.String:
+            return column.set(column == "", None)
+        if column.dtype != pl.Float64:
+            return column
+        bare = column.fill_nan(None).drop_nulls()
+        whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
+        return column.fill_nan(None).cast(pl.Int64) if whole else column.fill_nan(None)
+
+    return frame.with_columns(one(column) for column in frame)
+
+
+def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> None:
+    """Write with the labels that still apply.
+
+    A value label stays for values that still occur; a column that became text loses the labels of its numbers and
+    keeps its own; codes declared as missing stay declared where no released value is one of them.
+    """
+    pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[kind]} files")
+    _refuse_names(frame, kind)
+    ready = _plain_types(frame)
+    if kind == "stata":  # it has no infinite numbers
+        floats = [column for column in ready if column.dtype == pl.Float64]
+        ready = ready.with_columns(column.set(column.is_infinite(), None) for column in floats)
+    options: dict[str, Any] = {"file_label": str(source.labels.get("title", ""))}
+    labels = source.labels.get("variables", {})
+    options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
+    if kind != "sas":
+        options["variable_value_labels"] = surviving_labels(ready, source.labels.get("values", {})) or None
+    if kind == source.format:
+        options |= _own_words(ready, source, kind)
+    function = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}[kind]
+    try:
+        getattr(pyreadstat, function)(ready, str(target), **options)
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever pyreadstat throws may hold values
+        raise OutputError(
+            f"the table does not fit into a {_TITLE[kind]} file: text may be too long for it; write another format"
+        ) from None
+
+
+def surviving_labels(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
+    """Value labels of the codes that still occur, per column that still holds codes."""
+    kept = {}
+    for name in (column for column in frame.columns if column in values):
+        present = set(frame[name].unique().drop_nulls())
+        labels = {code: label for code, label in values[name].items() if code in present}
+        if labels:
+            kept[name] = labels
+    return kept
+
+
+def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]:
+    """Formats, measures, widths and declared missing codes, for columns that are still what they were."""
+    numeric = [c.name for c in frame if c.dtype.is_numeric()]
+    formats = {k: v for k, v in source.labels.get("formats", {}).items() if k in numeric and _is_number_format(v, kind)}
+    words: dict[str, Any] = {"variable_format": formats or None}
+    if kind == "spss":
+        for ours, theirs in (("measures", "variable_measure"), ("widths", "variable_display_width")):
+            words[theirs] = {k: v for k, v in source.labels.get(ours, {}).items() if k in numeric} or None
+        missing = {k: v for k, v in source.labels.get("missing", {}).items() if k in numeric and not _hits(frame[k], v)}
+        words["missing_ranges"] = missing or None
+    return words
+
+
+def _is_number_format(shown: str, kind: str) -> bool:
+    pattern = {
+        "spss": r"(?:F|COMMA|DOT|PCT|E|N)\d+(?:\.\d+)?",
+        "stata": r"%-?0?\d*\.?\d*[gfe]c?",
+        "sas": r"(?:BEST|F|COMMA)\d*\.?\d*",
+    }[kind]
+    return bool(re.fullmatch(pattern, shown))
+
+
+def _hits(column: pl.Series, ranges: list[Any]) -> bool:
+    """Whether a released value is one of the codes declared as missing."""
+    pairs = [(r["lo"], r["hi"]) for r in ranges if isinstance(r, dict)]
+    return any(bool(column.is_between(low, high).any()) for low, high in pairs if not isinstance(low, str))
+
+
+def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
+    bad = [name for name in frame.columns if not _VALID_NAME[kind].fullmatch(name)]
+    if bad:
+        raise OutputError(
+            f"{listed(bad)} cannot be named so in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename, or write another format"
+        )
+
+
+def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
+    """Types the formats know: text, integers, doubles, dates and times."""
+
+    def one(column: pl.Series) -> pl.Series:
+        dtype = column.dtype
+        if dtype.is_nested() or dtype.is_object() or dtype in (pl.Binary, pl.Duration):
+            raise OutputError(f"column {column.name!r}: this kind of values does not fit; drop it, or write Parquet")
+        if dtype.is_decimal() or dtype.is_float():
+            return column.cast(pl.Float64).fill_nan(None)
+        if dtype.is_integer() or dtype == pl.Boolean:
+            exact = dtype == pl.Boolean or int(column.abs().max() or 0) < _EXACT  # type: ignore[arg-type]
+            return column.cast(pl.Int64) if exact else column.cast(pl.String)
+        if dtype == pl.Datetime:
+            return column.dt.replace_time_zone(None)
+        return column if dtype.is_temporal() else column.cast(pl.String)
+
+    return frame.with_columns(one(column) for column in frame)

@@ -1,0 +1,161 @@
+"""Write a table in the form of its source, or another."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from sfumato.core.dataset import compact
+from sfumato.core.source import Source
+from sfumato.data.table import columnar, delimited, excel, jsonl, stats
+from sfumato.data.table.form import LAYOUT, Form, defused, types_of
+from sfumato.data.table.formats import FORMAT_OF_SUFFIX, SUFFIX, require_format
+from sfumato.errors import OutputError, ParameterError, SfumatoError, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Inspect = Callable[[Path, Form], None]
+"""Looks at a written file and its form before the file appears."""
+
+_READ_ONLY = {
+    ".sas7bdat": ".xpt",
+    ".por": ".sav",
+    ".zsav": ".sav",
+    ".xls": ".xlsx",
+    ".xlsb": ".xlsx",
+    ".xlsm": ".xlsx",
+    ".ods": ".xlsx",
+}
+
+
+def suffix_of(format: str) -> str:  # noqa: A002 - the word users know
+    """Suffix that files of a format get.
+
+    >>> suffix_of("spss"), suffix_of("sas"), suffix_of("frame")
+    ('.sav', '.xpt', '.csv')
+    """
+    if format not in SUFFIX:
+        raise ParameterError(f"format {format!r} is not known.{did_you_mean(format, SUFFIX)}")
+    return SUFFIX[format]
+
+
+def write_table(
+    frame: pl.DataFrame,
+    path: str | os.PathLike[str] | BinaryIO,
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    defuse: bool = False,
+    inspect: Inspect | None = None,
+) -> Form:
+    """Write a table in the format asked for, else that of the path's suffix, else that of the source; return its form.
+
+    The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding and decimal mark
+    of a CSV source, and goes without header if that did and the names are those of positions; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is written with those that
+    occur and no others. ``defuse`` keeps spreadsheets from running cells of a CSV. ``inspect`` looks at the written file and its form
+    before it appears, and may raise.
+    """
+    if path == "-" or not isinstance(path, str | os.PathLike):
+        return _to_stream(frame, sys.stdout.buffer if path == "-" else path, source, format, defuse, inspect)  # type: ignore[arg-type]
+    target = Path(path)
+    form = form_for(frame, target, source, format=format, defuse=defuse)
+    with _appearing(target) as draft:
+        _write(frame, draft, source, form)
+        if inspect is not None:
+            inspect(draft, form)
+    return form
+
+
+def form_for(
+    frame: pl.DataFrame,
+    target: Path,
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    defuse: bool = False,
+) -> Form:
+    """The form in which a table would be written to a file."""
+    kind = _format(target, source, format)
+    if defuse and kind != "csv":
+        raise ParameterError(
+            f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave it out"
+        )
+    form = Form.of(kind, source, tabs=target.suffix.lower() in (".tsv", ".tab"), defused=defuse)
+    named = frame.columns != [f"column_{i}" for i in range(1, frame.width + 1)]  # names that positions do not give
+    return dataclasses.replace(form, types=types_of(frame), header=form.header or named)
+
+
+def _format(target: Path, source: Source, asked: str | None) -> str:
+    suffix = target.suffix.lower()
+    if suffix in _READ_ONLY:
+        raise OutputError(f"{target.name}: {suffix} files are read but not written; write {_READ_ONLY[suffix]}")
+    if asked is not None:
+        return require_format(asked)
+    return FORMAT_OF_SUFFIX.get(suffix) or ("csv" if source.format == "frame" else source.format)
+
+
+def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None:
+    frame, kind = frame.with_columns(compact(column) for column in frame), form.format
+    try:
+        if kind == "csv":
+            layout = {name: getattr(form, name) for name in LAYOUT}
+            delimited.write(defused(frame) if form.defused else frame, draft, Source(source.name, "csv", **layout))
+        elif kind in ("spss", "stata", "sas"):
+            stats.write(frame, draft, source, kind=kind)
+        elif kind == "excel":
+            excel.write(frame, draft, dataclasses.replace(source, header=form.header))
+        else:
+            {"parquet": columnar.write_parquet, "arrow": columnar.write_arrow, "jsonl": jsonl.write}[kind](
+                frame, draft, source
+            )
+    except (SfumatoError, OSError):
+        raise
+    except Exception:  # noqa: BLE001 - a writer's own message may hold values
+        raise OutputError(f"the table cannot be written as {kind}; write another format") from None
+
+
+@contextlib.contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """A draft beside the target that becomes the target at the end, or vanishes."""
+    draft = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
+    try:
+        if target.is_dir():
+            raise OutputError(f"{target}: this is a folder; name a file")
+        yield draft
+        os.replace(draft, target)
+    except SfumatoError:
+        raise
+    except FileNotFoundError:
+        raise OutputError(f"{target}: the folder does not exist; create it first") from None
+    except PermissionError:
+        raise OutputError(f"{target}: writing is not permitted there; check owner and mode of the folder") from None
+    except OSError as error:
+        raise OutputError(
+            f"{target}: cannot be written ({error.strerror or 'no reason given'}); nothing was left behind"
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _to_stream(
+    frame: pl.DataFrame, stream: BinaryIO, source: Source, asked: str | None, defuse: bool, inspect: Inspect | None
+) -> Form:
+    if not hasattr(stream, "write"):
+        raise ParameterError(f"a path, '-' or a binary file object is needed, not {type(stream).__name__}")
+    form = form_for(frame, Path(), source, format=asked, defuse=defuse)
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / f"table{SUFFIX[form.format]}"
+        _write(frame, draft, source, form)
+        if inspect is not None:
+            inspect(draft, form)
+        stream.write(draft.read_bytes())
+    stream.flush()
+    return form

@@ -1,0 +1,599 @@
+"""Several candidate releases of one table: a grid of recipes, run alike, attacked alike, measured alike, on one map."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import copy
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato import __version__
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.notebook import html_headline, html_table
+from sfumato.core.parameters import known_as, words_of
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe
+from sfumato.core.source import Source
+from sfumato.core.yaml_text import read_yaml
+from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.release.documents import canonical, digest_of_input
+from sfumato.release.evaluation import evaluate, quick_metrics
+from sfumato.release.exchange import telling
+from sfumato.release.intruders import attack_release
+from sfumato.release.make import make_release
+from sfumato.release.manifest import DESCRIPTIONS
+from sfumato.release.publish import write_pictures
+from sfumato.release.read_back import described
+from sfumato.release.report.measures import title_of
+from sfumato.release.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from sfumato.core.attack import Memory
+    from sfumato.core.pair import Pair
+    from sfumato.release.release import Release
+    from sfumato.release.report.pictures import Picture
+
+
+# Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in turn::
+#
+#     meet:
+#       - k_anonymity: {k: {vary: [3, 5, 10]}}
+#     steps:
+#       - global_recoding: {budget: {vary: [0, 0.02]}}
+#
+# is a grid of six candidates.
+
+VARY = "vary"
+MOST_CANDIDATES = 500
+
+Place = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A recipe to try, under the name it has on the map."""
+
+    name: str
+    recipe: Recipe
+
+
+def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tuple[Candidate, ...]:
+    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on each.
+
+    ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
+    """
+    candidates: list[Candidate] = []
+    for file in files:
+        document = _varied(recipes.read_document(file), variations, file.name)
+        label = file.stem if len(files) > 1 or not variations else ""
+        candidates += _candidates(document, label or file.stem, file.parent)
+    if len(candidates) > MOST_CANDIDATES:
+        raise ParameterError(
+            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at a time"
+        )
+    names = [candidate.name for candidate in candidates]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(f"{len(twice)} candidate(s) have the same name: {', '.join(twice[:3])}; rename the files")
+    return tuple(candidates)
+
+
+def _candidates(document: Any, name: str, base: Path) -> list[Candidate]:
+    candidates = []
+    for words, concrete in expanded(document):
+        full = f"{name} {words}".strip()
+        candidates.append(Candidate(full, recipes.from_dict(concrete, base=base, name=full)))
+    return candidates
+
+
+def expanded(document: Any) -> Iterator[tuple[str, Any]]:
+    """Every combination of the values that vary, with a few words that tell it from the others.
+
+    >>> [told for told, _ in expanded({"meet": [{"k_anonymity": {"k": {"vary": [3, 5]}}}]})]
+    ['k=3', 'k=5']
+    """
+    places = list(_varying(document, ()))
+    options = [_at(document, place)[VARY] for place in places]
+    for chosen in itertools.product(*options):
+        concrete = copy.deepcopy(document)
+        for place, value in zip(places, chosen, strict=True):
+            _at(concrete, place[:-1])[place[-1]] = value
+        yield ", ".join(f"{place[-1]}={value}" for place, value in zip(places, chosen, strict=True)), concrete
+
+
+def _varying(node: Any, place: Place) -> Iterator[Place]:
+    """Where values vary, in the order of the document."""
+    if isinstance(node, Mapping) and set(node) == {VARY}:
+        options = node[VARY]
+        if isinstance(options, str) or not isinstance(options, Sequence) or not options:
+            raise RecipeError(f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5, 10]}}")
+        yield place
+    elif isinstance(node, Mapping):
+        for key, below in node.items():
+            yield from _varying(below, (*place, key))
+    elif isinstance(node, Sequence) and not isinstance(node, str):
+        for position, below in enumerate(node):
+            yield from _varying(below, (*place, position))
+
+
+def _at(document: Any, place: Place) -> Any:
+    for key in place:
+        document = document[key]
+    return document
+
+
+def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
+    """The document with what the command line varies: ``step_or_model.field=value,value``."""
+    varied = copy.deepcopy(document)
+    for text in variations:
+        target, equals, values = text.partition("=")
+        owner, _, field = target.strip().rpartition(".")
+        if not equals or not field or not values:
+            raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
+        options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
+        homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
+        for section, place in homes:
+            spec = varied[section][place]
+            varied[section][place] = _with_options(spec, _named(spec), field, options)
+    return varied
+
+
+def _members(document: Any) -> Iterator[tuple[str, int, str]]:
+    """The models and steps of a document: section, place in it, and name."""
+    for section in ("meet", "steps"):
+        for place, one in enumerate(document.get(section) or []):
+            yield section, place, known_as(str(_named(one)))
+
+
+def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
+    """Where a model or step of this name stands."""
+    homes = [(section, place) for section, place, member in _members(document) if member == known_as(owner)]
+    if not homes:
+        raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
+    return homes
+
+
+def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
+    """Where the one model or step stands that has a field of this name; several, or none, are refused."""
+    homes = [(section, place, member) for section, place, member in _members(document) if _has(section, member, field)]
+    owners = sorted({member for _, _, member in homes})
+    if not owners:
+        raise ParameterError(f"no model or step of {name} has a field {field!r} to vary")
+    if len(owners) > 1:
+        either = " or ".join(f"{owner}.{field}" for owner in owners)
+        raise ParameterError(f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}")
+    return [(section, place) for section, place, _ in homes]
+
+
+def _has(section: str, member: str, field: str) -> bool:
+    members = registry.family("models" if section == "meet" else "steps")
+    return member in members and field in {one.name for one in dataclasses.fields(members[member])}
+
+
+def _named(spec: Any) -> Any:
+    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+
+
+def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
+    """A model or step of which one field varies."""
+    fields = dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
+    return {owner: {**fields, field: {VARY: options}}}
+
+
+# What came of one candidate, and the map of them all.
+
+
+@dataclasses.dataclass(frozen=True)
+class CandidateOutcome:
+    """One candidate: whether it may be released, how risky it is and what it is worth.
+
+    ``risks`` are rates of success of attacks and the risks that follow from class sizes; ``utilities`` are normalised (0:
+    nothing is lost) unless ``higher`` names them. ``reason`` says why nothing was released; ``intervals`` between what those
+    risks lie that were found on a sample; ``drawn`` that the rows were drawn anew and are nobody's.
+    """
+
+    name: str
+    holds: bool
+    reason: str
+    records: int
+    suppressed: int
+    promises: tuple[str, ...]
+    risks: Mapping[str, float]
+    utilities: Mapping[str, float]
+    higher: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    seconds: float
+    intervals: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    drawn: bool = False
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> CandidateOutcome:
+        """The inverse of :func:`dataclasses.asdict`."""
+        between = {name: (low, high) for name, (low, high) in plain["intervals"].items()}
+        lists = {"promises": tuple(plain["promises"]), "higher": tuple(plain["higher"])}
+        return cls(**{**plain, **lists, "intervals": between})
+
+    @property
+    def made(self) -> bool:
+        """Whether a table came out, so that it can be put on a map."""
+        return bool(self.risks)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """All candidates; ``risk`` and ``utility`` name the axes of the map."""
+
+    name: str
+    outcomes: tuple[CandidateOutcome, ...]
+    risk: str
+    utility: str
+
+    @property
+    def front(self) -> tuple[CandidateOutcome, ...]:
+        """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
+        ranked = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
+        kept: list[CandidateOutcome] = []
+        for outcome in ranked:
+            if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
+                kept.append(outcome)
+        return tuple(kept)
+
+    def _place(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
+        """Risk and loss, both better when lower; None where one of them was not measured."""
+        if self.risk not in outcome.risks or self.utility not in outcome.utilities:
+            return None
+        worth = outcome.utilities[self.utility]
+        return outcome.risks[self.risk], -worth if self.utility in outcome.higher else worth
+
+    def _sure(self, outcome: CandidateOutcome) -> tuple[float, float]:
+        return self._place(outcome) or (float("inf"), float("inf"))
+
+    def with_axes(self, *, risk: str | None = None, utility: str | None = None) -> Comparison:
+        """The same candidates under other axes."""
+        risks = {name for o in self.outcomes for name in o.risks}
+        utilities = {name for o in self.outcomes for name in o.utilities}
+        risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
+        for given, axes in ((risk, risks), (utility, utilities)):
+            if given is not None and given not in axes:
+                raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(axes))}")
+        return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data: names, counts and rates."""
+        return {
+            "sfumato_comparison": 1,
+            "name": self.name,
+            "axes": {"risk": self.risk, "utility": self.utility},
+            "front": [o.name for o in self.front],
+            "candidates": [dataclasses.asdict(o) for o in self.outcomes],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a candidate, one column a risk or utility; ``risk_low`` and ``risk_high`` are of the map's axis."""
+        front = {o.name for o in self.front}
+        unknown = (None, None)
+        rows = [
+            {"candidate": o.name, "holds": o.holds, "records": o.records, "suppressed": o.suppressed}
+            | {"on_front": o.name in front, "seconds": round(o.seconds, 3), "reason": o.reason}
+            | dict(zip(("risk_low", "risk_high"), o.intervals.get(self.risk, unknown), strict=True))
+            | dict(o.risks)
+            | dict(o.utilities)
+            for o in self.outcomes
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def plot(self) -> alt.LayerChart:
+        """The risk–utility map with its front."""
+        return chart_of(self.to_dict())
+
+    def other_maps(self) -> dict[str, Picture]:
+        """The map along every other risk, and every other utility, that several candidates have."""
+        risks = collections.Counter(name for o in self.outcomes for name in o.risks)
+        utilities = collections.Counter(name for o in self.outcomes for name in o.utilities)
+        maps = [self.with_axes(risk=name) for name, count in risks.items() if count > 1 and name != self.risk]
+        maps += [
+            self.with_axes(utility=name) for name, count in utilities.items() if count > 1 and name != self.utility
+        ]
+        return {f"{one.risk}-{one.utility}".replace(" ", "_"): picture_of(one.to_dict()) for one in maps}
+
+    def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
+        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG; ``pictures``: the other maps too."""
+        target = Path(folder)
+        if (target / "comparison.json").exists() and not force:
+            raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
+        plain = self.to_dict()
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            self.to_frame().write_csv(target / "comparison.csv")
+            (target / "comparison.html").write_text(comparison_page(plain), "utf-8")
+            (target / "map.svg").write_text(picture_of(plain).svg, "utf-8")
+            (target / "map.png").write_bytes(png_of(plain))
+            if (target / "pictures" / DESCRIPTIONS).is_file():  # those of an earlier comparison
+                shutil.rmtree(target / "pictures")
+            if pictures:
+                write_pictures(target / "pictures", self.other_maps())
+            (target / "comparison.json").write_text(json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        """The verdict, the map, and a row a candidate with what the map shows."""
+        plain, front = self.to_dict(), {o.name for o in self.front}
+        heads = ("", "candidate", self.risk.replace("_", " "), title_of(self.utility), "records", "why not released")
+        rows = [("●" if o.name in front else "○", o.name, *self._shown(o), o.records, o.reason) for o in self.outcomes]
+        head = html_headline(front_told(plain), good=bool(front))
+        return head + svg_on_white(plain) + html_table(self.name, heads, rows)
+
+    def _shown(self, outcome: CandidateOutcome) -> tuple[str | None, float | None]:
+        risk = self._risk_told(outcome).removeprefix("risk ") if self.risk in outcome.risks else None
+        return risk, outcome.utilities.get(self.utility)
+
+    def _risk_told(self, outcome: CandidateOutcome) -> str:
+        between = outcome.intervals.get(self.risk)
+        sure = "" if between is None else f" ({between[0]:.2%} to {between[1]:.2%})"
+        return f"risk {outcome.risks[self.risk]:.2%}{sure}"
+
+    def __str__(self) -> str:
+        front = {o.name for o in self.front}
+        lines = [f"{self.name}: {len(self.outcomes)} candidates, {self.risk} against {self.utility}"]
+        for o in self.outcomes:
+            place = self._place(o)
+            words = o.reason if place is None else f"{self._risk_told(o)}, {self.utility} {abs(place[1]):.4f}"
+            lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {words}{'' if o.holds else ' (not released)'}")
+        return "\n".join(lines)
+
+
+def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tuple[CandidateOutcome, ...]:
+    """Outcomes in the order the candidates were given."""
+    place = {name: i for i, name in enumerate(names)}
+    return tuple(sorted(outcomes, key=lambda o: place[o.name]))
+
+
+# One candidate, run, attacked and measured. What is refused is measured too: the map shows what it would have been.
+
+ONLY_LINKAGE = ("linkage",)
+
+
+@dataclasses.dataclass(frozen=True)
+class CommonTerms:
+    """What is the same for all candidates: the seed, and the budget and attacks of the intruders.
+
+    ``keep`` names columns whose tables are measured apart, as the utility :data:`KEPT_ERROR`.
+    """
+
+    seed: Seed
+    attacks: tuple[str, ...] | None = ONLY_LINKAGE
+    seconds: float = 20.0
+    sample: int = 2000
+    keep: tuple[str, ...] = ()
+
+
+KEPT_ERROR = "kept_marginal_error"
+"""The error of the tables of the columns that must survive, alike for all means."""
+
+
+def try_candidate(
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
+) -> CandidateOutcome:
+    """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
+    return try_and_keep(dataset, candidate, terms, progress)[0]
+
+
+def try_and_keep(
+    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
+) -> tuple[CandidateOutcome, Release | None]:
+    """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
+    started = time.monotonic()
+    recipe = candidate.recipe
+    how: dict[str, Any] = {"seed": terms.seed, "refuse": False, "memory": memory}
+    try:
+        release = make_release(described(dataset, recipe), recipe, progress=_part(progress, 0.0, 0.6), **how)
+    except (Unsatisfiable, SchemaError, ParameterError) as error:
+        return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
+    return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release
+
+
+def _part(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a part of the work, as that of the whole."""
+    return lambda share, words="": progress(start + (end - start) * share, words)
+
+
+def _outcome(
+    candidate: Candidate, release: Release, terms: CommonTerms, started: float, progress: Progress
+) -> CandidateOutcome:
+    measured = _measured(release, terms, progress)
+    broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
+    broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
+    return CandidateOutcome(
+        name=candidate.name,
+        holds=release.holds,
+        reason="; ".join(broken),
+        records=len(release.dataset),
+        suppressed=release.suppressed,
+        promises=(
+            *(verdict.promise for verdict in release.verdicts),
+            *(f"{words_of(kept.name, kept.parameters)} within {kept.limit:g}" for kept in release.limits),
+        ),
+        recipe=recipes.public_dict(candidate.recipe),
+        seconds=time.monotonic() - started,
+        drawn=release.dataset.drawn,
+        **measured,
+    )
+
+
+def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
+    if not len(release.dataset):
+        return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
+    pair = release.pair
+    report = attack_release(
+        pair,
+        steps=release.recipe.steps,
+        models=release.recipe.meet,
+        only=terms.attacks,
+        seconds=terms.seconds,
+        sample=terms.sample,
+        seed=terms.seed,
+        progress=progress,
+    )
+    worth = evaluate(pair, quick_metrics())
+    of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
+    return {
+        "risks": {**report.values(), **of_file},
+        "intervals": report.intervals(),
+        "utilities": {m.name: m.value for m in worth.measures} | _kept_worth(pair, terms.keep),
+        "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
+    }
+
+
+def _kept_worth(pair: Pair, keep: tuple[str, ...]) -> dict[str, float]:
+    if not keep:
+        return {}
+    measures = evaluate(pair, ({"marginal_error": {"columns": list(keep)}},)).measures
+    return {KEPT_ERROR: measures[0].value} if measures else {}
+
+
+def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:
+    return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
+
+
+USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
+"""Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the same of every release, each beside a
+control. Singling out is last: it starts from a released row, which is somebody's or nobody's, and not from a person."""
+DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
+"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every release that is somebody's
+records, and tables of columns judge drawn ones as well."""
+FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
+"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of it."""
+DONE = ".sfumato-compare"
+"""The folder in which finished candidates are remembered."""
+
+
+def compare(
+    dataset: Dataset,
+    candidates: Sequence[Candidate],
+    *,
+    terms: CommonTerms,
+    workers: int | None = None,
+    remember: Path | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Try every candidate on the same table under the same terms.
+
+    ``remember`` is a folder in which finished candidates are kept: a run that was interrupted goes on from there. Each is known by
+    its recipe, the input, the terms and the version, so nothing stale is taken up.
+    """
+    if not candidates:
+        raise ParameterError("there is nothing to compare; give at least one recipe")
+    terms = fair_terms(candidates, terms)
+    if remember is not None:
+        with telling(remember):
+            (remember / DONE).mkdir(parents=True, exist_ok=True)
+    keys = {c.name: _key(dataset, c, terms) for c in candidates}
+    done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
+    open_ones = [c for c in candidates if c.name not in done]
+    for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
+        done[outcome.name] = outcome
+        _remember(remember, keys[outcome.name], outcome)
+        progress(len(done) / len(candidates), outcome.name)
+    ordered = order_of(list(done.values()), [c.name for c in candidates])
+    return on_one_map(dataset.source.name, ordered)
+
+
+def fair_terms(candidates: Sequence[Candidate], terms: CommonTerms) -> CommonTerms:
+    """Terms under which all candidates can be compared: where one draws rows anew, more is tried than linkage."""
+    if terms.attacks == ONLY_LINKAGE and any(step.draws_anew for c in candidates for step in c.recipe.steps):
+        return dataclasses.replace(terms, attacks=(*ONLY_LINKAGE, *FOR_DRAWN))
+    return terms
+
+
+def on_one_map(name: str, outcomes: Sequence[CandidateOutcome]) -> Comparison:
+    """What came of all candidates, along the first of the usual axes that were measured on all of them."""
+    made = [outcome for outcome in outcomes if outcome.made]
+    risk = _axis([outcome.risks for outcome in made], USUAL_RISKS)
+    return Comparison(name, tuple(outcomes), risk, _axis([outcome.utilities for outcome in made], DEFAULT_UTILITIES))
+
+
+def _axis(measured: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
+    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
+    whole = [name for name in usual if all(name in one for one in measured)]
+    counts = collections.Counter(name for one in measured for name in one)
+    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in usual))
+
+
+def _tried(
+    dataset: Dataset, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
+) -> Iterator[CandidateOutcome]:
+    """Outcomes as they come in; a single worker runs in this process."""
+    if min(workers, len(candidates)) <= 1:
+        for candidate in candidates:
+            yield try_candidate(dataset, candidate, terms)
+        return
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        table = Path(folder) / "table.parquet"
+        dataset.to_polars().write_parquet(table)
+        context = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(
+            min(workers, len(candidates)), mp_context=context, initializer=_open, initargs=(table, dataset.source)
+        ) as pool:
+            waiting = [pool.submit(_try_in_worker, candidate, terms) for candidate in candidates]
+            for finished in concurrent.futures.as_completed(waiting):
+                yield finished.result()
+
+
+_opened: list[Dataset] = []
+
+
+def _open(table: Path, source: Source) -> None:
+    """What a worker does first: read the table once."""
+    _opened[:] = [Dataset(pl.read_parquet(table), source=source)]  # type: ignore[arg-type]
+
+
+def _try_in_worker(candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
+    return try_candidate(_opened[0], candidate, terms)
+
+
+def _key(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> str:
+    parts = {
+        "recipe": recipes.to_dict(candidate.recipe),
+        "input": digest_of_input(dataset),
+        "terms": {**dataclasses.asdict(terms), "seed": terms.seed.text},
+        "version": __version__,
+    }
+    return hashlib.sha256(canonical(parts)).hexdigest()
+
+
+def _remembered(folder: Path | None, key: str, name: str) -> CandidateOutcome | None:
+    if folder is None:
+        return None
+    try:
+        plain = json.loads((folder / DONE / f"{key}.json").read_text(encoding="utf-8"))
+        return CandidateOutcome.from_dict({**plain, "name": name})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _remember(folder: Path | None, key: str, outcome: CandidateOutcome) -> None:
+    if folder is None:
+        return
+    unfinished = folder / DONE / f"{key}.new"
+    unfinished.write_text(json.dumps(dataclasses.asdict(outcome)), encoding="utf-8")
+    unfinished.replace(folder / DONE / f"{key}.json")

@@ -1,0 +1,119 @@
+"""Columns that copy a quasi-identifier, whatever they are called: they follow its labels, or go."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.core import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
+from sfumato.core.randomness import Seed, canonical_order
+from sfumato.core.schema import Role, Schema
+from sfumato.core.step import Goal
+from sfumato.errors import SfumatoError
+from sfumato.guidance.profiling.detection import percent
+from sfumato.guidance.profiling.proposed_steps import PROMISE, ROWS, K, attribute_of
+from sfumato.methods.formulas.dependence import DependenceKind
+from sfumato.methods.formulas.dependence_search import Dependences, find_dependences
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.core.model import Model
+    from sfumato.core.step import Step
+    from sfumato.guidance.profiling.proposal import ColumnProposal
+    from sfumato.guidance.profiling.proposed_steps import ProposedStep
+
+
+@dataclasses.dataclass(frozen=True)
+class Copies:
+    """What is proposed for columns that tell of quasi-identifiers: ``follows`` maps columns to these, ``dropped`` to the reason."""
+
+    follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    dropped: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def applied(self, column: ColumnProposal) -> ColumnProposal:
+        """What is proposed for a column, with this."""
+        if column.name in self.dropped:
+            return dataclasses.replace(
+                column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(self.dropped[column.name],)
+            )
+        if column.name not in self.reasons:
+            return column
+        if column.name not in self.follows:
+            return dataclasses.replace(column, reasons=(*column.reasons, self.reasons[column.name]))
+        roles = (Role.SENSITIVE,) if Role.SENSITIVE in column.roles else (Role.PLAIN,)
+        return dataclasses.replace(column, roles=roles, hierarchy=None, reasons=(self.reasons[column.name],))
+
+
+def copies_in(
+    columns: tuple[ColumnProposal, ...], frame: pl.DataFrame, means: ProposedStep | None, *, sampled: bool = False
+) -> Copies:
+    """Compare all columns with the proposed quasi-identifiers inside the labels that the proposed step gives them.
+
+    A column that determines one, or nearly so, follows it; of columns that do so together, in a sum, the one that tells most is dropped.
+    At most 10,000 rows are looked at; ``sampled``: they are of a sample themselves, and the reasons say so.
+    """
+    described = {column.name: attribute_of(column) for column in columns if Role.DIRECT not in column.roles}
+    quasi = [name for name, one in described.items() if one.has(Role.QUASI)]
+    same = {column.name: str(column.copy_of) for column in columns if column.copy_of in quasi}
+    known = Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()}) if means is not None else Copies()
+    if means is None or not quasi or len(quasi) == len(described) or frame.height < K:
+        return known
+    table = Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+    table = _drawn(table, quasi)
+    if not find_dependences(Pair.of(table, _aligned(table.drop(quasi))), k=K).found:  # nothing even without any label
+        return known
+    step: Step = registry.build("steps", means.step)
+    promise: Model = registry.build("models", PROMISE)
+    try:
+        released = step.apply(table, step.plan(table, Goal((promise,), Seed.of(1))))
+        found = find_dependences(Pair.of(table, _aligned(released)), k=K)
+        return _proposed(found, known, where=f"of {len(table):,} records drawn" if sampled else "of records")
+    except SfumatoError:  # the step cannot keep the promise: the run will say so
+        return known
+
+
+def _same(quasi: str) -> str:
+    return f"tells the same as {quasi}, so it follows the labels of that column"
+
+
+def _proposed(found: Dependences, known: Copies, where: str) -> Copies:
+    follows, dropped, reasons = dict(known.follows), dict(known.dropped), dict(known.reasons)
+    strongest = sorted(found.found, key=lambda one: -max(one.figures.gain, one.figures.bits, one.figures.line_gain))
+    for each in strongest:
+        first = each.columns[0]
+        if not each.refused or first in follows or any(name in dropped or name in follows for name in each.columns):
+            continue
+        sure = percent(max(each.figures.hit, each.figures.line or 0.0))
+        if len(each.columns) > 1:
+            dropped[first] = f"dropped: with {', '.join(each.columns[1:])} it tells {each.quasi} of {sure} {where}"
+        elif each.finding is DependenceKind.SOME:
+            reasons[first] = (
+                f"some of its values tell {each.quasi}, so the run refuses: make it coarser, drop it, or write accept"
+            )
+        else:
+            follows[first] = each.quasi
+            reasons[first] = f"it tells {each.quasi} of {sure} {where} within the labels, so it follows these"
+    return Copies(follows, dropped, reasons)
+
+
+def _aligned(released: Dataset) -> Dataset:
+    """A table whose rows say where they come from."""
+    if released.origin is not None:
+        return released
+    return dataclasses.replace(released, origin=np.arange(len(released), dtype=np.int64))
+
+
+def _drawn(table: Dataset, quasi: list[str]) -> Dataset:
+    """A random part of a large table that does not depend on the order of its rows."""
+    if len(table) <= ROWS:
+        return table
+    order = canonical_order(table.drop(set(table.columns) - set(quasi)))
+    chosen = Seed.of(1).stream("profile: rows to look for copies in").choice(len(order), ROWS, replace=False)
+    return dataclasses.replace(table.take(order[chosen]), origin=None)

@@ -1,0 +1,365 @@
+"""Columns that name a person by themselves: found by the words of their name and by the look of their values."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sfumato.core.free_text import words_of_free_text
+from sfumato.guidance.profiling.check_digits import find_number
+from sfumato.guidance.profiling.detection import Recognition, TextSample, percent, sample_of, share
+from sfumato.guidance.profiling.generalized_values import looks_grouped
+from sfumato.guidance.profiling.kinds import date_form
+from sfumato.guidance.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS, words_in
+from sfumato.guidance.profiling.words import Match, find
+
+if TYPE_CHECKING:
+    from re import Pattern
+
+
+# Identifiers recognised by the look of the values: addresses of machines and mail, codes, names, free text.
+
+EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
+_URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
+_MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
+_UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
+_HASH = re.compile(r"(?=\D*\d)(?=[^a-f]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})", re.I)
+_VIN = re.compile(r"(?=\D*\d)(?=[^A-Z]*[A-Z])[A-HJ-NPR-Z0-9]{17}")
+_POINT = re.compile(r"-?\d{1,2}\.\d{3,}\s*[,; ]\s*-?\d{1,3}\.\d{3,}")
+_PLATE = re.compile(
+    r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} \d{1,4}[EH]?"  # Germany
+    r"|[A-Z]{2}-\d{3}-[A-Z]{2}"  # France
+    r"|\d{4} [BCDFGHJKLMNPRSTVWXYZ]{3}"  # Spain
+    r"|[A-Z]{2} \d{3} [A-Z]{2}"  # Italy, written apart
+    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"  # Netherlands, Portugal
+    r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
+)
+
+_FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
+    ("web address", _URL, 0.8, 0.8),
+    ("device id", _MAC, 0.9, 0.95),
+    ("record id", _UUID, 0.9, 0.8),
+    ("pseudonym or hash", _HASH, 0.95, 0.7),
+    ("vehicle number", _VIN, 0.95, 0.7),
+    ("exact location", _POINT, 0.9, 0.9),
+    ("licence plate", _PLATE, 0.95, 0.5),
+)
+"""What, its form, the share of values that must have it, and the confidence that gives."""
+
+_LOOKS = {
+    "web address": "web addresses",
+    "device id": "hardware (MAC) addresses",
+    "record id": "universally unique ids",
+    "pseudonym or hash": "hash values, which stand for a person",
+    "vehicle number": "vehicle identification numbers",
+    "exact location": "coordinates of a place",
+    "licence plate": "licence plates",
+}
+
+
+def find_pattern(sample: TextSample) -> Recognition | None:
+    """The first identifier whose look the values have, or None."""
+    for detector in _DETECTORS:
+        recognised = detector(sample)
+        if recognised is not None:
+            return recognised
+    return None
+
+
+def _email(sample: TextSample) -> Recognition | None:
+    """E-mail addresses; a few of them inside other text are enough to give people away."""
+    holding = sum(1 for text in sample.texts if "@" in text and EMAIL.search(text))
+    part = holding / len(sample.texts)
+    if part >= 0.5:
+        return Recognition("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
+    if part >= 0.01 and holding >= 2:
+        return Recognition("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
+    return None
+
+
+def _machine_address(sample: TextSample) -> Recognition | None:
+    part = share(_is_ip, sample.texts, at_most=1000)
+    if part < 0.95 or len(sample.texts) < 3:
+        return None
+    return Recognition("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
+
+
+def _is_ip(text: str) -> bool:
+    if text.count(".") != 3 and text.count(":") < 2:
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _format(sample: TextSample) -> Recognition | None:
+    if len(sample.texts) < 3:
+        return None
+    for what, pattern, enough, confidence in _FORMATS:
+        part = share(pattern.fullmatch, sample.texts)
+        if part >= enough:
+            return Recognition(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
+    return None
+
+
+def _free_text(sample: TextSample) -> Recognition | None:
+    """Long values with blanks that hardly repeat: nobody can say what is in them."""
+    words = words_of_free_text(pl.Series(sample.texts, dtype=pl.String), sample.cells)
+    if words is None:
+        return None
+    return Recognition("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
+
+
+def _person_names(sample: TextSample) -> Recognition | None:
+    """One to four words, many of them different common given names."""
+    if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
+        return None
+    hits = [given for text in sample.texts if (given := _given_name(text, GIVEN_NAMES))]
+    part = len(hits) / len(sample.texts)
+    if part < 0.25 or len(set(hits)) < 8:
+        return None
+    return Recognition(
+        "person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3
+    )
+
+
+_FEW_WORDS = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:[ ,'’.-]+[^\W\d_]+){0,4}\.?")
+
+
+def _few_words(text: str) -> bool:
+    return len(text) <= 60 and _FEW_WORDS.fullmatch(text) is not None
+
+
+def _given_name(text: str, names: frozenset[str]) -> str | None:
+    return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in names), None)
+
+
+_DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
+    _email,
+    _machine_address,
+    _format,
+    _free_text,
+    _person_names,
+)
+
+
+# Common given names of several languages: enough of them in a column, and it holds names of people.
+#
+# The list is ours, short on purpose: a column is recognised by *many different* names, not by rare ones.
+
+GIVEN_NAMES = words_in(
+    """
+    james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald
+    steven paul andrew joshua kenneth kevin brian george timothy ronald edward jason jeffrey ryan jacob gary nicholas eric
+    jonathan stephen larry justin scott brandon benjamin samuel gregory alexander patrick frank raymond jack dennis jerry
+    tyler aaron jose adam nathan henry zachary douglas peter kyle noah ethan liam oliver harry leo oscar arthur archie
+    mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty margaret sandra ashley
+    kimberly emily donna michelle carol amanda melissa deborah stephanie rebecca sharon laura cynthia dorothy amy kathleen
+    angela shirley emma brenda pamela nicole samantha katherine christine helen debra rachel carolyn janet maria catherine
+    heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith andrea hannah megan
+    alice jean doris jacqueline martha gloria teresa sara ann anne julia isabella mia sophia charlotte amelia ella lily
+    hans klaus werner günter gerhard horst helmut heinz manfred jürgen wolfgang dieter karl walter uwe bernd ralf andreas
+    stefan matthias markus martin sebastian tobias florian felix lukas jonas maximilian moritz finn luca anton ursula
+    monika petra renate helga karin brigitte ingrid erika christa sabine heike gisela claudia susanne katrin silke birgit
+    anja tanja nadine melanie katharina lena leonie johanna greta frieda anna sophie marie hanna lea clara
+    jean pierre michel philippe alain patrick nicolas christophe laurent frédéric olivier sébastien julien antoine françois
+    jacques gérard bernard yves thierry éric pascal guillaume mathieu thibault hugo louis jules gabriel raphaël nathan
+    nathalie isabelle sylvie catherine françoise monique valérie sandrine véronique céline chantal aurélie émilie camille
+    chloé manon inès jade louise léa zoé élodie amélie mathilde juliette margaux
+    antonio josé manuel francisco juan david javier carlos miguel rafael pedro ángel alejandro fernando sergio pablo jorge
+    luis alberto álvaro diego adrián raúl enrique ramón vicente andrés mateo santiago sebastián carmen josefa isabel
+    dolores pilar teresa ana cristina francisca antonia mercedes rosario elena lucía rosa concepción raquel marta beatriz
+    silvia patricia rocío pilar inmaculada valentina camila sofía ximena guadalupe
+    giuseppe giovanni mario luigi andrea francesco marco alessandro roberto stefano angelo vincenzo salvatore domenico
+    franco paolo luca giorgio lorenzo matteo davide simone giulia francesca chiara sara federica alessia valentina elisa
+    paola giovanna lucia caterina rosa angela elena silvia martina ilaria serena beatrice aurora ginevra
+    jan piet kees willem hendrik johannes cornelis jeroen bas sander maarten pieter ruben daan sem bram thijs lars johanna
+    wilhelmina cornelia hendrika petronella marieke anouk sanne femke lotte fleur eva tess saskia ingeborg
+    joão antónio manuel paulo carlos tiago gonçalo rui nuno ricardo bruno miguel pedro marcos lucas gustavo thiago felipe
+    ana maria fernanda juliana mariana adriana márcia aline camila larissa beatriz inês catarina matilde leonor
+    jan stanisław andrzej józef tadeusz jerzy zbigniew krzysztof henryk ryszard kazimierz marek marian piotr janusz
+    władysław adam wiesław zdzisław edward mieczysław roman mirosław grzegorz czesław dariusz wojciech jacek tomasz
+    paweł michał marcin łukasz kamil mateusz jakub szymon krystyna barbara ewa elżbieta zofia teresa danuta helena
+    irena jadwiga halina janina małgorzata agnieszka katarzyna magdalena joanna beata aleksandra natalia zuzanna oliwia
+    lars mikael anders johan erik per nils karl jan fredrik gustav magnus björn henrik axel elias emil hugo sven
+    birgitta margareta eva kristina elisabeth karin marie ingrid linnéa astrid elsa maja alva ebba saga freja sigrid
+    mohammed muhammad ahmed ali omar hassan ibrahim yusuf mustafa mehmet fatma aisha fatima zeynep emine hatice elif
+    aleksandr sergei dmitri ivan nikolai vladimir olga tatiana natalia svetlana irina anastasia petr pavel jiří zdeněk
+    jana marcela lenka wei ming li na fang hiroshi takashi yuki sakura kenji priya rahul amit anita sunita deepak
+    """
+)
+
+__all__ = ["Recognition", "detect_identifier", "identify"]
+
+_HAVE_DIGITS = frozenset(
+    {
+        "phone number",
+        "bank account",
+        "payment card",
+        "national id number",
+        "passport number",
+        "driving licence number",
+        "licence plate",
+        "medical record number",
+        "device id",
+    }
+)
+"""Concepts whose values cannot be without digits: ``mobile`` may also say which make."""
+
+_SURE_BY_NAME = {"name": 0.7, "record id": 0.6, "free text": 0.7, "picture or biometric": 0.7}
+_FEWEST_ROWS = 20
+"""Rows needed to say from the values alone that a column numbers the records."""
+
+_ALL_DIFFERENT = 0.98
+_LONG_NUMBER = 7
+_DECIMAL = re.compile(r"[+-]?\d*[.,]\d+")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+
+
+def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
+    """What a column identifies persons by, or None.
+
+    The name counts when a word of it is known (whole words, several languages) and the values do not speak
+    against it; the values count by themselves when nearly all of them have the form or the check digits of an
+    identifier, far more than chance gives. No more than 10,000 values are looked at. Reasons hold no values.
+
+    >>> import polars as pl
+    >>> detect_identifier("Vorname", pl.Series(["a", "b"])).what, detect_identifier("paid", pl.Series([1, 2]))
+    ('person name', None)
+    """
+    return identify(find(name), values, sample_of(values))
+
+
+def identify(
+    match: Match | None, values: pl.Series, sample: TextSample, distinct: int | None = None
+) -> Recognition | None:
+    """As :func:`detect_identifier`, for a name already looked up and values already looked at, ``distinct`` of them."""
+    facts = _Facts.of(values, sample, distinct)
+    if facts.never:
+        return None
+    by_name = _by_name(match, facts) if match is not None and match.family == "direct" else None
+    by_value = _by_value(facts)
+    if by_value is not None and _speaks_against(match, by_value):
+        by_value = None
+    if by_name is not None and by_value is not None:
+        return _both(by_name, by_value)
+    return by_name or by_value or _numbers_records(match, facts)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _Facts:
+    """What the values of a column rule out or allow."""
+
+    values: pl.Series
+    sample: TextSample
+    distinct: int | None
+    never: bool
+    numeric: bool
+
+    @classmethod
+    def of(cls, values: pl.Series, sample: TextSample, distinct: int | None) -> _Facts:
+        dtype = values.dtype
+        broken = dtype.is_float() and any("." in text or "e" in text for text in sample.texts)
+        flag = len(sample.texts) <= 2 and sample.cells >= _FEWEST_ROWS
+        never = isinstance(dtype, pl.Boolean) or dtype.is_temporal() or dtype.is_decimal() or broken or flag
+        return cls(values, sample, distinct, never, dtype.is_numeric())
+
+    def have(self, test: str) -> float:
+        """Share of values with a digit, or with a blank."""
+        wanted = str.isdigit if test == "digit" else str.isspace
+        return share(lambda text: any(map(wanted, text)), self.sample.texts, at_most=1000)
+
+
+def _by_name(match: Match, facts: _Facts) -> Recognition | None:
+    texts = facts.sample.texts
+    if set(match.others) & META_WORDS or (facts.numeric and match.concept in NEVER_NUMBERS):
+        return None
+    if texts and match.concept in _HAVE_DIGITS and facts.have("digit") < 0.5:
+        return None
+    if texts and _too_short_to_trust(match) and share(lambda text: len(text) >= 6, texts) < 0.5:
+        return None
+    if match.concept in ("name", "record id", "person id") and not _names_person(match, facts):
+        return None
+    if match.concept == "free text" and texts and facts.have("blank") < 0.3:
+        return None
+    what = "person name" if match.concept == "name" else match.concept
+    return Recognition(what, f"the name says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
+
+
+def _too_short_to_trust(match: Match) -> bool:
+    """``sin``, ``cf`` or ``nip`` are national ids in one language and something else in another."""
+    letters = sum(map(len, match.words[match.start : match.start + match.length]))
+    return match.concept == "national id number" and letters <= 3
+
+
+def _names_person(match: Match, facts: _Facts) -> bool:
+    """Whether ``name`` or ``id`` means a person or a record rather than a firm, a product, a place."""
+    others = {word for word in match.others if not word.isdigit()}
+    if others & THING_WORDS and not others & PERSON_WORDS:
+        return False
+    if match.concept == "name":
+        of_a_person = not others or bool(others & PERSON_WORDS)
+        return of_a_person or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
+    if match.concept == "record id":
+        many = len(facts.sample.texts) >= min(10, facts.sample.cells)
+        return many and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
+    return True
+
+
+def _by_value(facts: _Facts) -> Recognition | None:
+    if not facts.sample.texts:
+        return None
+    whole = facts.numeric
+    recognised = None if whole else find_pattern(facts.sample)
+    return recognised or find_number(facts.sample, whole=whole)
+
+
+def _speaks_against(match: Match | None, recognition: Recognition) -> bool:
+    """A column called *city* whose values look like names holds cities; check digits and addresses overrule names."""
+    return match is not None and match.family != "direct" and recognition.what in ("person name", "licence plate")
+
+
+def _both(by_name: Recognition, by_value: Recognition) -> Recognition:
+    what = by_value.what if by_value.confidence > by_name.confidence else by_name.what
+    if by_name.what == by_value.what or "free text" in (by_name.what, by_value.what):
+        what = by_name.what
+    sure = 1 - (1 - by_name.confidence) * (1 - by_value.confidence)
+    return Recognition(what, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
+
+
+def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:
+    """Values that differ in every record and are codes or a running count, not measurements."""
+    if match is not None or facts.sample.cells < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
+        return None
+    values = facts.values.drop_nulls()
+    if not (_is_numbering(values, facts.sample) if facts.numeric else _is_code(facts)):
+        return None
+    different = (values.n_unique() if facts.distinct is None else facts.distinct) / values.len()
+    if different < _ALL_DIFFERENT:
+        return None
+    return Recognition("record id", f"a number or code that differs in {percent(different)} of the records", 0.55)
+
+
+def _is_numbering(values: pl.Series, sample: TextSample) -> bool:
+    """A running count, or numbers of one length that is long: measurements are of several lengths."""
+    low, high = values.min(), values.max()
+    lengths = {len(text) for text in sample.texts}
+    running = values.dtype.is_integer() and int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
+    return running or (len(lengths) == 1 and min(lengths) >= _LONG_NUMBER)
+
+
+def _is_code(facts: _Facts) -> bool:
+    """Texts with digits that are neither words, numbers, intervals nor dates."""
+    texts = facts.sample.texts
+    if facts.values.dtype != pl.String or facts.have("digit") < 0.9:
+        return False
+    if share(_DECIMAL.fullmatch, texts) >= 0.5 or share(looks_grouped, texts) >= 0.9 or date_form(texts) is not None:
+        return False
+    return facts.have("blank") < 0.1 or share(_NO_LETTERS.fullmatch, texts) >= 0.95

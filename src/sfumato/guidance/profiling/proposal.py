@@ -1,0 +1,225 @@
+"""The proposal: a role, a kind and a hierarchy for every column of a table, each with its reasons."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.schema import Kind, Role
+from sfumato.core.source import Code, Source
+from sfumato.guidance.profiling.columns import ProfiledColumn, look_at
+from sfumato.guidance.profiling.copies import copies_in
+from sfumato.guidance.profiling.detection import Recognition
+from sfumato.guidance.profiling.identifiers import identify
+from sfumato.guidance.profiling.proposed_hierarchies import suggest
+from sfumato.guidance.profiling.proposed_steps import ProposedStep, choose_means
+from sfumato.guidance.profiling.quasi import (
+    MOST_COLUMNS,
+    IdentifyingSet,
+    QuasiCandidate,
+    as_frame,
+    class_sizes,
+    codes_of,
+    comparable,
+    rank,
+    smallest_identifying_set,
+    uniqueness,
+)
+from sfumato.guidance.profiling.roles import RoleGuess, assign_roles
+from sfumato.guidance.profiling.rows import MOST_ROWS, ColumnSource, as_source, drawn_positions
+
+SINGLED_OUT = 0.8
+"""Uniqueness the reported identifying set aims at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ColumnProposal:
+    """What is proposed for a column, why, and the figures of its card.
+
+    ``unit`` says what a unit column numbers, ``copy_of`` which quasi-identifier tells the same as one that is dropped.
+    """
+
+    name: str
+    roles: tuple[Role, ...]
+    kind: Kind
+    hierarchy: Mapping[str, Any] | None
+    reasons: tuple[str, ...]
+    confidence: float
+    missing_share: float
+    distinct: int
+    uniqueness: float
+    separation: float
+    unit: str | None = None
+    copy_of: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Proposal:
+    """Proposals for all columns, in table order.
+
+    ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
+    single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
+    codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain or asked
+    about single out together. ``means`` is the step that lost least when it was tried; ``follows`` are columns that copy a
+    quasi-identifier and are released through its labels. ``sampled``: of a large table, the rows in which columns were looked at
+    together, which ``identifying``, ``left_alone``, ``means`` and ``follows`` are estimated from; None: all rows. Everything about one
+    column by itself is counted in all rows.
+    """
+
+    source: Source
+    rows: int
+    columns: tuple[ColumnProposal, ...]
+    ranking: tuple[QuasiCandidate, ...]
+    identifying: IdentifyingSet | None
+    missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
+    left_alone: float = 0.0
+    means: ProposedStep | None = None
+    follows: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    sampled: int | None = None
+
+    def with_roles(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns proposed for a role."""
+        return tuple(column.name for column in self.columns if role in column.roles)
+
+    def __getitem__(self, name: str) -> ColumnProposal:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+
+def propose(table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS) -> Proposal:
+    """Look at every column once and propose what it is. Nothing in the result is a value of the table.
+
+    Patterns are looked for in at most 10,000 values a column; distinct values, uniqueness and separation are exact. Of a
+    table with more rows than ``bound`` so many are drawn to look at columns together. Works for tables without rows: then names and
+    types speak alone.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]})
+    >>> [str(column.roles[0]) for column in propose(table, Source()).columns]
+    ['direct', 'quasi', 'sensitive']
+    """
+    return _propose(as_source(table), source, bound)[0]
+
+
+def propose_recipe(table: pl.DataFrame | ColumnSource, source: Source, *, bound: int = MOST_ROWS) -> Proposal:
+    """As :func:`propose`, with the means that lost least when they were tried on the table, and what becomes of copies of quasi-identifiers."""
+    proposal, rows = _propose(as_source(table), source, bound)
+    means = choose_means(proposal, rows)
+    copies = copies_in(proposal.columns, rows, means, sampled=proposal.sampled is not None)
+    columns = tuple(copies.applied(column) for column in proposal.columns)
+    return dataclasses.replace(proposal, columns=columns, means=means, follows=copies.follows)
+
+
+def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal, pl.DataFrame]:
+    """What is proposed, and the rows in which all columns were looked at together."""
+    looked = _look_at_columns(table, bound)
+    columns, rows = looked.columns, looked.rows
+    guesses = assign_roles(columns, looked.direct)
+    ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
+    proposal = Proposal(
+        source=source,
+        rows=table.height,
+        columns=tuple(_proposal(c, guesses[c.card.name]) for c in columns),
+        ranking=ranking,
+        identifying=_identifying(rows, ranking, guesses),
+        missing_codes={c.card.name: c.missing_codes for c in columns if c.missing_codes},
+        left_alone=_left_alone(columns, rows, guesses),
+        sampled=rows.height if rows.height < table.height else None,
+    )
+    return proposal, rows
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _LookedAt:
+    """The columns, each looked at in full; what they identify persons by; and the rows in which they are looked at together."""
+
+    columns: list[ProfiledColumn]
+    direct: dict[str, Recognition]
+    rows: pl.DataFrame
+
+
+def _look_at_columns(table: ColumnSource, bound: int) -> _LookedAt:
+    """One column after the other: of a large table no more than one is in memory in full."""
+    prefix = _shared_prefix(table.columns)
+    positions = drawn_positions(table.height, bound)
+    columns: list[ProfiledColumn] = []
+    direct: dict[str, Recognition] = {}
+    rows: dict[str, pl.Series] = {}
+    for name in table.columns:
+        values = table.column(name)
+        column = look_at(name, values, prefix=prefix, load=functools.partial(table.column, name))
+        recognised = identify(column.match, comparable(values), column.sample, column.card.distinct)
+        if recognised is not None:
+            direct[name] = recognised
+        columns.append(column)
+        rows[name] = values if positions is None else values.gather(positions)
+    return _LookedAt(columns, direct, pl.DataFrame(rows))
+
+
+def _left_alone(columns: list[ProfiledColumn], rows: pl.DataFrame, guesses: Mapping[str, RoleGuess]) -> float:
+    """Share of records that plain columns, and those waiting for a decision, single out; :data:`MOST_COLUMNS` are counted."""
+    free = ((Role.PLAIN,), (Role.ASK,))
+    plain = [c.card.name for c in columns if guesses[c.card.name].roles in free and not c.card.constant][:MOST_COLUMNS]
+    coded = as_frame([codes_of(comparable(rows.get_column(name))) for name in plain], plain)
+    return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
+
+
+def _shared_prefix(names: list[str]) -> str:
+    """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may agree by chance."""
+    least, most = min(names, default=""), max(names, default="")
+    same = next((i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]), len(least))
+    return least[:same] if len(names) > 2 else ""
+
+
+def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
+    card = column.card
+    kind, reasons = card.kind, [guess.reason]
+    hierarchy = None
+    if Role.DIRECT in guess.roles:
+        kind = Kind.TEXT if guess.concept == "free text" else kind
+    elif Role.UNIT not in guess.roles:
+        reasons.append(f"{kind}: {card.reason}")
+    if Role.QUASI in guess.roles:
+        suggestion = suggest(column)
+        hierarchy = suggestion.hierarchy
+        reasons.append(f"hierarchy: {suggestion.reason}")
+    return ColumnProposal(
+        name=card.name,
+        roles=guess.roles,
+        kind=kind,
+        hierarchy=hierarchy,
+        reasons=tuple(reasons),
+        confidence=guess.confidence,
+        missing_share=card.missing_share,
+        distinct=card.distinct,
+        uniqueness=card.uniqueness,
+        separation=card.separation,
+        unit=guess.unit,
+        copy_of=guess.copy_of,
+    )
+
+
+def _may_be_known(guess: RoleGuess) -> bool:
+    """Direct identifiers are dropped and units and weights are not known outside: all other columns may be."""
+    return not {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(guess.roles)
+
+
+def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:
+    concept = guess.concept if Role.QUASI in guess.roles else None
+    return QuasiCandidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
+
+
+def _identifying(
+    frame: pl.DataFrame, ranking: tuple[QuasiCandidate, ...], guesses: Mapping[str, RoleGuess]
+) -> IdentifyingSet | None:
+    """The set among the proposed quasi-identifiers, for those are what the intruder is taken to know."""
+    quasi = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]
+    if not quasi or not frame.height:
+        return None
+    return smallest_identifying_set(frame, quasi, uniqueness=SINGLED_OUT)

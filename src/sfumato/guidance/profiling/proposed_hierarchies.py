@@ -1,0 +1,167 @@
+"""A hierarchy for a column, from its kind, its concept and its spread; with numbers of ours only, never values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.encoding import label
+from sfumato.core.schema import Kind
+from sfumato.guidance.profiling.classification_codes import classified
+from sfumato.guidance.profiling.columns import ProfiledColumn, count_values
+from sfumato.guidance.profiling.generalized_values import (
+    intervals_around,
+    is_number,
+    looks_grouped,
+    masked_side,
+    widths_for,
+)
+from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
+
+_CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
+"""Concepts whose codes say the large group with their first characters."""
+
+_LONGEST_CODE = 12
+_READ_AS = {Kind.NUMERIC: "numbers or intervals", Kind.DATE: "dates", Kind.TEXT: "labels"}
+_AGES = 130
+_DEGREES = [0.01, 0.1, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Suggestion:
+    """A hierarchy in recipe syntax and the reason for it."""
+
+    hierarchy: dict[str, Any]
+    reason: str
+
+
+def suggest(column: ProfiledColumn) -> Suggestion:
+    """The hierarchy that fits a quasi-identifier best; any column has one, for ``suppress`` fits all."""
+    card = column.card
+    labels = _labels(column)
+    return (
+        _dates(column, labels)
+        or _classified(column, labels)
+        or _mask(column, labels)
+        or _order(labels)
+        or _intervals(column, labels)
+        or (Suggestion({"suppress": {}}, "too few values to group") if card.distinct <= 3 else None)
+        or _frequency(card.kind, card.distinct)
+    )
+
+
+def _frequency(kind: Kind, distinct: int) -> Suggestion:
+    why = (
+        "no known grouping"
+        if kind in (Kind.NOMINAL, Kind.ORDINAL)
+        else f"not all values can be read as {_READ_AS[kind]}"
+    )
+    return Suggestion({"frequency": {"keep": kept(distinct)}}, f"{why}: rare values are joined first")
+
+
+def kept(distinct: int) -> list[int]:
+    """How many frequent values each level keeps: powers of two below the number of values, 64 at most.
+
+    >>> kept(14), kept(4), kept(40), kept(100_000)
+    ([8, 4, 2], [2], [32, 8, 2], [64, 16, 4])
+    """
+    power = min(6, max(1, (distinct - 1).bit_length() - 1))
+    step = 1 if power <= 3 else 2
+    return [2**exponent for exponent in range(power, 0, -step)]
+
+
+def _labels(column: ProfiledColumn) -> list[str]:
+    """The distinct values as hierarchies will see them; a bounded look where there are very many."""
+    if column.counted is None:
+        return list(column.sample.texts)
+    return [label(value) for value in column.counted.values.to_list()]
+
+
+def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    if column.card.kind is not Kind.DATE:
+        return None
+    if column.dtype.is_temporal():
+        return Suggestion({"dates": {}}, "day, month, quarter, year, decade")
+    form = date_form(column.sample.texts)
+    if form is None or not all_dates(labels, form):
+        return None
+    options = {} if form.format is None else {"format": form.format}
+    return Suggestion({"dates": options}, "month, quarter, year, decade")
+
+
+def _classified(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    offer = classified(column.card.name, labels, numbers=column.dtype.is_numeric())
+    return None if offer is None else Suggestion(offer.hierarchy, offer.reason)
+
+
+def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    concept = column.match.concept if column.match else None
+    side = masked_side(labels)
+    longest = max(map(len, labels), default=0)
+    if side is not None and longest <= _LONGEST_CODE:
+        return Suggestion({f"mask_{side}": {"length": longest}}, f"masked from the {side} already")
+    if concept not in _CODED_FROM_LEFT or not 3 <= longest <= _LONGEST_CODE:
+        return None
+    if concept == "postal code" or _codes_of_one_length(labels):
+        return Suggestion(
+            {"mask_right": {"length": longest, **_filled_up(column, labels)}},
+            "codes whose first characters say the larger area or group",
+        )
+    return None
+
+
+def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:
+    """Numbers of different length have lost leading zeros, which a mask must have back."""
+    lost = column.dtype.is_numeric() and len({len(text) for text in labels}) > 1
+    return {"pad": "0"} if lost else {}
+
+
+def _codes_of_one_length(labels: list[str]) -> bool:
+    one_length = len({len(text) for text in labels}) == 1
+    return one_length and all(any(map(str.isdigit, text)) for text in labels)
+
+
+def _order(labels: list[str]) -> Suggestion | None:
+    vocabulary = known_order(labels) if len(labels) <= MOST_VALUES else None
+    if vocabulary is None:
+        return None
+    order = {"values": list(vocabulary.values), "sizes": vocabulary.sizes}
+    return Suggestion({"order": order}, "neighbours in a known order")
+
+
+def _intervals(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    if column.card.kind not in (Kind.NUMERIC, Kind.ORDINAL) or not labels:
+        return None
+    if all(map(is_number, labels)):
+        return _intervals_by_spread(column, labels)
+    if not any(map(looks_grouped, labels)):
+        return None
+    around = intervals_around(_records_of(column))
+    if around is None:
+        return None
+    return Suggestion({"intervals": around}, "the intervals in the column are nodes of it")
+
+
+def _records_of(column: ProfiledColumn) -> dict[str, int]:
+    """Every distinct value and how many records have it."""
+    counted = column.counted or count_values(column.values.drop_nulls())
+    return dict(zip(counted.values.to_list(), counted.counts.tolist(), strict=True))
+
+
+def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    """Round widths for the middle 98 % of the values, so that one outlier does not coarsen all."""
+    numbers = column.values.drop_nulls().cast(pl.Float64, strict=False).drop_nulls()
+    low, high = numbers.quantile(0.01), numbers.quantile(0.99)
+    spread = (high or 0.0) - (low or 0.0)
+    concept = column.match.concept if column.match else None
+    if concept == "age" and spread <= _AGES and numbers.min() >= 0:  # type: ignore[operator]
+        widths: list[int | float] = [width for width in (5, 10, 20) if width < spread] or [5]
+    elif concept == "location" and spread > 0:
+        widths = [width for width in _DEGREES if width < spread] or [0.01]
+    else:
+        widths = widths_for(spread, whole=all("." not in text for text in labels))
+    return (
+        Suggestion({"intervals": {"widths": widths}}, "round widths by the spread of the numbers") if widths else None
+    )

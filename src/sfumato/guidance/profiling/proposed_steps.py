@@ -1,0 +1,169 @@
+"""The means a proposal names: tried on the table itself, and chosen by what is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.hierarchy import bind
+from sfumato.core.randomness import Seed, canonical_order
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import Goal
+from sfumato.errors import SfumatoError
+from sfumato.guidance.profiling.detection import percent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
+
+K = 5
+BUDGET = 0.02
+PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
+FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
+
+ROWS = 10_000
+"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of its values."""
+
+MOST_NODES = 1_000_000
+"""Nodes of the generalization lattice up to which means that search it are tried."""
+
+AS_GOOD = 0.02
+"""Loss by which another means must be better to be taken instead of one whose releases are easier to read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ProposedStep:
+    """The step that is proposed, in recipe syntax, and why.
+
+    ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on; ``searched`` is False where the
+    lattice of levels is too large for the means that search it, so that they were not tried.
+    """
+
+    step: Mapping[str, Any]
+    losses: Mapping[str, float]
+    rows: int
+    searched: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return next(iter(self.step))
+
+    @property
+    def why(self) -> str:
+        """What it loses, the others, and, where another one loses less, why that was not taken; in one line."""
+        others = ", ".join(f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name)
+        if not self.searched:
+            others = "the others would have to search too many combinations of levels"
+        lost = f"loses {percent(self.losses[self.name])} of what the quasi-identifiers say"
+        return f"{lost} ({others}){self._although}" if others else lost
+
+    @property
+    def _although(self) -> str:
+        """Why it was taken though another one loses less; empty where none does."""
+        least = min(self.losses, key=lambda name: self.losses[name])
+        if self.losses[least] >= self.losses[self.name]:
+            return ""
+        return f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because {_EASIER[self.name, least]}"
+
+
+def choose_means(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None:
+    """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None with nothing to try.
+
+    Tried are local recoding, global recoding and, where a column has an order or the lattice is too large to search,
+    Mondrian. Of means that lose alike, within 0.02, the first of these is taken: it releases labels of the hierarchies
+    only, and drops no record.
+    """
+    dataset = _table(proposal, frame)
+    return None if dataset is None else means_for(dataset)
+
+
+def means_for(dataset: Dataset) -> ProposedStep | None:
+    """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not matter."""
+    dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
+    if len(dataset) < K or not dataset.schema.quasi:
+        return None
+    searched = _nodes(dataset) <= MOST_NODES
+    tried = _candidates(dataset, searched=searched)
+    losses = {name: loss for name, step in tried if (loss := _loss(step, dataset)) is not None}
+    if not losses:
+        return None
+    least = min(losses.values())
+    chosen = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
+    return ProposedStep(_STEPS[chosen], losses, len(dataset), searched)
+
+
+_STEPS: dict[str, dict[str, Any]] = {
+    "local_recoding": {"local_recoding": {}},
+    "global_recoding": FALLBACK,
+    "mondrian": {"mondrian": {}},
+}
+
+_OWN_LABELS = "it releases labels of the hierarchies only"
+_EASIER = {
+    ("local_recoding", "global_recoding"): "it drops no record",
+    ("local_recoding", "mondrian"): _OWN_LABELS,
+    ("global_recoding", "mondrian"): f"{_OWN_LABELS}, and each column's on one level",
+}
+"""Why the releases of one means are easier to use than those of another: all are read alike otherwise."""
+
+
+def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]]:
+    ordered = any(dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi)
+    for name, step in _STEPS.items():
+        if ordered or not searched if name == "mondrian" else searched:
+            yield name, registry.build("steps", step)
+
+
+def _loss(step: Any, dataset: Dataset) -> float | None:
+    """What a means loses by its own objective, which is the same for all of them; None if it cannot keep the promise."""
+    try:
+        return float(step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score)
+    except SfumatoError:
+        return None
+
+
+def _nodes(dataset: Dataset) -> float:
+    """Nodes of the lattice: the product of the numbers of levels."""
+    levels = 1.0
+    for name in dataset.schema.quasi:
+        hierarchy = dataset.schema[name].hierarchy
+        if hierarchy is not None and math.isfinite(levels):
+            encoded = dataset.encoded(name)
+            levels *= len(bind(hierarchy, encoded.labels, encoded.counts.tolist()).labels)
+    return levels
+
+
+def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
+    """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
+    described = {c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
+    if not any(attribute.has(Role.QUASI) for attribute in described.values()):
+        return None
+    return Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+
+
+def _judged(schema: Schema) -> Iterator[str]:
+    """The columns the promise is about: quasi-identifiers and persons."""
+    yield from schema.quasi
+    if schema.person is not None:
+        yield schema.person
+
+
+def attribute_of(column: ColumnProposal) -> Attribute:
+    """What is proposed for a column, as a schema says it."""
+    built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
+    return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
+
+
+def _drawn(dataset: Dataset) -> Dataset:
+    """A random part of a large table that does not depend on the order of its rows."""
+    if len(dataset) <= ROWS:
+        return dataset
+    order = canonical_order(dataset)
+    chosen = Seed.of(1).stream("profile: rows to try means on").choice(len(order), ROWS, replace=False)
+    return dataclasses.replace(dataset.take(order[chosen]), origin=None)

@@ -1,0 +1,307 @@
+"""What several tables can promise about persons, and by what means: designs are tried on some of the people, and the strongest that is affordable is proposed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core import registry
+from sfumato.core.randomness import Seed
+from sfumato.core.relations import with_keys
+from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape
+from sfumato.core.source import Source
+from sfumato.core.step import Goal
+from sfumato.errors import SfumatoError
+from sfumato.guidance.profiling.detection import percent
+from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
+
+if TYPE_CHECKING:
+    from sfumato.guidance.profiling.table_relations import TableGuess
+
+PEOPLE_TRIED = 3_000
+"""People the designs are tried on, with all their rows; of more people some are drawn, with a fixed seed."""
+PEOPLE_LOST, ROWS_LOST, BUDGET = 0.05, 0.5, 0.1
+"""Shares of the people and of the rows that a design may cost to be proposed, and of the people that the recipe then allows."""
+LARGER = (1, 5, 20)
+"""How many times k persons a step in the people's table aims at: who is to share rows needs more company."""
+SPARE = 4
+"""How many times k persons share a row before rows go to even out their numbers."""
+COMMON = 1 / 3
+"""Share of the persons who have the most frequent value, above which no crowd can be asked to have it in less than half."""
+L = 2
+CHILD_MEANS: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
+
+Spec = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class ProposedLine:
+    """A promise or a step in recipe syntax, and why it is proposed, or why not."""
+
+    spec: Spec
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PersonsDesign:
+    """Promises and steps for several tables in their order; ``refused`` are promises that cost too much where they were tried."""
+
+    meet: tuple[ProposedLine, ...]
+    steps: tuple[ProposedLine, ...]
+    refused: tuple[ProposedLine, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cost:
+    """Shares of people, rows and detail that are lost; ``refused`` says why there is no release at all."""
+
+    people: float = 1.0
+    rows: float = 1.0
+    detail: float = 1.0
+    refused: str | None = None
+
+    @property
+    def affordable(self) -> bool:
+        return self.refused is None and self.people <= PEOPLE_LOST and self.rows <= ROWS_LOST
+
+    @property
+    def total(self) -> float:
+        return self.people + self.rows + self.detail
+
+    @property
+    def words(self) -> str:
+        if self.refused is not None:
+            return self.refused
+        return f"{percent(self.people)} of the people and {percent(self.rows)} of the rows would go"
+
+
+COUNTS: Spec = {"persons_k_anonymity": {"k": K, "knows": "counts"}}
+ONE_ROW: Spec = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1}}
+OWN: Spec = {"persons_k_anonymity": {"k": K, "knows": "own"}}
+WHY = {
+    "counts": "whoever knows the own columns and how many rows somebody has finds 5 persons or more",
+    "any": "whoever knows the own columns and one row of somebody finds 5 persons or more",
+    "own": "whoever knows the own columns finds 5 persons or more",
+}
+
+
+def design_of(
+    tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+) -> PersonsDesign:
+    """The strongest promises about persons that some of the people could be given at a bearable price, and the means."""
+    trial = _Trial.of(tables, frames, owners)
+    if trial is None:
+        return _untried(tables)
+    chosen, refused = trial.affordable()
+    chosen, more = trial.with_secrets(chosen)
+    return dataclasses.replace(trial.lines(chosen), refused=(*refused, *more))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Design:
+    """Promises about persons, and how much company the people's table should give everybody."""
+
+    persons: tuple[Spec, ...]
+    larger: int = 1
+    secrets: tuple[Spec, ...] = ()
+
+    def knows(self, word: str) -> bool:
+        return any(spec["persons_k_anonymity"]["knows"] == word for spec in self.persons)
+
+    def sharing(self, persons: int) -> int:
+        """How many persons should share a row of a table below: more than k where rows go afterwards, and where one that is known must be had by many of a class."""
+        spare = SPARE * K if self.knows("counts") else K
+        return max(spare, -(-persons // self.larger)) if self.knows("any") and self.larger > 1 else spare
+
+
+@dataclasses.dataclass(frozen=True)
+class _Trial:
+    """Some of the people in several tables as they are described, with what else a design needs to know."""
+
+    guesses: tuple[TableGuess, ...]
+    people: Any
+    everybody: int
+    own_means: Spec
+    tried: dict[Any, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    """What was left by all steps but the last, and the detail lost, of designs that were tried."""
+
+    @classmethod
+    def of(
+        cls, tables: Sequence[TableGuess], frames: Mapping[str, pl.DataFrame], owners: Mapping[str, pl.Series]
+    ) -> _Trial | None:
+        """None where there is nobody to try anything on, or the tables cannot be read as they are described."""
+        top = tables[0]
+        size = frames[top.name].height
+        if size < K:
+            return None
+        drawn = np.sort(
+            Seed.of(1).stream("profile: people to try").choice(size, min(size, PEOPLE_TRIED), replace=False)
+        )
+        try:
+            schemas = {t.name: _schema(t) for t in tables}
+            some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
+            people: Any = registry.shaped(Shape.TABLES).of(some, schemas, Source())
+            found = means_for(people.dataset(top.name)) if _has_quasi(top) else None
+        except SfumatoError:
+            return None
+        return cls(tuple(tables), people, size, CHILD_MEANS if found is None else found.step)
+
+    @property
+    def top(self) -> TableGuess:
+        return self.guesses[0]
+
+    # Which design.
+
+    def affordable(self) -> tuple[_Design, list[ProposedLine]]:
+        """The strongest that is, of two that are no stronger than each other the cheaper one, and what costs too much, or more."""
+        if len(self.guesses) == 1:
+            return _Design((OWN,)), []
+        both = self._cheapest((COUNTS, ONE_ROW))
+        if both[1].affordable:
+            return both[0], []
+        single = sorted(map(self._cheapest, ((COUNTS,), (ONE_ROW,))), key=lambda tried: tried[1].total)
+        bearable = [design for design, cost in single if cost.affordable]
+        chosen = bearable[0] if bearable else _Design((OWN,))
+        return chosen, [
+            ProposedLine(design.persons[0], _instead(cost)) for design, cost in single if design is not chosen
+        ]
+
+    def _cheapest(self, persons: tuple[Spec, ...]) -> tuple[_Design, _Cost]:
+        """The way to keep some promises that costs least."""
+        sizes = LARGER if _has_quasi(self.top) else LARGER[:1]
+        tried = [(design, self.cost(design)) for design in (_Design(persons, larger) for larger in sizes)]
+        return min(tried, key=lambda one: (not one[1].affordable, one[1].total))
+
+    def with_secrets(self, design: _Design) -> tuple[_Design, list[ProposedLine]]:
+        """The same with a promise for every sensitive column that does not cost too much, one after the other."""
+        refused: list[ProposedLine] = []
+        for spec in self._about_secrets(design):
+            more = dataclasses.replace(design, secrets=(*design.secrets, spec))
+            cost = self.cost(more)
+            if cost.affordable:
+                design = more
+            else:
+                refused.append(ProposedLine(spec, cost.words))
+        return design, refused
+
+    def _about_secrets(self, design: _Design) -> Iterator[Spec]:
+        knows = "counts" if design.knows("counts") else "own"
+        shown = self.people.shown()
+        known = {f"{table.name}.{c.name}" for table in self.guesses for c in table.columns if Role.QUASI in c.roles}
+        for name, column in shown.sensitive.items():
+            if name in known or len(np.unique(column.code)) < L:  # who knows a column does not learn it
+                continue
+            held = np.unique(np.stack([column.person, column.code], axis=1), axis=0)
+            most = np.bincount(held[:, 1]).max() / shown.persons
+            kind = {} if most <= COMMON else {"kind": "distinct"}
+            yield {"persons_l_diversity": {"sensitive": name, "l": L, **kind, "knows": knows}}
+
+    # What it costs.
+
+    def cost(self, design: _Design) -> _Cost:
+        """What a design loses of the people that it is tried on."""
+        *steps, last = self._steps(design, self.people.people, budget=1.0)
+        models = tuple(_built("models", line.spec) for line in self._meet(design))
+        key = (str(design.persons), design.larger)  # promises about secrets are the last step's alone
+        try:
+            if key not in self.tried:
+                self.tried[key] = _carried_out(self.people, steps, models)
+            people, detail = self.tried[key]
+            people, _ = _carried_out(people, [last], models, place=len(steps))
+        except SfumatoError:
+            return _Cost(refused="it cannot be reached")
+        before, after = self.people.counted(), people.counted()
+        rows = sum(before.values()) - self.people.people
+        kept = sum(after.values()) - people.people
+        return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), detail)
+
+    # What is written.
+
+    def lines(self, design: _Design) -> PersonsDesign:
+        """The design as promises and steps."""
+        return PersonsDesign(tuple(self._meet(design)), tuple(self._steps(design, self.everybody, budget=BUDGET)))
+
+    def _meet(self, design: _Design) -> Iterator[ProposedLine]:
+        if _has_quasi(self.top) or len(self.guesses) > 1:
+            for spec in design.persons:
+                yield ProposedLine(spec, WHY[spec["persons_k_anonymity"]["knows"]])
+        for table in self.guesses[1:]:
+            if _has_quasi(table):
+                promise = {"in_table": {"table": table.name, "promise": {"k_anonymity": {"k": K}}}}
+                yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
+        for spec in design.secrets:
+            fields = spec["persons_l_diversity"]
+            how = "no value is had by more than half of them" if "kind" not in fields else "two of them share no value"
+            yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
+
+    def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
+        for table in self.guesses[1:]:
+            if table.parent is not None and table.parent.table == self.top.name:
+                cap = {"cap_rows": {"table": table.name, "at_most": table.usual_rows}}
+                yield ProposedLine(cap, "95 % of the people have no more; the others are found by how many they have")
+        if _has_quasi(self.top):
+            aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]} if design.larger > 1 else {}
+            why = (
+                f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
+            )
+            yield ProposedLine({"in_table": {"table": self.top.name, "step": self.own_means, **aim}}, why)
+        for table in self.guesses[1:]:
+            if _has_quasi(table):
+                common = design.sharing(persons)
+                aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
+                why = "so that rows are shared by many" if aim else "labels of the hierarchies, one level a column"
+                yield ProposedLine({"in_table": {"table": table.name, "step": CHILD_MEANS, **aim}}, why)
+        if design.knows("any"):
+            yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
+        if design.knows("counts"):
+            yield ProposedLine({"even_counts": {}}, "rows go until 5 persons have the same numbers of them")
+        yield ProposedLine({"suppress_persons": {"budget": budget}}, "who cannot be hidden so is left out everywhere")
+
+
+def _carried_out(
+    people: Any, steps: Sequence[ProposedLine], models: tuple[Any, ...], place: int = 0
+) -> tuple[Any, float]:
+    """What steps leave of people, and the share of detail they lose on the average."""
+    detail = [0.0]
+    for number, line in enumerate(steps, start=place):
+        step = _built("steps", line.spec)
+        plan = step.plan(people, Goal(models, Seed.of(1), place=number))
+        people = step.apply(people, plan)
+        detail += plan.scores().values()
+    return people, float(np.mean(detail))
+
+
+def _instead(cost: _Cost) -> str:
+    return f"{cost.words}; instead of the first promise it is bearable, not besides" if cost.affordable else cost.words
+
+
+def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
+    """What is proposed where nothing could be tried."""
+    trial = _Trial(tuple(tables), None, tables[0].proposal.rows, CHILD_MEANS)
+    return trial.lines(_Design((OWN,)))
+
+
+def _built(family: str, spec: Spec) -> Any:
+    return registry.build(family, dict(spec), shape=Shape.TABLES)
+
+
+def _has_quasi(table: TableGuess) -> bool:
+    return any(Role.QUASI in column.roles for column in table.columns)
+
+
+def _of_people(frame: pl.DataFrame, owner: pl.Series, drawn: Any) -> pl.DataFrame:
+    """The rows of some of the people."""
+    return frame.filter(owner.is_in(pl.Series(drawn, dtype=owner.dtype).implode()).fill_null(value=False))
+
+
+def _schema(table: TableGuess) -> Schema:
+    """What is proposed of a table as a schema; what is dropped, or waits for a decision, stands aside."""
+    described = {c.name: attribute_of(c) for c in table.columns if not {Role.ASK, Role.DIRECT} & set(c.roles)}
+    parents = {} if table.parent is None else {table.parent.table: table.parent.column}
+    key = None if table.key is None else table.key.column
+    return with_keys(table.name, Schema(described), key=key, belongs_to=parents, orphans="drop")

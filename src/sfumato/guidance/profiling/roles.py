@@ -1,0 +1,513 @@
+"""Roles for all columns of a table, from findings, names, design and how far columns single records out."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from sfumato.core.design import OFTEN_ALONE
+from sfumato.core.schema import Kind, Role
+from sfumato.guidance.profiling.columns import ProfiledColumn
+from sfumato.guidance.profiling.design import (
+    Difference,
+    differences,
+    find_household,
+    find_person,
+    find_strata,
+    find_weight,
+    is_bare_weight,
+    may_weigh_records,
+    warning_of_weight,
+    weighs_records,
+)
+from sfumato.guidance.profiling.detection import Recognition, TextSample, percent, share
+from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
+from sfumato.guidance.profiling.lexicon_direct import BODY_WORDS, words_in
+from sfumato.guidance.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
+from sfumato.guidance.profiling.quasi import Codes, codes_of
+from sfumato.guidance.profiling.words import Match, fold
+
+# What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity, schooling, countries.
+
+_MOST_VALUES = 400
+"""Distinct values above which a column holds no vocabulary of these."""
+
+_SEX = words_in(
+    """
+    male female man woman men women boy girl mann frau maennlich weiblich mannlich homme femme masculin feminin hombre mujer
+    masculino femenino maschio femmina uomo donna vrouw vrouwelijk mannelijk feminino mezczyzna kobieta kvinna kvinde mand
+    kvinne mies nainen m f w
+    """
+)
+_MARITAL = words_in(
+    """
+    married divorced widowed widow widower separated single unmarried spouse cohabiting verheiratet geschieden verwitwet ledig
+    marie divorce veuf veuve celibataire casado casada divorciado divorciada viudo viuda soltero soltera coniugato coniugata
+    divorziato vedovo vedova celibe nubile gehuwd gescheiden weduwe ongehuwd solteiro solteira viuvo zonaty zamezna rozwiedziony
+    wdowiec gift skild ogift anka ugift fraskilt
+    """
+)
+_ETHNIC = words_in(
+    """
+    white black asian hispanic latino latina caucasian african indian eskimo aleut indigenous mestizo mulatto roma arab pacific
+    islander chinese native aboriginal maori
+    """
+)
+_SCHOOL = words_in(
+    """
+    bachelor bachelors master masters doctorate phd highschool college grade diploma graduate undergraduate abitur hauptschule
+    realschule gymnasium hochschule universitaet primaire secondaire licence baccalaureat primaria secundaria universidad
+    bachillerato elementare media laurea basisschool universiteit preschool kindergarten primary secondary tertiary school hs
+    """
+)
+_COUNTRIES = words_in(
+    """
+    germany france spain italy poland netherlands belgium austria switzerland sweden norway denmark finland portugal greece
+    ireland england scotland hungary romania bulgaria russia ukraine turkey israel iran iraq syria egypt morocco algeria tunisia
+    nigeria ghana kenya ethiopia somalia china japan korea taiwan vietnam thailand laos cambodia philippines indonesia india
+    pakistan bangladesh afghanistan mexico cuba jamaica haiti guatemala honduras nicaragua salvador panama colombia ecuador peru
+    bolivia brazil argentina chile uruguay canada australia yugoslavia deutschland frankreich spanien italien polen oesterreich
+    schweiz tuerkei allemagne espagne italie pologne turquie alemania francia italia polonia niemcy francja tyskland
+    """
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Vocabulary:
+    """Words of a concept: how many of them must occur, and the share of the column's values that must have one."""
+
+    concept: str
+    words: frozenset[str]
+    least: int
+    share: float
+
+
+_VOCABULARIES = (
+    _Vocabulary("sex", _SEX, 2, 0.6),
+    _Vocabulary("marital status", _MARITAL, 3, 0.5),
+    _Vocabulary("ethnicity", _ETHNIC, 3, 0.6),
+    _Vocabulary("country", _COUNTRIES, 5, 0.5),
+    _Vocabulary("education", _SCHOOL, 3, 0.35),
+)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def told_by_values(sample: TextSample) -> str | None:
+    """The concept whose words the distinct values of a column are made of, or None.
+
+    >>> told_by_values(TextSample(("Male", "Female"), 40)), told_by_values(TextSample(("yes", "no"), 40))
+    ('sex', None)
+    """
+    if not 2 <= len(sample.texts) <= _MOST_VALUES:
+        return None
+    values = [frozenset(_WORD.findall(fold(text).lower())) for text in sample.texts]
+    return next((vocabulary.concept for vocabulary in _VOCABULARIES if _made_of(vocabulary, values)), None)
+
+
+def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
+    hits = [value & vocabulary.words for value in values]
+    having = sum(1 for hit in hits if hit)
+    if vocabulary.concept == "sex" and len(values) > 5:
+        return False
+    return len(frozenset().union(*hits)) >= vocabulary.least and having >= vocabulary.share * len(values)
+
+
+# Columns that tell each other: codes beside their labels, groups beside what they group, the same column twice.
+#
+# Column *a* tells column *b* as well as guessing *b* from *a* beats guessing it from nothing (Goodman and Kruskal's λ):
+#
+# .. math::
+#
+#     \lambda(b \mid a) = \frac{\sum_x \max_y n_{xy} - \max_y n_{\cdot y}}{n - \max_y n_{\cdot y}}
+#
+# Recoding one of two such columns is undone by releasing the other, so a proposal must not leave one of them as it is.
+#
+# Reference: Goodman and Kruskal 1954, Measures of association for cross classifications.
+
+MOST_COLUMNS = 120
+FEWEST_ROWS_TO_DEPEND = 30
+TELLS = 0.9
+"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
+
+SAME = 0.9
+"""λ in both directions from which two columns say the same."""
+
+SEVERAL = 5
+ROWS_A_VALUE = 4
+"""Mean records a value needs before what it goes with says anything."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Telling:
+    """Column ``one`` tells column ``other``; ``mutual``: and the other way round."""
+
+    one: str
+    other: str
+    mutual: bool
+
+
+def tellings(quasi: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Telling, ...]:
+    """Which of the columns an outsider may know tell which column, or are told by it.
+
+    Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as records say nothing,
+    unless they are the same column twice.
+    """
+    columns = [*quasi, *others][:MOST_COLUMNS]
+    if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
+        return ()
+    coded = [_Coded.of(column) for column in columns]
+    pairs: list[Telling] = []
+    for i, one in enumerate(coded[: len(quasi)]):
+        for other in coded[i + 1 :]:
+            pairs.extend(_between(one, other))
+    return tuple(pairs)
+
+
+def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
+    if one.same_as(other):
+        yield Telling(one.name, other.name, mutual=True)
+        return
+    there, back = one.tells(other), other.tells(one)
+    if min(there, back) >= SAME:
+        yield Telling(one.name, other.name, mutual=True)
+    elif max(there, back) >= TELLS:
+        teller, follower = (one, other) if there >= back else (other, one)
+        yield Telling(teller.name, follower.name, mutual=False)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _Coded:
+    """A column as codes of the rows looked at."""
+
+    column: ProfiledColumn
+    codes: Codes
+    distinct: int
+    commonest: int
+
+    @classmethod
+    def of(cls, column: ProfiledColumn) -> _Coded:
+        codes = codes_of(column.spread).dense()
+        return cls(column, codes, codes.many, int(codes.counts().max()))
+
+    @property
+    def name(self) -> str:
+        return self.column.card.name
+
+    def same_as(self, other: _Coded) -> bool:
+        """Whether the two are one column, value by value."""
+        mine, theirs = self.column, other.column
+        alike = self.distinct == other.distinct > 1 and mine.dtype == theirs.dtype
+        if not alike or not mine.spread.equals(theirs.spread, check_names=False):
+            return False
+        return mine.values.equals(theirs.values, check_names=False)
+
+    def tells(self, other: _Coded) -> float:
+        """λ, where there is enough to say so; 0 otherwise."""
+        rows = len(self.codes.of)
+        if self.distinct * ROWS_A_VALUE > rows or not 1 < other.distinct <= 2 * self.distinct:
+            return 0.0
+        right = _right_guesses(self.codes, other.codes)
+        if right == rows:
+            return 1.0
+        return (right - other.commonest) / (rows - other.commonest) if other.distinct >= SEVERAL else 0.0
+
+
+def _right_guesses(given: Codes, guessed: Codes) -> int:
+    """Records whose code in one column is the commonest among those with their code in the other."""
+    joint = Codes(given.of * guessed.many + guessed.of, given.many * guessed.many)
+    if joint.compact:
+        return int(joint.counts().reshape(given.many, guessed.many).max(axis=1).sum())
+    pairs, counts = np.unique(joint.of, return_counts=True)
+    best = np.zeros(given.many, dtype=np.int64)
+    np.maximum.at(best, pairs // guessed.many, counts)
+    return int(best.sum())
+
+
+# Roles once it is known which columns tell each other: no column is left to undo the recoding of another.
+
+_SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
+"""Of two columns that say the same, words with an order are kept before dates, labels and bare numbers."""
+
+
+def with_duplicates_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """Guesses in which of columns that tell each other one is kept as quasi-identifier.
+
+    Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in step. One way (an age
+    group beside the age): the column that was to be released as it is becomes quasi too.
+    """
+    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    others = [c for c in columns if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant]
+    pairs = tellings(quasi, others)
+    by_name = {column.card.name: column for column in columns}
+    changed = dict(guesses)
+    for telling in pairs:
+        if telling.mutual:
+            _keep_one(telling, by_name, changed)
+    for telling in pairs:
+        if not telling.mutual:
+            _know_both(telling, changed)
+    return changed
+
+
+def _keep_one(telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]) -> None:
+    pair = (telling.one, telling.other)
+    if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
+        return  # one of them is gone already
+    kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
+    gone = pair[1] if kept == pair[0] else pair[0]
+    reason = f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
+    guesses[gone] = dataclasses.replace(
+        guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7, copy_of=kept
+    )
+
+
+def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
+    """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals in table order."""
+    standing = (Role.QUASI in guess.roles) + (Role.SENSITIVE in guess.roles)
+    numbers = column.dtype.is_numeric()
+    return standing == 0, 10 * (2 - standing) + 5 * numbers + _SPEAKING.index(column.card.kind)
+
+
+def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
+    one, other = guesses[telling.one], guesses[telling.other]
+    if (Role.DIRECT,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (Role.QUASI in other.roles):
+        return
+    if Role.QUASI in one.roles:
+        reason = f"follows from {telling.one}, which others can know"
+        guesses[telling.other] = dataclasses.replace(other, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+    else:
+        reason = f"tells {telling.other}, which others can know"
+        guesses[telling.one] = dataclasses.replace(one, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+
+
+def with_differences_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """Guesses in which no column is released as it is that is the difference or the sum of two quasi-identifiers."""
+    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
+    others = [c for c in columns if guesses[c.card.name].roles in free]
+    return {
+        **guesses,
+        **{
+            difference.name: _undoing(difference, guesses[difference.name]) for difference in differences(quasi, others)
+        },
+    }
+
+
+def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
+    """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is about."""
+    if Role.SENSITIVE in guess.roles:
+        reason = (
+            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would undo their recoding"
+        )
+        return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
+    reason = f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
+    return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
+
+
+TELLS_APART = 0.7
+"""Separation from which a column without a known name is proposed as quasi."""
+
+MEASURED = 150
+"""Distinct numbers from which a column without a known name is taken for a measurement."""
+
+ONE_ROW_EACH = 0.98
+"""Uniqueness from which a column numbers the records."""
+
+MANY_ALONE = 0.2
+"""Uniqueness from which texts are more likely names than labels."""
+
+NEARLY_ALL_DIFFERENT = 0.9
+"""Distinct values per record that has one, from which a column may number the records."""
+
+FEWEST_ROWS = 20
+"""Records that have a value, from which nearly all different values are no accident."""
+
+_OLDEST = 130
+_MOST_SEXES = 12
+_DEGREES = 180
+
+
+@dataclasses.dataclass(frozen=True)
+class RoleGuess:
+    """Roles, the reason, how sure it is, the concept behind it, what a unit column numbers, and which quasi-identifier it copies."""
+
+    roles: tuple[Role, ...]
+    reason: str
+    confidence: float
+    concept: str | None = None
+    unit: str | None = None
+    copy_of: str | None = None
+
+
+def assign_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
+    """A guess for every column: the design first, then direct identifiers, then what names and counts say."""
+    guesses = _design_roles(columns, direct)
+    for column in columns:
+        name = column.card.name
+        if name not in guesses:
+            recognised = direct.get(name)
+            guesses[name] = _direct_role(recognised) if recognised is not None else _other_role(column)
+    return with_differences_found(columns, with_duplicates_found(columns, guesses))
+
+
+def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
+    guesses = {
+        name: RoleGuess((Role.STRATUM,), stratum.reason, stratum.confidence)
+        for name, stratum in find_strata(columns).items()
+    }
+    for unit, unit_found in (("household", find_household(columns)), ("person", find_person(columns, direct))):
+        if unit_found is not None:
+            name, finding = unit_found
+            guesses.setdefault(name, RoleGuess((Role.UNIT,), finding.reason, finding.confidence, unit=unit))
+    weight = find_weight(columns)
+    if weight is not None:
+        name, finding = weight
+        warning = warning_of_weight(next(c.card for c in columns if c.card.name == name))
+        guesses[name] = RoleGuess((Role.WEIGHT,), f"{finding.reason}{warning}", finding.confidence)
+    return guesses
+
+
+def _direct_role(recognition: Recognition) -> RoleGuess:
+    note = "; dropped unless a step rewrites it" if recognition.what == "free text" else ""
+    return RoleGuess((Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.what)
+
+
+def _other_role(column: ProfiledColumn) -> RoleGuess:
+    card = column.card
+    marks = card.distinct == 1 and card.missing_share > 0  # who has a value and who has none are told apart
+    if not card.constant or card.rows == 0 or marks:
+        return _by_name(column)
+    empty = "has no values" if not card.distinct else "has the same value in all records"
+    return RoleGuess((Role.PLAIN,), empty, 0.9)
+
+
+def _by_name(column: ProfiledColumn) -> RoleGuess:
+    if is_bare_weight(column):
+        reason = "the name says weight: others can see a body's; give a survey's weight role weight"
+        return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
+    for match in column.matches:
+        if match.family == "sensitive" and column.card.kind is Kind.DATE:
+            return RoleGuess((Role.QUASI,), f"a date, and the name says {match.concept}: others can know when", 0.6)
+        if match.family == "sensitive":
+            return _sensitive(match.concept)
+        if match.family == "quasi" and _plausible(match, column):
+            return _quasi(match.concept)
+        if match.family == "design":
+            return _second_of_design(match.concept, column)
+    return _by_words(column) or _by_counts(column)
+
+
+def _by_words(column: ProfiledColumn) -> RoleGuess | None:
+    """The values are words everybody knows people by, whatever the column is called."""
+    concept = None if column.dtype.is_numeric() else told_by_values(column.sample)
+    if concept is None:
+        return None
+    guess = _quasi(concept)
+    return dataclasses.replace(guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6)
+
+
+def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
+    """A column named like a part of the survey design that was not taken for it."""
+    if concept == "sampling weight" and column.dtype.is_numeric():
+        return _second_weight(column) if may_weigh_records(column) else _doubtful_weight()
+    if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
+        return RoleGuess(
+            (Role.DIRECT,), "the name says household id, and every household has one row", 0.6, "record id"
+        )
+    return _by_counts(column)
+
+
+def _doubtful_weight() -> RoleGuess:
+    reason = (
+        "the name may say survey weight, but its values are not those of one, or it is a body's: weight if records stand for so many "
+        f"people, direct to drop it, {_OR_ELSE}"
+    )
+    return RoleGuess((Role.ASK,), reason, 0.3)
+
+
+def _second_weight(column: ProfiledColumn) -> RoleGuess:
+    if column.card.uniqueness >= OFTEN_ALONE or _nearly_all_different(column):
+        alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
+        return RoleGuess(
+            (Role.ASK,), f"a second survey weight, and {alone}: plain to release it, direct to drop it", 0.4
+        )
+    return RoleGuess((Role.PLAIN,), "a second survey weight: a table can have one", 0.6)
+
+
+def _sensitive(concept: str) -> RoleGuess:
+    law = " (GDPR Art. 9)" if concept in ART_9 else " (GDPR Art. 10)" if concept == "criminal record" else ""
+    return RoleGuess((Role.SENSITIVE,), f"the name says {concept}{law}", 0.75, concept)
+
+
+def _quasi(concept: str) -> RoleGuess:
+    if concept in ALSO_KNOWN_TO_OTHERS:
+        reason = f"the name says {concept}: others can see it, and GDPR Art. 9 protects it"
+        return RoleGuess((Role.QUASI, Role.SENSITIVE), reason, 0.75, concept)
+    return RoleGuess((Role.QUASI,), f"the name says {concept}: others can know it", 0.8, concept)
+
+
+def _plausible(match: Match, column: ProfiledColumn) -> bool:
+    """Whether the values do not contradict the name."""
+    texts = column.sample.texts
+    if not texts:
+        return True
+    if match.concept == "age":
+        return share(_is_age, texts) >= 0.9
+    if match.concept == "sex":
+        return column.card.distinct <= _MOST_SEXES
+    if match.concept == "postal code":
+        digits = share(lambda text: any(map(str.isdigit, text)), texts)
+        return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
+    if match.concept == "location":
+        return share(_is_place, texts) >= 0.9
+    if match.concept == "body weight" and set(match.others) - BODY_WORDS:
+        return not weighs_records(column)
+    return True
+
+
+def _is_age(text: str) -> bool:
+    if is_number(text):
+        return 0 <= float(text) <= _OLDEST
+    return looks_grouped(text) or any(map(str.isdigit, text)) or text.replace(" ", "").isalpha() or text == "*"
+
+
+def _is_place(text: str) -> bool:
+    """A degree of the globe, or words."""
+    return abs(float(text)) <= _DEGREES if is_number(text) else True
+
+
+def _by_counts(column: ProfiledColumn) -> RoleGuess:
+    """No known name: a column that tells many records apart is quasi, of any other somebody is asked; none is released unasked."""
+    card = column.card
+    apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
+    telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
+    if card.kind is Kind.DATE:
+        return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
+    if _nearly_all_different(column):
+        what = "a measurement, or a number of the records" if card.kind is Kind.NUMERIC else "codes or names"
+        return RoleGuess((Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3)
+    if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
+        return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
+    if telling and _may_be_names(column):
+        return RoleGuess((Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3)
+    if telling:
+        return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
+    return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
+
+
+_OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"
+
+
+def _may_be_names(column: ProfiledColumn) -> bool:
+    """Very many texts: kept by frequency, as labels are, common names of people would be published."""
+    texts = column.card.kind is Kind.NOMINAL and not column.dtype.is_numeric()
+    return texts and (column.card.distinct > MEASURED or column.card.uniqueness >= MANY_ALONE)
+
+
+def _nearly_all_different(column: ProfiledColumn) -> bool:
+    card = column.card
+    present = card.rows * (1 - card.missing_share)
+    return present >= FEWEST_ROWS and card.distinct >= NEARLY_ALL_DIFFERENT * present

@@ -1,0 +1,204 @@
+"""A proposal as a commented recipe: valid YAML for any column names, every guess marked with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sfumato.core.schema import Kind, Role
+from sfumato.core.source import Code, Source
+from sfumato.guidance.profiling.detection import percent
+from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
+from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, K
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
+_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
+_LONGEST_KEY = 900
+"""YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
+
+PROPOSED = "proposed_from: profile  # it looked at the table: no ε is certified while this line stands"
+"""The line by which a recipe says that it was not written without looking at the data."""
+
+_LISTED = 10
+"""Columns named in the header."""
+
+_UNSURE = 0.6
+_MUCH = 0.2
+"""Share of records singled out by plain columns from which the header warns of them."""
+
+
+def recipe_text(proposal: Proposal) -> str:
+    """The recipe a proposal amounts to, with a header that says what to check.
+
+    >>> import polars as pl
+    >>> from sfumato.core.source import Source
+    >>> from sfumato.guidance.profiling.proposal import propose
+    >>> text = recipe_text(propose(pl.DataFrame({"sex": ["f", "m"]}), Source()))
+    >>> text.split("columns:")[-1].split("#")[0].strip()
+    'sex: {role: quasi, hierarchy: {suppress: {}}}'
+    """
+    lines = [*_header(proposal), "sfumato: 1", PROPOSED, *reading_lines(proposal.source, proposal.missing_codes)]
+    lines.append("columns:" if proposal.columns else "columns: {}")
+    lines += [line for column in proposal.columns for line in column_lines(column)]
+    lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
+    if proposal.follows:
+        step = flow({"follow": {"columns": dict(proposal.follows)}})[1:-1]
+        lines.append(
+            f"  - {step}  # guess: these columns copy quasi-identifiers, and are released through their labels"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
+    """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
+    said = source.intake.to_recipe()
+    if source.format in ("csv", "excel") and not source.header:
+        said["header"] = False
+    for key, value in said.items():
+        yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
+    if codes:
+        every = list(dict.fromkeys(code for several in codes.values() for code in several))
+        where = ", ".join(scalar(name) for name in list(codes)[:5]) + (" and others" if len(codes) > 5 else "")
+        yield f"# In {where} stand codes that often mean 'missing'. If they do here, say so by removing the sign # below."
+        yield f"# missing_values: {flow(every)}"
+
+
+def _step(proposal: Proposal) -> str:
+    """The step, and why it is proposed."""
+    means = proposal.means
+    if means is None:
+        return f"  - {flow(FALLBACK)[1:-1]}"
+    rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
+    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}, it {means.why}"
+
+
+def _header(proposal: Proposal) -> Iterator[str]:
+    yield f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows, {len(proposal.columns):,} columns."
+    yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
+    yield "#   1. every column that names a person by itself has role direct (it will be dropped),"
+    yield "#   2. every column an outsider could know has role quasi,"
+    yield "#   3. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
+    yield "#   4. rows of the same person share a column with role unit, or every person has one row only,"
+    yield "#   5. the hierarchies make sense to the readers of the data."
+    yield from _sampled(proposal)
+    yield from _questions(proposal)
+    yield from _most_dangerous(proposal)
+    yield from _unsure(proposal)
+    yield from _warnings(proposal)
+
+
+def _sampled(proposal: Proposal) -> Iterator[str]:
+    """How much of a large table was looked at."""
+    if proposal.sampled is None:
+        return
+    yield f"# Every column by itself was counted in all {proposal.rows:,} rows: missing and distinct values, ranges, records that stand alone."
+    yield (
+        f"# Columns together were looked at in {proposal.sampled:,} of these rows at most: what they single out, copies of each other and the"
+        " step are estimates. `sfumato run` looks for copies again."
+    )
+
+
+def _records(proposal: Proposal) -> str:
+    """What shares of records are shares of."""
+    return "the records" if proposal.sampled is None else f"{proposal.sampled:,} records drawn"
+
+
+def _questions(proposal: Proposal) -> Iterator[str]:
+    asked = proposal.with_roles(Role.ASK)
+    if asked:
+        count = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+        yield f"# {count} for your decision (role: ask), and nothing runs before: {_names(asked)}."
+
+
+def _most_dangerous(proposal: Proposal) -> Iterator[str]:
+    dangerous = proposal.identifying
+    if dangerous is not None and dangerous.uniqueness:
+        together = "single out" if len(dangerous.columns) > 1 else "singles out"
+        yield f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of {_records(proposal)}."
+    if proposal.ranking and proposal.rows > 1:
+        yield f"# From most to least telling: {_names([c.name for c in proposal.ranking])}."
+
+
+def _unsure(proposal: Proposal) -> Iterator[str]:
+    unsure = [column.name for column in proposal.columns if column.confidence < _UNSURE]
+    if unsure:
+        yield f"# Least sure of: {_names(unsure)}."
+
+
+def _warnings(proposal: Proposal) -> Iterator[str]:
+    if proposal.left_alone >= _MUCH and proposal.rows > 1:
+        yield (
+            f"# The columns with role plain or ask single out {percent(proposal.left_alone)} of {_records(proposal)} together: who knows"
+            " several of them finds people by them."
+        )
+    if not any(Role.QUASI in column.roles for column in proposal.columns):
+        yield "# No column has role quasi: k-anonymity promises nothing until one has."
+    if proposal.rows < K:
+        yield f"# The table has fewer than {K} rows: no release of it can be {K}-anonymous."
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + more
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:59] + "…"
+
+
+def column_lines(column: ColumnProposal) -> Iterator[str]:
+    """The lines of a recipe about one column."""
+    described = flow(_fields(column))
+    comment = f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
+    key = scalar(column.name)
+    if len(key) > _LONGEST_KEY:
+        yield f"  ? {key}"
+        yield f"  : {described}{comment}"
+    else:
+        yield f"  {key}: {described}{comment}"
+
+
+def _fields(column: ColumnProposal) -> dict[str, Any]:
+    roles = [str(role) for role in column.roles]
+    fields: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    if column.unit is not None and column.unit != "person":
+        fields["unit"] = column.unit
+    compared = not {Role.DIRECT, Role.UNIT} & set(column.roles) or column.kind is Kind.TEXT
+    if compared and column.kind is not Kind.NOMINAL:
+        fields["kind"] = str(column.kind)
+    if column.hierarchy is not None:
+        fields["hierarchy"] = column.hierarchy
+    return fields
+
+
+def flow(value: Any) -> str:
+    """A value in YAML's flow style.
+
+    >>> flow({"widths": [5, 10], "format": "%d.%m.%Y"})
+    '{widths: [5, 10], format: "%d.%m.%Y"}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return scalar(value) if isinstance(value, str) else repr(value)
+
+
+def scalar(text: str) -> str:
+    r"""A text as a YAML scalar that reads back as the same text: bare where that is safe, quoted otherwise.
+
+    >>> scalar("age"), scalar("yes"), scalar("a: b"), scalar("12"), scalar("x\ny"), scalar("")
+    ('age', '"yes"', '"a: b"', '"12"', '"x\\ny"', '""')
+    """
+    if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    escape = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    if escape is not None or (character.isprintable() and character != "\ufeff"):
+        return escape or character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,167 @@
+"""The context of a release: who gets it, under which rules, how bad it would be, of how many people, and what must survive.
+
+The questions follow the five safes (Desai, Ritchie & Welpton 2016, *Five Safes: designing data access for research*, UWE Economics
+Working Paper 1601): safe people and settings are *recipient* and *contract*, safe data *sensitivity* and *population*, safe projects and
+outputs what must survive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import Role
+from sfumato.errors import ParameterError, RecipeError, SchemaError, did_you_mean
+
+UNKNOWN = "unknown"
+Recipient = Literal["public", "researchers", "internal", "trusted", "unknown"]
+Bound = Literal["yes", "no", "unknown"]
+Sensitivity = Literal["low", "medium", "high", "unknown"]
+
+WORST: dict[str, str] = {
+    "recipient": "public: anybody may try, and nobody can be held to account",
+    "contract": "no: nothing keeps the recipient from trying to recognise people",
+    "sensitivity": "high: people would be harmed if they were recognised",
+    "population": "small: the people may know each other",
+}
+"""What an unknown answer is taken for."""
+
+QUESTIONS: dict[str, str] = {
+    "recipient": "Who receives it (public, researchers, internal, trusted; unknown)?",
+    "contract": "Are they bound by a contract not to look for people (yes, no; unknown)?",
+    "sensitivity": "How bad would it be for people to be recognised (low, medium, high; unknown)?",
+    "population": "Of how many people was the file drawn (a number; unknown)?",
+    "keep": "Which columns must survive, with commas between (none: all quasi-identifiers alike)?",
+}
+
+
+def _people(value: Any) -> Any:
+    """A number of people; digits may be grouped as people group them."""
+    if value in (None, UNKNOWN, ""):
+        return None
+    if isinstance(value, str) and value.replace("_", "").replace(",", "").strip().isdecimal():
+        return int(value.replace("_", "").replace(",", "").strip())
+    return value
+
+
+def _names(value: Any) -> Any:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+@parameters
+class ContextAnswers:
+    """What is known about the context of a release; ``unknown`` is an answer, and is treated as the worst case.
+
+    ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe (``means: {columns: [cost], at_most:
+    0.05}``), which candidates must keep. ``decide`` gives columns a role, ``{"patient": "unit"}``, where a profile cannot.
+
+    >>> ContextAnswers(recipient="researchers", contract="yes").assumed
+    {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small: the people may know each other'}
+    """
+
+    recipient: Annotated[Recipient, Field(description="who receives it")] = "unknown"
+    contract: Annotated[Bound, Field(description="whether they are bound by contract")] = "unknown"
+    sensitivity: Annotated[Sensitivity, Field(description="how bad it would be")] = "unknown"
+    population: Annotated[
+        Annotated[int, Field(ge=1)] | None, BeforeValidator(_people), Field(description="people it was drawn from")
+    ] = None
+    keep: Annotated[tuple[str, ...], BeforeValidator(_names), Field(description="columns that must survive")] = ()
+    analyses: Annotated[
+        tuple[dict[str, Any], ...], Field(description="metrics with bounds, as in the contract of a recipe")
+    ] = ()
+    decide: Annotated[dict[str, str], Field(description="column: its role")] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for column, role in self.decide.items():
+            roles_of(role, column)
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """The questions without an answer, and what each is taken for."""
+        return {name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)}
+
+    def with_answers(self, **given: Any) -> ContextAnswers:
+        """The same with other answers; what is None stays."""
+        return dataclasses.replace(self, **{name: value for name, value in given.items() if value is not None})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``answers.yaml`` has them: all questions, unknown ones too."""
+        plain = {"recipient": self.recipient, "contract": self.contract, "sensitivity": self.sensitivity}
+        more = {"keep": list(self.keep), "analyses": [dict(one) for one in self.analyses], "decide": dict(self.decide)}
+        return {**plain, "population": self.population or UNKNOWN, **{k: v for k, v in more.items() if v}}
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
+
+
+def answers_from(given: ContextAnswers | Mapping[str, Any] | str | Path | None) -> ContextAnswers:
+    """Answers as they are, as a mapping, or in a YAML file; None: nothing is known.
+
+    >>> answers_from({"recipient": "public", "population": "80_000_000"}).population
+    80000000
+    """
+    if given is None:
+        return ContextAnswers()
+    if isinstance(given, ContextAnswers):
+        return given
+    name = str(given) if isinstance(given, str | Path) else "the answers"
+    document = recipes.read_document(Path(given)) if isinstance(given, str | Path) else given
+    if not isinstance(document, Mapping):
+        raise RecipeError(f"{name} must map questions to answers, like 'recipient: public'")
+    strange = [str(key) for key in document if key not in FIELDS]
+    if strange:
+        raise RecipeError([f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange])
+    try:
+        return ContextAnswers(**{key: _word(value) for key, value in document.items() if value is not None})
+    except ParameterError as error:
+        raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
+
+
+def _word(value: Any) -> Any:
+    """YAML reads ``true`` where people mean yes."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:
+    """The roles that a decision names, and of a unit what it numbers: ``quasi``, ``quasi+sensitive``, ``unit:household``.
+
+    >>> roles_of("quasi+sensitive", "age")[0] == (Role.QUASI, Role.SENSITIVE), roles_of("unit", "patient")[1]
+    (True, 'person')
+    """
+    known = [str(role) for role in Role if role is not Role.ASK]
+    role, _, unit = str(word).partition(":")
+    names = [part.strip() for part in role.split("+")]
+    strange = next((name for name in names if name not in known), None)
+    if strange is not None:
+        raise ParameterError(f"column {column!r}: {strange!r} is no role.{did_you_mean(strange, known)}")
+    if unit and names != [str(Role.UNIT)]:
+        raise ParameterError(f"column {column!r}: only a unit numbers something, as in unit:household")
+    return tuple(Role(name) for name in names), (unit or "person") if names == [str(Role.UNIT)] else None
+
+
+def decisions(given: Sequence[str]) -> dict[str, str]:
+    """Decisions of a command line: ``patient=unit``.
+
+    >>> decisions(["patient=unit", "a=b=plain"])
+    {'patient': 'unit', 'a=b': 'plain'}
+    """
+    made = {}
+    for text in given:
+        column, equals, role = text.rpartition("=")
+        if not equals or not column or not role:
+            raise ParameterError(f"{text!r} decides nothing; write column=role, like patient=unit")
+        made[column.strip()] = role.strip()
+    return made
+
+
+def require_columns(answers: ContextAnswers, columns: Sequence[str], table: str) -> None:
+    """Refuse answers about columns that are not there, all at once."""
+    strange = [name for name in (*answers.keep, *answers.decide) if name not in columns]
+    if strange:
+        raise SchemaError([f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in strange])

@@ -1,0 +1,162 @@
+"""What a recommendation looks at: the table, what its columns are, and the rows that candidates are tried on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.randomness import Seed, canonical_order
+from sfumato.core.recipe import Recipe
+from sfumato.core.schema import Role, Schema
+from sfumato.core.source import Intake
+from sfumato.data.table.frames import take_frame
+from sfumato.data.table.read import read_table
+from sfumato.errors import SchemaError
+from sfumato.guidance.profiling.columns import look_at
+from sfumato.guidance.profiling.proposal import propose
+from sfumato.guidance.profiling.proposed_hierarchies import suggest
+from sfumato.guidance.profiling.yaml_text import recipe_text
+from sfumato.guidance.recommendation.answers import ContextAnswers, require_columns, roles_of
+from sfumato.guidance.recommendation.candidates import contract_of
+from sfumato.release.read_back import described
+
+ROWS = 10_000
+"""Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a time."""
+
+ASKED = "it has role ask"
+
+
+@dataclasses.dataclass(frozen=True)
+class Looked:
+    """A table with its roles, the recipe that says them, and whether they are guesses."""
+
+    dataset: Dataset
+    recipe: Recipe
+    guessed: bool
+
+    @property
+    def people(self) -> int:
+        """Persons where a column numbers them, else records."""
+        person = self.dataset.schema.person
+        return len(self.dataset) if person is None else int(self.dataset.column(person).n_unique())
+
+    @property
+    def distinct(self) -> dict[str, int]:
+        """The number of values of every sensitive column."""
+        return {name: int(self.dataset.column(name).n_unique()) for name in self.dataset.schema.sensitive}
+
+
+def table_of(table: Any, recipe: Recipe | None = None) -> Dataset:
+    """A dataset, or a path or frame that is read."""
+    if isinstance(table, Dataset):
+        return table
+    if isinstance(table, str | Path):
+        frame, source = read_table(table, otherwise=None if recipe is None else recipe.intake)
+        return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+    return take_frame(table, recipe.intake if recipe else Intake(), {})
+
+
+def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> Looked:
+    """The table with the roles of a recipe, else its own, else those a profile guesses; decisions go before all of them.
+
+    Raises:
+        SchemaError: columns wait for a decision; all are listed, with why.
+    """
+    recipe, why, guessed = _described_by(table, answers, recipe)
+    _require_decided(recipe.schema, table.source.name, why)
+    _require_kept(answers, recipe.schema)
+    if not recipe.schema.quasi:
+        raise SchemaError(
+            f"no column of {table.source.name} has role quasi, so nobody could be recognised by anything and no class size has a meaning; give the "
+            "columns an outsider can know that role (--decide age=quasi; in Python and in answers.yaml: decide)"
+        )
+    base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
+    agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
+    base = dataclasses.replace(base, contract=agreed.contract)
+    return Looked(described(table, base), base, guessed)
+
+
+def open_decisions(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:
+    """The columns that wait for a decision, and why."""
+    recipe, why, _ = _described_by(table, answers, recipe)
+    return {name: why.get(name, ASKED) for name in recipe.schema.columns(Role.ASK)}
+
+
+def _described_by(
+    table: Dataset, answers: ContextAnswers, recipe: Recipe | None
+) -> tuple[Recipe, Mapping[str, str], bool]:
+    """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
+    require_columns(answers, table.columns, table.source.name)
+    if not len(table):
+        raise SchemaError(f"{table.source.name} has no rows; there is nothing to recommend")
+    guessed, why = False, dict[str, str]()
+    if recipe is None and table.schema.attributes:
+        recipe = Recipe(table.schema, intake=table.source.intake)
+    elif recipe is None:
+        proposal = propose(table.to_polars(), table.source)
+        recipe, guessed = recipes.parse(recipe_text(proposal), name="the profile"), True
+        why = {column.name: column.reasons[0] for column in proposal.columns}
+    return dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)), why, guessed
+
+
+def _decided(table: Dataset, schema: Schema, decisions: Mapping[str, str]) -> Schema:
+    """The schema with the roles that somebody decided on; a quasi-identifier without hierarchy gets the one that fits best."""
+    for column, word in decisions.items():
+        roles, unit = roles_of(word, column)
+        changes: dict[str, Any] = {"roles": roles, **({"unit": unit} if unit else {})}
+        hierarchy = schema[column].hierarchy if column in schema.attributes else None
+        if Role.QUASI in roles and hierarchy is None:
+            suggested = suggest(look_at(column, table.to_polars().get_column(column))).hierarchy
+            changes["hierarchy"] = registry.build("hierarchies", suggested)
+        elif {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(roles):
+            changes["hierarchy"] = None
+        schema = schema.replace(column, **changes)
+    return schema
+
+
+def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None:
+    asked = schema.columns(Role.ASK)
+    if asked:
+        lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in asked]
+        many = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+        first = (
+            f"{many} for your decision in {table}, and nothing is recommended before: give --decide (in Python and in "
+            "answers.yaml: decide) the role direct, quasi, sensitive, plain, weight, stratum, unit or unit:household"
+        )
+        raise SchemaError([first, *lines])
+
+
+def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
+    """Refuse to keep what is dropped from every candidate."""
+    dropped = [name for name in answers.keep if Role.DIRECT in schema[name].roles]
+    if dropped:
+        raise SchemaError(
+            f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of keep, or decide on another role"
+        )
+
+
+def drawn_from(dataset: Dataset, rows: int = ROWS) -> Dataset:
+    """A random part of a large table that does not depend on the order of its rows; persons and households stay whole.
+
+    The first unit that would not fit any more ends it, so there are never more rows than asked for.
+    """
+    if len(dataset) <= rows:
+        return dataset
+    order, stream = canonical_order(dataset), Seed.of(1).stream("recommend: rows to try candidates on")
+    units = dataset.schema.columns(Role.UNIT)
+    if not units:
+        chosen = order[stream.choice(len(order), rows, replace=False)]
+    else:
+        codes = dataset.encoded(units[0]).codes[order]
+        _, which, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+        shuffled = stream.permutation(len(sizes))
+        fit = shuffled[: int(np.searchsorted(np.cumsum(sizes[shuffled]), rows, side="right"))]
+        chosen = order[np.isin(which, fit)]
+    return dataclasses.replace(dataset.take(np.sort(chosen)), origin=None)

@@ -1,0 +1,246 @@
+"""A recommendation: the best recipe, the runners-up, the reasons, and what is not known."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato import __version__
+from sfumato.core import recipe_files as recipes
+from sfumato.core.randomness import Seed
+from sfumato.core.yaml_text import write_yaml
+from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.guidance.recommendation.selection import TOLD, Ranked
+from sfumato.release.make import make_release
+from sfumato.release.report.pages import as_shown, rendered
+from sfumato.release.report.risk_utility import picture_of
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
+    from sfumato.guidance.comparison import CandidateOutcome, Comparison
+    from sfumato.guidance.recommendation.answers import ContextAnswers
+    from sfumato.guidance.recommendation.candidates import TriedMeans
+    from sfumato.guidance.recommendation.terms import ProposedTerms, PublishedBar
+    from sfumato.release.release import Release
+
+FILE = "recommendation.json"
+MOST_RUNNERS_UP = 3
+NO_CLASSES = "No candidate keeps the promised class size; the best of those that keep limits only is proposed, which promise less."
+FALLBACK = "Fallback"
+NOT_ACCEPTED = (
+    "only limits are kept, and the promised class size is not; nothing is released unless you accept that (--accept-limits; in Python "
+    "accept_limits=True), or answer so that a smaller class size is asked for"
+)
+NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not make a release lawful."
+
+
+@dataclasses.dataclass(frozen=True)
+class Recommendation:
+    """What is recommended for a table in its context.
+
+    ``terms`` have promises and limits with their reasons, ``bars`` the published numbers that the promise meets or not,
+    ``comparison`` everything that was tried, ``ranked`` the order and why, ``unknown`` what nobody here can know. ``moved`` says
+    why the best on a sample was not taken on the whole table, if so.
+    """
+
+    name: str
+    answers: ContextAnswers
+    terms: ProposedTerms
+    bars: tuple[PublishedBar, ...]
+    tried: tuple[TriedMeans, ...]
+    comparison: Comparison
+    ranked: Ranked
+    unknown: tuple[str, ...]
+    rows: int
+    tried_rows: int
+    dataset: Dataset = dataclasses.field(repr=False, compare=False)
+    moved: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> CandidateOutcome:
+        """What came of the best candidate."""
+        return self.outcome(self.ranked.best)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the best candidate."""
+        return self.recipe_of(self.ranked.best)
+
+    @property
+    def runners_up(self) -> tuple[str, ...]:
+        """The next ones that may be released as well, best first."""
+        return self.ranked.runners_up[:MOST_RUNNERS_UP]
+
+    def outcome(self, name: str) -> CandidateOutcome:
+        """What came of a candidate."""
+        return next(one for one in self.comparison.outcomes if one.name == name)
+
+    def recipe_of(self, name: str) -> Recipe:
+        """The recipe of a candidate, which says that it was found by looking at the table."""
+        recipe = next(one for one in self.tried if one.name == name).candidate.recipe
+        return dataclasses.replace(recipe, proposed_from="recommend")
+
+    @property
+    def fallback(self) -> bool:
+        """Whether the best keeps limits only, and not the promises that this context asks for."""
+        return not self.ranked.promising
+
+    @property
+    def headline(self) -> str:
+        """What is recommended, in a sentence; a fallback is called one."""
+        yardstick = self.ranked.yardstick
+        lost = self.best.utilities.get(yardstick)
+        measured = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
+        linked = self.best.risks.get("linkage")
+        found = "" if linked is None else f"; {linked:.1%} of the people looked for are found"
+        head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
+        return f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,} records{measured}{found}"
+
+    @property
+    def why(self) -> str:
+        """Why it is the best."""
+        if not self.ranked.promising:
+            return NO_CLASSES
+        promising = sum(1 for one in self.tried if not one.other_promise and self.outcome(one.name).holds)
+        what = TOLD[self.ranked.yardstick]
+        return f"Of {promising} candidates that keep all promises and limits it has the least {what}."
+
+    def release(
+        self,
+        *,
+        seed: int | str | Seed | None = None,
+        progress: Progress | None = None,
+        accept_limits: bool = False,
+    ) -> Release:
+        """The release of the whole table that the recommendation leads to; see :meth:`released`."""
+        return self.released(seed=seed, progress=progress, accept_limits=accept_limits)[1]
+
+    def released(
+        self,
+        *,
+        seed: int | str | Seed | None = None,
+        progress: Progress | None = None,
+        accept_limits: bool = False,
+    ) -> tuple[Recommendation, Release]:
+        """The release of the whole table by the best recipe, and the recommendation as it stands then.
+
+        What was best on a sample may be refused on the whole table; then the next one that keeps the same promises takes its place.
+        A fallback is released with ``accept_limits`` only.
+
+        Raises:
+            ReleaseRefused: the recommendation is a fallback, and nobody accepted that.
+        """
+        if self.fallback and not accept_limits:
+            raise ReleaseRefused(NOT_ACCEPTED)
+        told = {} if progress is None else {"progress": progress}
+        moved: list[str] = []
+        can_win = self.ranked.order[: self.ranked.can_win]
+        other = {one.name: bool(one.other_promise) for one in self.tried}
+        for name in [name for name in can_win if other[name] != self.ranked.promising]:
+            try:
+                made = make_release(self.dataset, self.recipe_of(name), seed=Seed.of(seed), **told)  # type: ignore[arg-type]
+            except (ReleaseRefused, Unsatisfiable, SchemaError) as error:
+                moved.append(f"{name} is refused on all {self.rows:,} rows: {error}")
+                continue
+            return self._moved_to(name, tuple(moved)), made
+        raise Unsatisfiable(f"nothing that was recommended holds on the whole table: {'; '.join(moved)}")
+
+    def _moved_to(self, name: str, moved: tuple[str, ...]) -> Recommendation:
+        if not moved:
+            return self
+        order = (name, *(one for one in self.ranked.order if one != name))
+        why = {other: self.ranked.why_not.get(other, "it is refused on the whole table") for other in order[1:]}
+        return dataclasses.replace(self, ranked=dataclasses.replace(self.ranked, order=order, why_not=why), moved=moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recommendation as plain data: names, counts, rates and reasons."""
+        families = {one.name: one.family for one in self.tried}
+        return {
+            "sfumato_recommendation": 1,
+            "version": __version__,
+            "table": {"name": self.name, "rows": self.rows, "tried_on": self.tried_rows},
+            "answers": self.answers.to_dict(),
+            "assumed": self.answers.assumed,
+            "promises": self.terms.promises,
+            "limits": dict(self.terms.limits),
+            "reasons": [dataclasses.asdict(reason) for reason in self.terms.reasons],
+            "bars": [dataclasses.asdict(bar) for bar in self.bars],
+            "fallback": self.fallback,
+            "best": {"name": self.ranked.best, "headline": self.headline, "why": self.why, "holds": self.best.holds},
+            "yardstick": self.ranked.yardstick,
+            "candidates": [
+                {"name": name, "family": families[name], "why_not": self.ranked.why_not.get(name, "")}
+                for name in self.ranked.order
+            ],
+            "not_on_map": [one.name for one in self.comparison.outcomes if not self._on_map(one)],
+            "moved": list(self.moved),
+            "unknown": list(self.unknown),
+        }
+
+    def _on_map(self, outcome: CandidateOutcome) -> bool:
+        return self.comparison.risk in outcome.risks and self.comparison.utility in outcome.utilities
+
+    def to_page(self) -> str:
+        """One page for the boss: what, why, the map, why not the others, what is not known."""
+        plain = as_shown(self.to_dict())
+        return rendered(
+            "recommendation.html", found=plain, picture=picture_of(self.comparison.to_dict()), lawful=NEVER_LAWFUL
+        )
+
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the recipes, the reasons, the answers and the map into a folder, or nothing at all."""
+        target = Path(folder)
+        refuse_written(target, force=force)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".sfumato-", dir=target.parent) as beside:
+                made = Path(beside) / "made"
+                self._write_into(made, target)
+                if target.exists():
+                    target.rename(Path(beside) / "old")
+                made.rename(target)
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+        return target
+
+    def _write_into(self, folder: Path, target: Path) -> None:
+        self.comparison.write(folder)
+        named = {"recipe.yaml": self.ranked.best}
+        named |= {f"runner_up_{place}.yaml": name for place, name in enumerate(self.runners_up, 1)}
+        for file, name in named.items():
+            (folder / file).write_text(self._recipe_text(name, target), "utf-8")
+        answers = "# Answers of sfumato recommend; give them again with --answers.\n"
+        (folder / "answers.yaml").write_text(answers + write_yaml(self.answers.to_dict()), "utf-8")
+        (folder / FILE).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / "recommendation.html").write_text(self.to_page(), "utf-8")
+
+    def _recipe_text(self, name: str, target: Path) -> str:
+        why = self.why if name == self.ranked.best else self.ranked.why_not[name]
+        rank = "runner-up" if name != self.ranked.best else "best"
+        if self.fallback:
+            rank = f"{FALLBACK.lower()}, {rank}"
+        head = f"# sfumato recommend, {rank}: {why}"
+        plain = recipes.to_dict(self.recipe_of(name), base=target)
+        return " ".join(head.splitlines()) + "\n" + write_yaml(plain)
+
+    def __str__(self) -> str:
+        lines = [self.headline, f"  {self.why}"]
+        lines += [f"  {reason}" for reason in self.terms.reasons]
+        lines += [f"  {'✓' if bar.met else '✗'} {bar.sentence}" for bar in self.bars]
+        lines += [f"  {sentence}" for sentence in (*self.moved, *self.ranked.why_not.values())]
+        return "\n".join([*lines, *(f"  not known: {sentence}" for sentence in self.unknown)])
+
+
+def refuse_written(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that holds something: an earlier recommendation unless it shall be replaced, anything else in any case."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / FILE).is_file():
+        raise OutputError(f"{folder} is not empty and holds no recommendation; choose another folder")
+    if not force:
+        raise OutputError(f"{folder} already holds a recommendation; give --force to write it anew")

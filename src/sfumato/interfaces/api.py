@@ -1,0 +1,599 @@
+"""The story, from top to bottom: read a table, look at it, make a release, check it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.acceptance import read_acceptances, text_only_columns
+from sfumato.core.arguments import as_tuple
+from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import gather, judge_all
+from sfumato.core.model import Model, Verdict
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Agreement, Recipe
+from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
+from sfumato.core.source import Intake, with_names
+from sfumato.core.step import Step, accounts
+from sfumato.data.lazy.databases import is_address
+from sfumato.data.lazy.open_table import from_database, is_lazy, opened, require_named, take_lazily
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.default_readers import ReadAsOne, read_as_one
+from sfumato.data.table.frames import take_frame
+from sfumato.data.table.read import read_table
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
+from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
+from sfumato.release.assessment import assess as _assess
+from sfumato.release.evaluation import evaluate as _evaluate
+from sfumato.release.intruders import attack_release
+from sfumato.release.make import make_release, population_of
+from sfumato.release.read_back import described
+from sfumato.release.release import Release
+from sfumato.release.shaped.making import make_and_try
+from sfumato.release.shaped.places import InDatabase, several_places
+from sfumato.release.shaped.reading import people_of, schemas_of
+from sfumato.release.shaped.release import ShapedRelease
+from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
+
+if TYPE_CHECKING:
+    from sfumato.core.attack import Memory
+    from sfumato.core.metric import Utility
+    from sfumato.core.pair import Pair
+    from sfumato.guidance.comparison import Comparison
+    from sfumato.guidance.profiling.proposal import Proposal
+    from sfumato.release.evaluation import Evaluation
+    from sfumato.release.intruders import AttackReport
+    from sfumato.release.verification import Verification
+    from sfumato.results.integral.algorithms import Computed
+    from sfumato.results.integral.integral_privacy import IntegralPrivacy
+
+
+def read(
+    data: Any,
+    /,
+    *,
+    recipe: Recipe | str | Path | None = None,
+    engine: str | None = None,
+    table: str | None = None,
+    **options: Any,
+) -> Dataset | LazyTable:
+    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a database, or take a frame.
+
+    A lazy frame (polars, DuckDB, Spark) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it
+    is large or ``engine`` says ``polars``, ``duckdb`` or ``spark``; ``memory`` reads everything, and ``auto`` chooses by rows, distinct
+    quasi-identifiers of the ``recipe`` and the memory at hand. Spark is the session that is active,
+    the server that ``SPARK_REMOTE`` names, or a session of this machine. A ``table`` of
+    ``postgresql://host/db``, ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment
+    or the driver's files.
+
+    Options say how: ``delimiter, encoding, decimal, header, sheet, rename_duplicates, missing_values, unicode, blanks``
+    (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
+    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a recipe with a step that accounts for an ε
+    asks for that. A frame takes the options that are about values:
+    ``missing_values, unicode, blanks``, and ``rename_duplicates``.
+
+    >>> import polars as pl
+    >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
+    [30, None]
+    """
+    if is_shaped(data):
+        raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes one table only")
+    loaded = None if recipe is None else _loaded(recipe)
+    if is_address(data):
+        return from_database(data, table, engine, _said(options, loaded))
+    if table is not None:
+        raise ParameterError(
+            "table= names a table of a database, such as sf.read('sqlite:///visits.db', table='visits')"
+        )
+    if isinstance(data, Dataset | LazyTable):
+        if options or engine:
+            said = ", ".join([*options, *(["engine"] if engine else [])])
+            raise ParameterError(f"the table is read already; {said} must be said when it is read first")
+        return data
+    if is_lazy(data):
+        return take_lazily(data, _said(options, loaded))
+    if isinstance(data, str | Path):
+        require_named(data)
+        if str(data) != "-" and (held := opened(data, engine, _said(options, loaded), loaded)) is not None:
+            return held
+        if loaded is not None and accounts(loaded.steps, loaded.schema):
+            options = {"text": True, **options}
+        frame, source = read_table(data, otherwise=None if loaded is None else loaded.intake, **options)
+        source = with_names(source, frame.columns, () if loaded is None else loaded.schema.attributes)
+        return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+    return take_frame(data, loaded.intake if loaded else Intake(), options)
+
+
+def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
+    """What is said about values: in the options, and where nothing is, in the recipe."""
+    return {**(recipe.intake.about_values.said() if recipe else {}), **options}
+
+
+def in_memory(table: Dataset | LazyTable, what: str) -> Dataset:
+    """A table that is in memory; one that an engine holds is refused, with what to do."""
+    if isinstance(table, Dataset):
+        return table
+    raise ParameterError(
+        f"{what} needs the rows of {table.source.name}, which {table.engine.NAME} holds; read it into memory (engine='memory'), or a sample "
+        "of it"
+    )
+
+
+Table = Any
+"""A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
+
+Roles = Mapping[str, str | Sequence[str]]
+"""Role → the columns that have it."""
+
+Made = Release | Any
+"""A release of a table; of people who are no table, a :class:`ShapedRelease`."""
+
+CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
+
+
+def _loaded(recipe: Recipe | str | Path) -> Recipe:
+    return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+
+
+def any_recipe(recipe: Any) -> Recipe | ShapedRecipe:
+    """A recipe of any shape of data, or the one in a file."""
+    return recipe if isinstance(recipe, Recipe | ShapedRecipe) else recipes.load_any(recipe)
+
+
+def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
+    """A table whose columns have roles; one that has none is refused, with what to do."""
+    dataset = read(table)
+    if roles is not None:
+        if roles and set(roles) <= set(dataset.columns):
+            raise ParameterError(
+                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns first"
+            )
+        dataset = dataset.with_roles(**roles)
+    if not dataset.schema.attributes:
+        raise SchemaError(f"{what} needs to know what the columns of {dataset.source.name} are; {CALL_WITH_ROLES}")
+    return dataset
+
+
+def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
+    """What was given, as several; a number, a text or a class where a member of a family belongs is refused."""
+    several = as_tuple(given)
+    for one in several:
+        if isinstance(one, type) or not hasattr(one, "name"):
+            kind = one.__name__ if isinstance(one, type) else type(one).__name__
+            raise ParameterError(f"{what} takes objects such as {example}, or a list of them; got {kind}")
+    return several
+
+
+def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
+    """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
+
+    Columns are counted in all rows, and looked at together in 200,000 rows at most (``sampled``); means are tried on 10,000. Several
+    tables are given by name, as their folder or as a database: then keys are proposed too, and which table belongs to which
+    (:class:`~sfumato.guidance.profiling.table_relations.RelationsProposal`).
+    """
+    from sfumato.data.lazy.parquet_columns import ParquetColumns, parquet_columns
+    from sfumato.guidance.profiling.proposal import propose_recipe
+    from sfumato.guidance.profiling.table_relations import propose_relations
+
+    places = several_places([str(dataset)]) if isinstance(dataset, str | Path) else None
+    given = dataset if places is None else places
+    if isinstance(given, Mapping):
+        several = {
+            name: one.read({}) if isinstance(one, InDatabase) else in_memory(read(one), "profile")
+            for name, one in given.items()
+        }
+        return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
+    table: Any = parquet_columns(dataset) or read(dataset)
+    table = parquet_columns(table) or in_memory(table, "profile")
+    return propose_recipe(table if isinstance(table, ParquetColumns) else table.to_polars(), table.source)
+
+
+def judge(
+    dataset: Table,
+    meet: Model | str | Sequence[Model | str],
+    *,
+    roles: Roles | None = None,
+    original: Dataset | None = None,
+    population: Dataset | None = None,
+    posteriors: Sequence[Any] = (),
+) -> tuple[Verdict, ...]:
+    """Judge a table under any number of promises, in one pass over its rows.
+
+    A promise may be written short, as on the command line, and without its degree; then ``attained`` is what counts. A frame
+    without roles takes them as ``roles={"quasi": ["age"]}``.
+    ``original`` is the table before anything was released of it, ``population`` a table of everyone, and ``posteriors``
+    what attacks found; models that need one of them say so.
+
+    >>> from sfumato import examples
+    >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
+    [3, 3]
+    """
+    if is_shaped(dataset):
+        asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in as_tuple(meet)]
+        return judge_people(dataset, asked, original)  # type: ignore[arg-type]
+    models = [registry.ask(model).model if isinstance(model, str) else model for model in as_tuple(meet)]
+    people = population_of(models, population)
+    table = _counted(_described(dataset, roles, "judge"), models)
+    return judge_all(gather(table, models, original=original, population=people, posteriors=posteriors), models)
+
+
+def _counted(table: Dataset | LazyTable, models: Sequence[Model]) -> Dataset:
+    """A table in memory; of one that an engine holds, the combinations that promises look at, counted by the engine."""
+    if isinstance(table, Dataset):
+        return table
+    from sfumato.release.large import columns_seen
+
+    return table.counted(columns_seen(models, table.schema))
+
+
+def assess(
+    dataset: Table,
+    meet: Model | Sequence[Model] = (),
+    *,
+    roles: Roles | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+    population: Dataset | None = None,
+    base: Path = Path(),
+    seconds: float = DEFAULT_SECONDS,
+    progress: Progress = silent,
+) -> Assessment | Any:
+    """Say what an intruder can do with a table as it is, and what is left of any promises.
+
+    ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
+    models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
+    models name a file, its path starts from ``base``. People who are no table are attacked as if they were released as they are,
+    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.shaped.trying.PeopleAssessment`.
+    """
+    models = _members(meet, "meet", "sf.KAnonymity(5)")
+    if is_shaped(dataset):
+        return assess_people(dataset, models, seconds=seconds, progress=progress)
+    people = population_of(models, population, base)
+    table = _counted(_described(dataset, roles, "assess"), models)
+    return _assess(table, models, threshold=threshold, population=people)
+
+
+def why_alone(
+    dataset: Dataset, record: int, columns: Sequence[str] | None = None, *, most: int = 5
+) -> tuple[tuple[str, ...], ...]:
+    """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else is like it. Names columns, never values."""
+    return _why_alone(dataset, record, columns, most=most)
+
+
+def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
+    """A table read and described as a recipe (or the path of one) says, and the recipe."""
+    loaded = _loaded(recipe)
+    table = read(dataset, recipe=loaded)
+    return (
+        described(table, loaded) if isinstance(table, Dataset) else table.described(loaded.schema, loaded.intake)
+    ), loaded
+
+
+def anonymize(
+    dataset: Table,
+    meet: Model | Sequence[Model],
+    steps: Step | Sequence[Step],
+    *,
+    roles: Roles | None = None,
+    limits: Mapping[str, float] | None = None,
+    contract: Agreement | Sequence[Agreement] = (),
+    accept: Mapping[str, Any] | None = None,
+    seed: int | str | Seed | None = None,
+    shuffle: bool = True,
+    progress: Progress = silent,
+    population: Dataset | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    seconds: float = DEFAULT_SECONDS,
+) -> Made:
+    """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
+
+    ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
+    the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
+    ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
+    release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
+    models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
+    cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
+    ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
+    """
+    if is_shaped(dataset):
+        if accept is not None:
+            raise ParameterError("accept belongs to releases of one table; leave it out")
+        parts: dict[str, Any] = {"meet": as_tuple(meet), "steps": as_tuple(steps), "contract": as_tuple(contract)}
+        people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
+        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
+        return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
+    table = _described(dataset, roles, "anonymize")
+    promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
+    recipe = Recipe(
+        table.schema, promises, means, dict(limits or {}), as_tuple(contract), accept=read_acceptances(accept)
+    )
+    return _made(
+        table, recipe, format, None, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
+    )
+
+
+def _made(
+    table: Dataset | LazyTable,
+    recipe: Recipe,
+    format: str | None,  # noqa: A002
+    into: str | Path | None,
+    **options: Any,
+) -> Release:
+    """A release of a table in memory, or of one that an engine holds."""
+    if isinstance(table, Dataset):
+        return make_release(table, recipe, format=format, **options)
+    if format not in (None, "parquet"):
+        raise ParameterError(
+            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {format}"
+        )
+    from sfumato.release.large import make_large
+
+    return make_large(table, recipe, into=None if into is None else Path(into), **options)
+
+
+def run(
+    dataset: Table,
+    recipe: Recipe | ShapedRecipe | str | Path,
+    *,
+    seed: int | str | Seed | None = None,
+    shuffle: bool = True,
+    progress: Progress = silent,
+    population: Dataset | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    into: str | Path | None = None,
+    people: Any = None,
+    seconds: float = DEFAULT_SECONDS,
+    memory: Memory | None = None,
+) -> Made:
+    """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
+
+    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it. ``people`` is the second
+    table of people who are no table, where the recipe does not name it. ``memory`` answers for earlier releases of the same people
+    (:class:`sfumato.release.register.memory.Remembered`).
+    """
+    loaded = any_recipe(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        who = people_of(dataset, loaded, people=people, format=format)
+        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
+        return make_and_try(who, loaded, seed=Seed.of(seed), **told)
+    table, loaded = with_recipe(dataset, loaded)
+    options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
+    if memory is not None:
+        options["memory"] = memory
+        in_memory(table, "a register")
+    return _made(table, loaded, format, into, **options)
+
+
+def check(
+    dataset: Table,
+    recipe: Recipe | ShapedRecipe | str | Path,
+    *,
+    original: Dataset | LazyTable | Any = None,
+    population: Dataset | None = None,
+    people: Any = None,
+) -> tuple[Verdict, ...]:
+    """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
+
+    Promises about distances to the original table are judged against ``original``; without it, against the released
+    table itself. People who are no table take ``people``, their second table, where it stands apart.
+    """
+    loaded = any_recipe(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        from sfumato.release.shaped.verifying import check_people
+
+        before = None if original is None else people_of(original, loaded)
+        return check_people(dataset, loaded, people=people, original=before)
+    table = read(dataset, recipe=dataclasses.replace(loaded, intake=loaded.intake.layout))
+    if not loaded.meet:
+        raise ReleaseRefused(
+            "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
+        )
+    schema = loaded.schema
+    for step in loaded.steps:
+        schema = step.released_schema(schema, table.columns)
+    left = [c for c in schema.direct if c in table.columns]
+    if left:
+        raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
+    schema = schema.without(schema.direct)
+    schema.check(table.columns, table.source)
+    people = population_of(loaded.meet, population, loaded.base)
+    if people is None:
+        schema = _as_released(schema)
+    counted = _counted(table.with_schema(schema), loaded.meet)
+    if isinstance(original, LazyTable):
+        original = original.counted(name for name in counted.columns if name in original.columns)
+    evidence = gather(counted, loaded.meet, original=original, population=people)
+    verdicts = judge_all(evidence, loaded.meet)
+    if not isinstance(table, Dataset):
+        return verdicts
+    for reading in read_as_one(counted.to_polars(), table.source.format, but=text_only_columns(loaded.accept)):
+        reference = None if original is None else reading.of(original)
+        evidence = gather(reading.of(counted), loaded.meet, original=reference, population=people)
+        both = zip(verdicts, judge_all(evidence, loaded.meet), strict=True)
+        verdicts = tuple(
+            one if other.holds or not one.holds else _read_otherwise(other, reading) for one, other in both
+        )
+    return verdicts
+
+
+def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
+    """A verdict that a default reader would come to, and why."""
+    names = ", ".join(reading.keys)
+    reason = f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the number 501"
+    return dataclasses.replace(verdict, sentence=f"{verdict.sentence}; {reason}")
+
+
+def _as_released(schema: Schema) -> Schema:
+    """A schema whose quasi-identifiers are what they are: local methods release ranges that no hierarchy lists."""
+    for name in schema.quasi:
+        if Role.SENSITIVE not in schema[name].roles:
+            schema = schema.replace(name, hierarchy=None)
+    return schema
+
+
+def attack(
+    original: Table,
+    released: Table,
+    *,
+    roles: Roles | None = None,
+    align: str | None = None,
+    control: Table | None = None,
+    **options: Any,
+) -> AttackReport:
+    """Let every named intruder try a release.
+
+    A release that was made elsewhere does not say where its rows come from: ``align`` names a column that identifies records in both
+    tables, ``"order"`` where row *i* was made from row *i*, or ``"none"`` where no row is anybody's (synthetic records). ``control`` are
+    then people of whom the rows were not made.
+
+    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases (pairs of the same
+    original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
+    ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
+    """
+    from sfumato.core.alignment import pair_elsewhere
+
+    for name in ("steps", "only"):
+        if options.get(name) is not None:
+            options[name] = as_tuple(options[name])
+    if is_shaped(original) and is_shaped(released):
+        _refuse_alignment("attack", align, control)
+        return attack_people(original, released, **options)
+    others = None if control is None else in_memory(read(control), "attack")
+    pair = pair_elsewhere(*_both(original, released, roles, "attack"), align=align, control=others)
+    return attack_release(pair, **options)
+
+
+def _refuse_alignment(what: str, align: str | None, control: Table | None) -> None:
+    """Refuse what is said about tables made elsewhere where there is none."""
+    if align is not None or control is not None:
+        raise ParameterError(
+            f"{what}: align and control are about two tables, of which one was made elsewhere; leave them out"
+        )
+
+
+def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
+    """An original and what was released of it, both with roles; the released table may lack columns."""
+    before, after = in_memory(_described(original, roles, what), what), in_memory(read(released), what)
+    if not after.schema.attributes:
+        shared = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
+        after = after.with_schema(Schema(shared))
+    return before, after
+
+
+def evaluate(
+    original: Table | Pair | Release,
+    released: Table | None = None,
+    metrics: Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    *,
+    roles: Roles | None = None,
+    align: str | None = None,
+    control: Table | None = None,
+) -> Evaluation:
+    """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
+
+    ``align`` and ``control`` are those of :func:`attack`, for a table that was made elsewhere.
+
+    ``metrics`` are metrics or, as in a recipe, their names with parameters (``"loss"``, ``{"c_avg": {"k": 5}}``); by default every one
+    that needs no parameter.
+
+    >>> from sfumato import examples
+    >>> found = evaluate(examples.patients(), examples.patients(release="single"), ["loss", {"c_avg": {"k": 2}}])
+    >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
+    [('loss', 0.4444), ('c_avg', 1.5)]
+    """
+    from sfumato.core.alignment import pair_elsewhere
+    from sfumato.core.pair import Pair as _Pair
+
+    wanted = None if metrics is None else as_tuple(metrics)
+    alone = isinstance(original, _Pair | Release | ShapedRelease)
+    if alone == (released is not None):
+        raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    if alone or is_shaped(original):
+        _refuse_alignment("evaluate", align, control)
+    if isinstance(original, ShapedRelease):
+        return original.evaluate(wanted)
+    if is_shaped(original) and is_shaped(released):
+        return evaluate_people(original, released, wanted)
+    if isinstance(original, Release):
+        original = original.pair
+    elif not alone:
+        others = None if control is None else in_memory(read(control), "evaluate")
+        original = pair_elsewhere(*_both(original, released, roles, "evaluate"), align=align, control=others)
+    return _evaluate(original, wanted)
+
+
+def compare(
+    dataset: Table,
+    candidates: Mapping[str, Recipe | str | Path] | Sequence[str | Path],
+    *,
+    vary: Sequence[str] = (),
+    seed: int | str | Seed | None = None,
+    attacks: str | Sequence[str] | None = ("linkage",),
+    seconds: float = 20.0,
+    sample: int = 2000,
+    workers: int | None = None,
+    remember: str | Path | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Run several recipes on one table, attack and measure them alike, and put them on one map of risk and utility.
+
+    ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where a value should be tried in turn;
+    ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``. ``attacks=None`` lets every named intruder try everything.
+    ``remember`` is a folder in which finished candidates are kept for the next run.
+    """
+    from sfumato.guidance.comparison import Candidate, CommonTerms, candidates_from
+    from sfumato.guidance.comparison import compare as _compare
+
+    if isinstance(candidates, Mapping):
+        if vary:
+            raise ParameterError("vary goes with recipe files; recipes in Python are varied in Python")
+        wanted = tuple(
+            Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items()
+        )
+    else:
+        wanted = candidates_from([Path(file) for file in candidates], vary)
+    terms = CommonTerms(Seed.of(seed), None if attacks is None else as_tuple(attacks), seconds, sample)
+    kept = None if remember is None else Path(remember)
+    if any(candidate.recipe.intake != wanted[0].recipe.intake for candidate in wanted):
+        raise ParameterError(
+            "the candidates read the table in different ways (missing_values, header, text …); make them agree"
+        )
+    table = in_memory(read(dataset, recipe=wanted[0].recipe if wanted else None), "compare")
+    return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
+
+
+def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
+    """Say which results of an algorithm recur often enough to be published; see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.
+
+    ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`; ``size`` how many records each set has. Options: ``samples``
+    (None: all sets are counted), ``background`` (rows that the intruder knows to be used), ``seed``.
+    """
+    from sfumato.results.integral.integral_privacy import integral_privacy as _integral_privacy
+
+    return _integral_privacy(in_memory(read(data), "integral privacy"), algorithm, k, size=size, **options)
+
+
+def verify(folder: str | Path, **options: Any) -> Verification:
+    """Recompute the claims of a certificate from the released file, and from the original where it is given.
+
+    Options: ``original``, ``owner`` (the owner's folder), ``trusted_key``, ``population``, ``release`` (what was written: it is
+    compared, not made again); of people who are no table ``original`` may be a path, and ``people`` their second table.
+    """
+    from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
+    from sfumato.release.shaped.verifying import verify_given
+    from sfumato.release.verify import verify as _verify
+
+    certificate = read_any_certificate(Path(folder))
+    if is_aggregate(certificate):
+        from sfumato.results.tables.verification import verify_table
+
+        return verify_table(Path(folder), **options)
+    if shape_of(certificate) is Shape.TABLE:
+        return _verify(Path(folder), **options)
+    return verify_given(Path(folder), certificate, **options)

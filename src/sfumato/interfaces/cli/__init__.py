@@ -1,0 +1,168 @@
+"""The command line: commands that belong together share a file."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import gc
+import os
+import sys
+from typing import Any
+
+from rich.markup import escape
+from typer.exceptions import TyperException
+
+from sfumato.core.interrupts import done, ending, pressed, watching
+from sfumato.core.portable import keep_memory
+from sfumato.errors import SfumatoError, UnreadableInput, not_installed
+from sfumato.interfaces.cli.console import in_our_words, spell_out_signs, tell
+
+INTERRUPTED = 130
+INTERNAL = 3
+WITH_ENGINE = ("run", "assess", "check")
+"""Commands that take ``--engine``."""
+READER_LEFT = 141
+"""Nobody reads the pipe any more: like other tools, which SIGPIPE ends with 128 + 13."""
+
+
+def program() -> None:
+    """Run the command line as a process of its own: Ctrl-C ends it once, however often it is pressed."""
+    with ending():
+        main()
+
+
+def main() -> None:
+    """Run the command line and leave with the right exit code."""
+    _calm_threads()
+    _collect_rarely()
+    from sfumato.interfaces.cli.app import Interrupted, build_app
+
+    keep_memory()
+    spell_out_signs()
+    with watching():
+        try:
+            code = build_app(_words())(standalone_mode=False)
+            sys.stdout.flush()  # here, where a reader that left is told from a bug
+            sys.exit(code if isinstance(code, int) else 0)
+        except BrokenPipeError:
+            _end_quietly()
+        except TyperException as error:
+            _wrong_usage(error)
+        except (KeyboardInterrupt, Interrupted):
+            _fail(f"interrupted; {_standing()}", INTERRUPTED)
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # what prints tables and help has seen it before us
+                _end_quietly()
+            raise
+        except BaseException as error:  # a panic inside of polars is no Exception
+            if pressed():  # inside of a compiled loop or a callback Ctrl-C comes out as some other error
+                _fail(f"interrupted; {_standing()}", INTERRUPTED)
+            if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("sfumato."):
+                error = not_installed(str(error.name))
+            if isinstance(error, SfumatoError):
+                _fail(str(error), error.exit_code)
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # wherever a path is looked at first
+                _fail(
+                    "a path of this command is longer than the system allows; nothing can be there",
+                    UnreadableInput.exit_code,
+                )
+            if _is_lack_of_memory(error):
+                _fail(
+                    f"there is not enough memory for this; {_standing()}. {_with_less_memory()}",
+                    UnreadableInput.exit_code,
+                )
+            if os.environ.get("SFUMATO_DEBUG"):
+                raise
+            _fail(_bug(error), INTERNAL)
+
+
+def _calm_threads() -> None:
+    """Let products of matrices take one thread, unless the user says otherwise: ours are small, and threads that wait take all cores.
+
+    Read when numpy is loaded, which comes later; polars and the compiled loops have threads of their own.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+FEW_COLLECTIONS = (1_000_000, 10, 10)
+"""After how many new objects Python looks for cycles among them, and how seldom among older ones."""
+
+
+def _collect_rarely() -> None:
+    """Look for objects that only hold each other rarely, and never when the process ends.
+
+    Starting makes three hundred thousand objects that stay. Looking through them again and again, and once more before the
+    system takes back all memory anyway, was a quarter of the time of a run over a small table. Arrays do not count: most of
+    what a large table takes is given back as soon as nobody holds it, as ever.
+    """
+    gc.set_threshold(*FEW_COLLECTIONS)
+    atexit.unregister(gc.freeze)  # a second call in the same process
+    atexit.register(gc.freeze)
+
+
+def _words() -> list[str] | None:
+    """The words of this call; None where a shell asks for completions, which passes them in another way."""
+    completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
+    return None if completing else sys.argv[1:]
+
+
+def _end_quietly() -> None:
+    """Nobody reads what is still to be written: no word about it, here or when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(READER_LEFT)
+
+
+def _wrong_usage(error: Any) -> None:
+    """Tell what was wrong with the words of a command; nothing where its help was shown already."""
+    if not error.message and not hasattr(error, "param"):  # a command without any words shows its help
+        sys.exit(SfumatoError.exit_code)
+    _fail(in_our_words(error), SfumatoError.exit_code)
+
+
+def _standing() -> str:
+    """What was written before it ended."""
+    return "; ".join(done()) or "nothing was written"
+
+
+def _fail(message: str, code: int) -> None:
+    for line in message.split("\n"):
+        tell(f"[bold red]error:[/] {_escaped(line)}")
+    sys.exit(code)
+
+
+def _escaped(text: str) -> str:
+    return escape(text)
+
+
+def _with_less_memory() -> str:
+    """What to do where memory did not suffice."""
+    others = "end other programs, leave out columns, or take a machine with more"
+    words = sys.argv[1:]
+    if not words or words[0] not in WITH_ENGINE:
+        return f"{others[0].upper()}{others[1:]}"
+    if any(word == "duckdb" or word.endswith("=duckdb") for word in words):
+        return (
+            f"Leave out columns that no promise needs, round the finest quasi-identifiers in the file first, {others}"
+        )
+    if any(word.startswith("--engine") and not word.endswith("=memory") for word in words) and "memory" not in words:
+        return f"Try --engine duckdb, which spills to disk; else {others}"
+    return f"Save the table as Parquet if it is not, and let an engine hold it: --engine polars or --engine duckdb; else {others}"
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def _bug(error: BaseException) -> str:
+    """Where it broke, without the message: it could hold a data value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = (
+        f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}" if trace else "unknown place"
+    )
+    return (
+        f"this is a bug in sfumato ({type(error).__name__} in {place}); {_standing()}.\n"
+        "Set SFUMATO_DEBUG=1 to see the details (they may show data values) and report it."
+    )

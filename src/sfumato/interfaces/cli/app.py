@@ -1,0 +1,180 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Collection
+from typing import Annotated, Any
+
+import typer
+
+from sfumato import __version__
+
+EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable · 6 another party fails · 7 nothing false, but not all verified"
+
+
+def _tell_version(asked: bool | None) -> None:
+    if asked:
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
+
+
+COMMANDS = {
+    "profile": (
+        "assess:profile",
+        "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.",
+    ),
+    "recommend": (
+        "recommend:recommend",
+        "Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.",
+    ),
+    "assess": (
+        "assess:assess",
+        "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
+    ),
+    "hierarchy": (
+        "hierarchy:hierarchy",
+        "Look at the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.",
+    ),
+    "run": (
+        "run:run",
+        "Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.",
+    ),
+    "check": (
+        "verify:check",
+        "Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left.",
+    ),
+    "attack": (
+        "attack:attack",
+        "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.",
+    ),
+    "evaluate": (
+        "evaluate:evaluate",
+        "Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies.",
+    ),
+    "compare": (
+        "compare:compare",
+        "Run candidates alike, attack and measure them alike, and show which of them no other one beats.",
+    ),
+    "verify": (
+        "verify:verify",
+        "Recompute what a certificate claims: which claims hold, which fail, which need the original.",
+    ),
+    "explain": (
+        "explain:explain",
+        "Explain a model, step, hierarchy or objective, or tell what a release did and why.",
+    ),
+    "choose-k": (
+        "choose_k:choose_k",
+        "Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.",
+    ),
+    "plan": (
+        "choose_k:plan",
+        "Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be.",
+    ),
+    "integral": (
+        "integral:integral",
+        "Say which mean, regression, stump or tree may be published: one that many different sets of records give.",
+    ),
+    "table": (
+        "table:table",
+        "Count persons or sum a column by other columns, and publish what nobody can be computed from.",
+    ),
+    "serve": (
+        "serve:serve",
+        "Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.",
+    ),
+    "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
+    "import": (
+        "import_arx:import_project",
+        "Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what cannot be is named.",
+    ),
+    "check-sql": (
+        "check_sql:check_sql",
+        "Print the promises of a recipe as one SQL query that returns a row for every class that breaks one: a test for dbt.",
+    ),
+    "keygen": (
+        "verify:keygen",
+        "Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away.",
+    ),
+    "query": ("query:query", "Answer a question under differential privacy and write down what it cost."),
+    "demo": (
+        "demo:demo",
+        "Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not.",
+    ),
+}
+"""Name → where the command is, and its title, so that ``--help`` need not import them all."""
+GROUPS = {
+    "vault": ("vault:build", "Keys and the vault of pseudonyms: list, reidentify (logged), rotate."),
+    "party": (
+        "party:build",
+        "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
+    ),
+    "register": (
+        "register:build",
+        "What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
+    ),
+    "outputs": ("outputs:build", "Outputs of researchers: review and decide, release what is approved, verify."),
+    "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
+}
+"""The same of groups of commands."""
+
+
+def build_app(words: Collection[str] | None = None) -> typer.Typer:
+    """The application with all its commands.
+
+    Only commands that are among the ``words`` of a call are imported, the others are there with their titles; without words all are.
+    A command can be called only by its name, so one that was not imported is never run.
+    """
+    app = typer.Typer(
+        name="sfumato",
+        help="Blur the people, keep the picture, and prove it.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_common)
+    for name, (home, title) in (COMMANDS | GROUPS).items():
+        if words is not None and name not in words:
+            app.command(name, help=title)(_not_called)
+        elif name in GROUPS:
+            app.add_typer(_found(home)(_interruptible), name=name)
+        else:
+            app.command(name)(_interruptible(_found(home)))
+    return app
+
+
+def _found(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(importlib.import_module(f"sfumato.interfaces.cli.{module}"), name)
+
+
+def _not_called() -> None:
+    """Stand for a command that the words of the call do not name."""
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; raised instead of KeyboardInterrupt, which the command framework would swallow."""
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    return run
+
+
+def _common(
+    version: Annotated[
+        bool | None,
+        typer.Option("--version", help="print the version and leave", is_eager=True, callback=_tell_version),
+    ] = None,
+) -> None:
+    """Options of the program itself."""

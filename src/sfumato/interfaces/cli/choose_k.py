@@ -1,0 +1,119 @@
+"""``sfumato choose-k`` and ``sfumato plan``: from a tolerable risk to k, and what buckets t-closeness allows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.console import give_json, out, progress
+from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+
+
+@reading
+def choose_k(
+    data: Annotated[str | None, typer.Argument(help="a table, to choose from its own figures, with -r")] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) of the table")] = None,
+    risk: Annotated[float | None, typer.Option(help="the risk that can be tolerated, above 0 and at most 1")] = None,
+    k: Annotated[int | None, typer.Option("--k", help="the other way: the risk that this k bounds")] = None,
+    population: Annotated[int | None, typer.Option(help="people the file was drawn from, with --records")] = None,
+    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.
+
+    With a table and its recipe: how many of its records stand in smaller classes today, what each k costs by the recipe's steps,
+    and which is reached. Nothing is written.
+    """
+    if data is not None or recipe is not None:
+        chosen = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
+    elif (risk is None) == (k is None):
+        raise ParameterError("give either --risk or --k: sfumato choose-k --risk 0.09")
+    elif k is not None and (population is not None or records is not None):
+        raise ParameterError("--population and --records go with --risk")
+    else:
+        chosen = _from_risk(risk, population, records) if risk is not None else _from_k(k)
+    if json:
+        give_json(chosen)
+        return
+    for sentence in chosen["sentences"]:
+        out().print(sentence, soft_wrap=True, markup=False)
+    if risk is not None:
+        _show_habits()
+
+
+def _from_table(
+    data: str | None, recipe: Path | None, risk: float | None, others: list[int | None], intake: Intake, *, quiet: bool
+) -> dict[str, Any]:
+    """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
+    from sfumato.core import recipe_files as recipes
+    from sfumato.guidance.cost_of_k import PUBLIC_RISK, choose_for
+    from sfumato.interfaces.api import in_memory, with_recipe
+
+    if data is None or recipe is None:
+        raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
+    if any(other is not None for other in others):
+        raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
+    loaded = recipes.load(recipe)
+    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    dataset = in_memory(with_recipe(read, loaded)[0], "choose-k")
+    with progress("trying", quiet=quiet) as on_progress:
+        return choose_for(dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress).to_dict()
+
+
+def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:
+    from sfumato.methods.formulas import choice_of_k
+
+    return choice_of_k.choose_k(risk, population=population, records=records).to_dict()
+
+
+def _from_k(k: int | None) -> dict[str, Any]:
+    from sfumato.methods.formulas.choice_of_k import risk_of
+
+    risk = risk_of(k or 0)
+    chance = "the chance of picking the right record of somebody known to be in the file"
+    return {"k": k, "risk": risk, "sentences": [f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."]}
+
+
+def _show_habits() -> None:
+    """The rule of thumb, which is no norm."""
+    from sfumato.methods.formulas.choice_of_k import RULE_OF_THUMB
+
+    habits = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
+    out().print(f"Rule of thumb by need of protection, a habit and no norm: {habits}.", soft_wrap=True, markup=False)
+
+
+# ``sfumato plan``: what buckets and classes t-closeness allows, before any data are touched.
+
+NOTHING_FITS = 4
+
+
+def plan(
+    n: Annotated[int, typer.Option("--n", help="records of the table")],
+    k: Annotated[int, typer.Option("--k", help="least number of records of a class")],
+    t: Annotated[float | None, typer.Option("--t", help="factor that classes may be away from the table")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="instead of --t: t is e^(ε/2), under the bridge's assumption")
+    ] = None,
+    buckets: Annotated[int | None, typer.Option(help="buckets of confidential values; t rounded down, plus 1")] = None,
+    json: Json = False,
+) -> None:
+    """Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be."""
+    from sfumato.methods.formulas.bridge import needed_t, plan_buckets
+
+    if (t is None) == (epsilon is None):
+        raise ParameterError("give either --t or --epsilon: sfumato plan --n 10000 --k 10 --t 2.5")
+    factor = t if t is not None else needed_t(epsilon or 0.0).value
+    bucket_plan = plan_buckets(n, k, factor, buckets=buckets)
+    if json:
+        give_json(bucket_plan.to_dict())
+    else:
+        for sentence in bucket_plan.sentences():
+            out().print(sentence, soft_wrap=True, markup=False)
+    if not bucket_plan.feasible:
+        raise typer.Exit(NOTHING_FITS)

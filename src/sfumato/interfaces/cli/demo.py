@@ -1,0 +1,132 @@
+"""``sfumato demo``: the main job on bundled data, with a release that intruders beat and one that they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.interfaces.cli.console import out, progress, share, tell
+from sfumato.interfaces.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.release.release import Release
+
+DEMO_SECONDS = 10.0
+DEMO_PEOPLE = 200
+DEMO_ATTACKS = ("linkage", "probabilistic_linkage", "singling_out")
+FORGOTTEN = {
+    "cost": {"intervals": {"widths": [500, 1000, 5000, 10000, 50000]}},
+    "length_of_stay": {"intervals": {"widths": [2, 4, 8, 16]}},
+    "ward": {"suppress": {}},
+    "diagnosis": None,
+}
+"""Columns that the first release leaves as they are, and how they become coarser; None: as the table says."""
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")
+    ] = Path("sfumato-demo"),
+    table: Annotated[Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
+    from sfumato.data import examples
+    from sfumato.interfaces.cli import attack, run, verify
+
+    people = examples.hospital()
+    if table is not None:
+        _leave(people, table, quiet=quiet)
+        return
+    _head("1  The table as it is", quiet=quiet)
+    _alone(people)
+    _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
+    first = _released(people, quiet=quiet)
+    if first.attacks is not None:
+        attack.show(first.attacks)
+    _sum_up(first)
+    _head("3  A second one: what the colleague knows counts too (cost, length of stay, ward, diagnosis)", quiet=quiet)
+    second = _released(_known_too(people), quiet=quiet)
+    run.show(second)
+    _sum_up(second)
+    folder = second.write(output, force=True)
+    _head("4  Check it without trusting us", quiet=quiet)
+    verify.verify(folder / "share", quiet=quiet)
+    out().file.flush()
+    tell(
+        f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).",
+        quiet=quiet,
+    )
+
+
+def _leave(people: Dataset, table: Path, *, quiet: bool) -> None:
+    """Write the table as a CSV file; one that is there already is not replaced."""
+    from sfumato.errors import OutputError
+    from sfumato.interfaces.cli.console import tell
+
+    text = people.to_polars().write_csv()
+    try:
+        with table.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(f"{table} already exists; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"{table} cannot be written: {error.strerror}") from None
+    tell(f"{len(people):,} invented hospital visits in {table}; next: sfumato profile {table}", quiet=quiet)
+
+
+def _head(words: str, *, quiet: bool) -> None:
+    if not quiet:
+        out().print(f"\n[bold]{words}[/]\n", soft_wrap=True)
+
+
+def _alone(people: Dataset) -> None:
+    from sfumato.interfaces.api import assess
+
+    unique = assess(people).measure("unique_records")
+    columns = ", ".join(people.schema.quasi).replace("_", " ")
+    out().print(
+        f"{len(people):,} invented hospital visits. Names and numbers aside, {share(unique)} of the patients are the only one "
+        f"of their kind in what others can know: {columns}.",
+    )
+
+
+def _sum_up(release: Release) -> None:
+    """Who got through, if anybody."""
+    tried = () if release.attacks is None else release.attacks.tried
+    through = sorted({one.intruder for one in tried if one.exceeds})
+    if through:
+        words = f"The promise holds, and the {' and the '.join(through)} finds people all the same, by columns it does not cover."
+        out().print(f"\n[bold red]{words}[/]", soft_wrap=True)
+    else:
+        out().print("\n[bold green]The promise holds, and none of these intruders gets through.[/]", soft_wrap=True)
+
+
+def _known_too(people: Dataset) -> Dataset:
+    """The table once it is said that others can know the rest as well."""
+    from sfumato.core import registry
+
+    sensitive = [name for name in FORGOTTEN if name in people.schema.sensitive]
+    described = people.with_roles(quasi=list(FORGOTTEN), sensitive=sensitive)
+    built = {name: registry.build("hierarchies", spec) for name, spec in FORGOTTEN.items() if spec is not None}
+    return described.with_hierarchies(**built)
+
+
+def _released(people: Dataset, *, quiet: bool) -> Release:
+    """The release by the means that loses least, attacked."""
+    from sfumato.core import registry
+    from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for
+    from sfumato.interfaces.api import anonymize
+
+    with progress("trying means", quiet=quiet):
+        means = means_for(people)
+    step = registry.build("steps", FALLBACK if means is None else means.step)
+    with progress("recoding", quiet=quiet) as on_progress:
+        release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=on_progress)
+    if means is not None:
+        out().print(f"{means.name.replace('_', ' ')} {means.why.replace('_', ' ')}\n", soft_wrap=True)
+    with progress("attacking", quiet=quiet) as on_progress:
+        return release.attacked(seconds=DEMO_SECONDS, sample=DEMO_PEOPLE, only=DEMO_ATTACKS, progress=on_progress)

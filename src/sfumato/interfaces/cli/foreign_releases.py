@@ -1,0 +1,83 @@
+"""Releases that were made elsewhere, as files: what ``attack`` and ``evaluate`` need to know of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.interfaces.cli.options import read_data
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.pair import Pair
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.source import Intake
+
+Align = Annotated[
+    str | None,
+    typer.Option(
+        help="for a file made elsewhere: a column that identifies records in both tables, `order` where row i is row i of the original, "
+        "`none` where no row is anybody's (synthetic records)"
+    ),
+]
+Control = Annotated[
+    str | None,
+    typer.Option(help="for a file made elsewhere whose rows are nobody's: a table of people they were not made from"),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class ForeignFile:
+    """A released table that another tool wrote; ``recipe`` says what columns are, and nothing of how it was made."""
+
+    path: Path
+    recipe: Recipe
+    align: str
+    control: str | None
+    intake: Intake
+
+    def beside(self, original: Dataset) -> Pair:
+        """The released table beside its original."""
+        from sfumato.core.alignment import pair_elsewhere
+        from sfumato.core.schema import Schema
+        from sfumato.interfaces.api import in_memory
+        from sfumato.release.read_back import described
+
+        original = described(in_memory(original, "a release made elsewhere"), self.recipe)
+        released = read_data(str(self.path), quiet=True, intake=self.intake)
+        known = {name: one for name, one in original.schema.attributes.items() if name in released.columns}
+        others = (
+            None
+            if self.control is None
+            else read_data(self.control, quiet=True, intake=self.intake, recipe=self.recipe)
+        )
+        return pair_elsewhere(original, released.with_schema(Schema(known)), align=self.align, control=others)
+
+
+def foreign_file(
+    path: Path, recipe: Path | None, align: str | None, control: str | None, intake: Intake
+) -> ForeignFile | None:
+    """A file made elsewhere; None where the path is a folder that ``run`` wrote. Raises where it is not said how it is aligned."""
+    from sfumato.core.alignment import CHOICES
+    from sfumato.core.recipe_files import load
+
+    if not path.is_file():
+        if (align is not None or control is not None) and not path.exists():
+            raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
+        if align is not None or control is not None:
+            raise ParameterError(
+                "--align and --control are about a file made elsewhere; a folder that run wrote needs neither"
+            )
+        return None
+    if align is None:
+        raise ParameterError(f"{path.name} was made elsewhere; say with --align which rows belong together: {CHOICES}")
+    if recipe is None:
+        raise ParameterError(
+            f"{path.name} was made elsewhere; give a recipe that says what columns are with -r (sfumato profile writes one)"
+        )
+    described = dataclasses.replace(load(recipe), steps=(), meet=())
+    return ForeignFile(path, described, align, control, intake)

@@ -1,0 +1,392 @@
+"""``sfumato party``: studies of several parties: keys, signatures, taking part, and checking a result."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json as jsons
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.json_text import is_spelled_once, loads_once
+from sfumato.core.portable import as_new, cannot_promise
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import (
+    InternalError,
+    OutputError,
+    ParameterError,
+    PartyError,
+    PartyLeft,
+    PartyMissing,
+    SfumatoError,
+    UnreadableInput,
+    WrongCertificate,
+)
+from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, tell
+from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+
+if TYPE_CHECKING:
+    from sfumato.core.progress import Progress
+    from sfumato.parties.conduct import Home, Planned, StudyResult
+    from sfumato.parties.study import Study
+
+HELP = "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result."
+MAX_RESULT = 256 * MEGABYTE
+TOLD_WITHIN = 10
+"""Seconds in which the others are told that this party declines."""
+StudyFile = Annotated[Path, typer.Argument(help="the study (YAML) that all parties signed")]
+
+
+class StudyFirst(TyperGroup):
+    """A group in which a word that is no command is a study to take part in."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is meant; a mere word that is no file either is a command that was misspelled."""
+        mere = bool(args) and re.fullmatch("[a-z-]+", args[0]) is not None and not Path(args[0]).exists()
+        return super().resolve_command(ctx, args if mere or not args or args[0] in self.commands else ["run", *args])
+
+
+def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+    """The group of commands; ``wrap`` is put around each."""
+    group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
+    for name, command in (("run", run), ("keys", keys), ("draft", draft), ("sign", sign), ("verify", verify)):
+        group.command(name)(wrap(command))
+    return group
+
+
+def keys(
+    name: Annotated[str, typer.Option(help="what the party is called in studies, like hospital_b")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="where the keys go")] = Path(),
+    days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
+    address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
+    dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
+    ledger_id: Annotated[
+        str | None, typer.Option(help="whose budget studies with noise spend: the name in its ledger")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a party's certificate and signing key, and print its entry for the study."""
+    from sfumato.core.yaml_text import write_yaml
+    from sfumato.parties.keys import new_keys
+
+    made = new_keys(folder, name, days=days)
+    entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
+    if ledger_id is not None:
+        entry["ledger_id"] = ledger_id
+    documents_to_stdout().write(write_yaml([entry]))
+    tell(
+        f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
+        f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",
+        quiet=quiet,
+    )
+    notes(cannot_promise("modes"), quiet=quiet)
+
+
+def draft(
+    entries: Annotated[list[Path], typer.Argument(help="what 'party keys' printed, a file for each party")],
+    question: Annotated[str, typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\'')],
+    output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
+    protocol: Annotated[
+        str, typer.Option(help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}")
+    ] = "shamir",
+    noise: Annotated[
+        str | None, typer.Option(help="noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
+    from sfumato.core.yaml_text import read_yaml, write_yaml
+    from sfumato.parties.study import drafted
+
+    if output.exists():
+        raise OutputError(f"{output} is there already; a study is not overwritten")
+    asked, way = read_yaml(question, "--question"), read_yaml(protocol, "--protocol")
+    plain = drafted(entries, asked, way, None if noise is None else read_yaml(noise, "--noise"))
+    write_whole(output, write_yaml(plain).encode())
+    as_new(output)
+    tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
+
+
+def sign(
+    study: StudyFile,
+    key: Annotated[Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")],
+    quiet: Quiet = False,
+) -> None:
+    """Sign a study: the signature is added to the file, which then goes to the next party."""
+    from sfumato.parties.study import read_study
+    from sfumato.parties.study import sign as add_signature
+
+    name = add_signature(study, key)
+    rest = read_study(study).unsigned()
+    tell(f"{escape(name)} signed; " + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"), quiet=quiet)
+
+
+@reading
+def run(
+    study: StudyFile,
+    data: Annotated[str | None, typer.Argument(help="this party's own table; it stays here")] = None,
+    name: Annotated[str | None, typer.Option("--as", help="which party of the study this is")] = None,
+    keys: Annotated[Path | None, typer.Option(help="folder of its keys; by default that of the study")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="folder that remembers attempts and answers; by default that of the keys")
+    ] = None,
+    ledger: Annotated[Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")] = None,
+    output: Annotated[Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")] = None,
+    table: Annotated[
+        Path | None, typer.Option("--release", help="where the table of a joint release goes (CSV)")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
+    ] = False,
+    tries: Annotated[int, typer.Option(min=1, help="how often to come back when a connection is lost")] = 1,
+    again: Annotated[
+        bool, typer.Option("--confirm-again", help="answered already: come once more, for those who lack signatures")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Take part in a study with a table of one's own; the table stays here, and the answer comes when all have signed it.
+
+    When a connection is lost, all parties give the same command again: the question is not asked twice. Exit code 6 when another party
+    is missing, leaves or does not fit.
+    """
+    from sfumato.parties.attempt import alone
+    from sfumato.parties.conduct import Home, attempt_file
+    from sfumato.parties.keys import Keys
+    from sfumato.parties.study import read_study
+
+    loaded = read_study(study)
+    if check:
+        _show_study(loaded, json=json)
+        return
+    if data is None or name is None:
+        raise ParameterError("name this party's table and the party: sfumato party study.yaml data.csv --as NAME")
+    number = loaded.number_of(name)
+    kept = keys or study.parent
+    own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
+    own.keys.require_all()
+    target = output or study.with_name(f"{study.stem}.{name}.json")
+    _require_places(loaded, target, table)
+    people = read_data(data, quiet=quiet, intake=intake)
+    with alone(attempt_file(loaded, own)):
+        planned = _planned(loaded, number, people, own)
+        known = _stored(planned, again=again)
+        result = known or _tried(planned, tries)
+    _write(target, result)
+    if table is not None:
+        _write_table(table, result)
+    _show(result, target, json=json, quiet=quiet, sent=known is None)
+
+
+def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
+    """Ready to meet the others; who is not tells them that it declines, and nothing more."""
+    from sfumato.parties.conduct import prepare
+
+    try:
+        return prepare(study, number, people, home)
+    except SfumatoError:
+        with contextlib.suppress(SfumatoError, TimeoutError, OSError):
+            asyncio.run(_declined(study, number, home))
+        raise
+
+
+async def _declined(study: Study, number: int, home: Home) -> None:
+    from sfumato.errors import Declined
+    from sfumato.parties.mesh import Mesh
+
+    home.progress(0.0, "telling the others that this party declines")
+    opening = Mesh.open(number, study.peers(), home.keys, study.limits)
+    mesh = await asyncio.wait_for(opening, min(TOLD_WITHIN, study.limits.connect))
+    await mesh.close(Declined("declined", party=number))
+
+
+def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
+    """What is known already: an answer to the same question, or this study's own."""
+    from sfumato.parties.attempt import State
+    from sfumato.parties.conduct import repeated, result_of
+
+    if planned.stored is not None:
+        return repeated(planned.study, planned.stored)
+    if planned.attempt.state is State.CONFIRMED and not again:
+        return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
+    return None
+
+
+def _tried(planned: Planned, tries: int) -> StudyResult:
+    """Meet the others, and again when one was missing or left; the attempt stays the same."""
+    if planned.home.keys.expired(planned.home.today):
+        raise WrongCertificate("the certificate of this party has expired; make new keys, and a new study with them")
+    for left in reversed(range(tries)):
+        try:
+            return asyncio.run(_together(planned))
+        except (PartyLeft, PartyMissing) as error:
+            if not left:
+                raise
+            tell(f"{escape(str(error))}; coming back, {left} more time{'s'[: left > 1]}")
+    raise InternalError("no try was made")
+
+
+async def _together(planned: Planned) -> StudyResult:
+    """Meet the others; who it was that something went wrong with is told by name too."""
+    from sfumato.parties.conduct import meet
+    from sfumato.parties.mesh import Mesh
+
+    study = planned.study
+    planned.home.progress(0.0, "waiting for the others")
+    try:
+        mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
+        return await meet(planned, mesh)
+    except PartyError as error:
+        if error.party is not None and error.party != planned.number:
+            tell(f"party {error.party} is {escape(study.parties[error.party].name)}")
+        raise
+
+
+def _talk(*, quiet: bool) -> Progress:
+    """Tell each phase once."""
+    said = [""]
+
+    def told(share: float, words: str = "") -> None:
+        if words and words != said[0]:
+            said[0] = words
+            tell(f"[dim]{escape(words)} …[/]", quiet=quiet)
+
+    return told
+
+
+def _write(target: Path, result: StudyResult) -> None:
+    """The result, whole or not at all; another study's is never replaced."""
+    document = result.to_dict()
+    _require_own(target, document["certificate"].get("study"))
+    write_whole(target, (jsons.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    as_new(target)
+
+
+def _require_places(study: Study, target: Path, table: Path | None) -> None:
+    """Refuse places that cannot take the result before anything is sent or spent."""
+    if table is not None and study.question.name != "release":
+        raise ParameterError(f"--release: the study asks for {study.question.name}, which has no table to write")
+    if table is not None and table.exists():
+        raise OutputError(f"--release: {table} is there already, and is not overwritten")
+    for path, option in ((target, "--out"), (table, "--release")):
+        if path is not None and path.is_dir():
+            raise OutputError(f"{path} is a folder; name a file in it with {option}")
+        if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+            raise OutputError(f"cannot write to the folder {path.parent}; make it, or name another file with {option}")
+    _require_own(target, study.digest.hex())
+
+
+def _require_own(target: Path, study: str | None) -> None:
+    """Refuse to replace what is no result of this study."""
+    found: Any = None
+    with contextlib.suppress(UnreadableInput):
+        found = _read(target)["certificate"].get("study") if target.exists() else study
+    if found is None or found != study:
+        raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
+
+
+def _write_table(target: Path, result: StudyResult) -> None:
+    """The rows of a joint release, in an order that says nothing about where they come from."""
+    from sfumato.parties.assembled_rows import released_frame
+
+    if not result.answer.get("counts"):
+        raise ParameterError("--release: there is no released table in this answer, or it is at the collector")
+    write_whole(target, released_frame(result.answer).write_csv().encode())
+    as_new(target)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        data = read_plain(file, most=MAX_RESULT, what="a result")
+        document = loads_once(data)
+    except (ValueError, RecursionError):
+        raise UnreadableInput(f"{file} is not JSON, or says one thing twice") from None
+    if not is_spelled_once(data, document):
+        raise UnreadableInput(f"{file} spells something otherwise than it was signed; it was edited")
+    if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
+        raise UnreadableInput(f"{file} is no result of a study")
+    return document
+
+
+def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: bool) -> None:
+    if json:
+        give_json(result.to_dict())
+        return
+    for name, value in result.answer.items():
+        text = jsons.dumps(value, ensure_ascii=False, default=str)
+        out().print(
+            f"[bold]{escape(str(name))}[/]: {escape(text if len(text) < 2000 else text[:2000] + ' …')}", soft_wrap=True
+        )
+    if "asked_before" in result.certificate:
+        tell(
+            "the rule 'asked_before': this was answered before, with the same rows and parties; nothing was sent",
+            quiet=quiet,
+        )
+    elif not sent:
+        tell("this study was answered already; nothing was sent", quiet=quiet)
+    signed = result.certificate.get("signatures", {})
+    tell(
+        f"[dim]written to {escape(str(target))}" + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
+        quiet=quiet,
+    )
+
+
+def _show_study(study: Study, *, json: bool) -> None:
+    from sfumato.parties.conduct import estimated
+    from sfumato.parties.study import learned
+
+    cost, seconds = estimated(study)
+    plain = {
+        "digest": study.digest.hex(),
+        "question": study.document["question"],
+        "parties": [party.name for party in study.parties],
+        "learned": list(learned(study)),
+        "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 2)},
+        "loss": None if study.noise is None else str(study.noise.loss),
+        "unsigned": list(study.unsigned()),
+    }
+    if json:
+        give_json(plain)
+        return
+    lines = [
+        f"[bold]question[/]: {escape(jsons.dumps(plain['question'], ensure_ascii=False))}",
+        f"[bold]parties[/]: {escape(', '.join(plain['parties']))}, by {study.protocol.name}",
+        *(f"[bold]learned[/]: {escape(line)}" for line in plain["learned"]),
+        f"[bold]rules[/]: {study.control.least_records} records, {study.control.least_parties} parties with one, at least",
+        f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
+        if plain["loss"]
+        else "[bold]spent[/]: no budget, no noise",
+        f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party, {seconds:.1f} s",
+        *(["[bold]valid[/]: from {} until {}".format(*study.days)] if any(study.valid) else []),
+        f"[bold]digest[/]: {plain['digest']}",
+        f"[bold]signatures[/]: {escape(study.lacking) or 'of all'}",
+    ]
+    for line in lines:
+        out().print(line, soft_wrap=True)
+
+
+def verify(
+    result: Annotated[Path, typer.Argument(help="a result file")],
+    study: Annotated[Path, typer.Option(help="the study it is of")],
+    json: Json = False,
+) -> None:
+    """Check that a result is of a study, as its parties signed it.
+
+    Exit code 1 when it is not; 7 when nobody signed the rest of the file.
+    """
+    from sfumato.interfaces.cli.verify import tell_claims
+    from sfumato.parties.conduct import verified
+    from sfumato.parties.study import read_study
+    from sfumato.release.verification import Verification
+
+    claims = verified(_read(result), read_study(study))
+    tell_claims(Verification(str(result), claims, signed=True), json=json)

@@ -1,0 +1,143 @@
+"""``sfumato query``: ask a table under a budget."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sfumato.core.cell_by_cell import cell_by_cell
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import UnreadableInput
+from sfumato.interfaces.cli.console import give_json, out, tell
+from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
+    from sfumato.results.queries import Answer, Budget, Session
+
+
+@reading
+def query(
+    recipe: Annotated[Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")],
+    data: Annotated[str, typer.Argument(help="the table")],
+    statement: Annotated[
+        str | None, typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"')
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="what the answer may cost (Laplace noise)")] = None,
+    rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
+    ledger: Annotated[Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")] = None,
+    budget: Annotated[float | None, typer.Option(help="start a ledger: ε in total")] = None,
+    delta: Annotated[float | None, typer.Option(help="start a ledger: δ besides ε")] = None,
+    budget_rho: Annotated[float | None, typer.Option(help="start a ledger: ρ (zCDP) in total, instead of ε")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="start a ledger: the dataset's name; by default the recipe's")
+    ] = None,
+    protects: Annotated[
+        str | None, typer.Option(help="start a ledger: the column that names persons, or 'row'")
+    ] = None,
+    neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
+    contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
+    quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Answer a question under differential privacy and write down what it cost.
+
+    The first call starts the ledger with --budget; what was spent stays spent, also when the data change. The same
+    question gets the same answer and costs nothing. The table is read whole before the question is looked at: where a
+    line is malformed, no question is taken, whatever it is. Without a question, the state of the budget is shown.
+    """
+    from sfumato.results.queries import Quantum
+
+    waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
+    start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
+    with waiting.reply(since=time.monotonic()):
+        asking = _session(recipe, data, intake, ledger, _budget(budget, delta, budget_rho), start, statement)
+        if statement is None:
+            answers: tuple[Answer, ...] = ()
+        else:
+            answers = asking.sql(statement, epsilon=epsilon, rho=rho, fresh=fresh)
+    _show(asking, answers, json=json, quiet=quiet)
+
+
+def _session(
+    recipe: Path,
+    data: str,
+    intake: Intake,
+    ledger: Path | None,
+    budget: Budget | None,
+    start: dict[str, Any],
+    statement: str | None,
+) -> Session:
+    """The session of a ledger; a new one is not begun for a question that cannot be read."""
+    from sfumato.core import recipe_files as recipes
+    from sfumato.core.declared import declared
+    from sfumato.results.queries import session
+    from sfumato.results.queries.sql import questions
+
+    loaded = recipes.load(recipe)
+    dataset = _opened(data, intake, loaded)
+    path = ledger or recipe.with_suffix(".ledger")
+    if not path.exists():
+        start = {**start, "name": start["name"] or recipe.stem}
+        if statement is not None:
+            questions(statement, declared(loaded.schema), start["name"])
+    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start)
+
+
+def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
+    """The whole table, or a refusal in the same words whatever is wrong with it and whatever was asked.
+
+    A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
+    owner, not by one that others ask through.
+    """
+    try:
+        dataset = _read(data, intake, recipe)
+        source = dataset.source
+        if source.intake.encoding is None and source.format == "csv" and source.encoding != "utf-8":
+            raise UnreadableInput("one odd sign must not decide how everybody's are read")
+        return dataset
+    except UnreadableInput:
+        if data != "-" and not Path(data).is_file():
+            raise
+        raise UnreadableInput(
+            f"{data} cannot be read as a whole, so no question is taken; "
+            "`sfumato profile` tells its owner where, --encoding says how a CSV is written that is not UTF-8"
+        ) from None
+
+
+def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
+    """The table, every cell read for itself: what one row holds must not decide how all others are read."""
+    return cell_by_cell(read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe)
+
+
+def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget | None:
+    from sfumato.results.queries import Budget
+
+    if epsilon is None and rho is None and delta is None:
+        return None
+    return Budget(epsilon, delta=delta or 0.0, rho=rho)
+
+
+def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:
+    terms = asking.ledger.terms
+    state = {"budget": terms.budget.to_dict(), "spent": asking.spent, "largest_epsilon": asking.largest_epsilon}
+    if json:
+        give_json({"answers": [answer.to_dict() for answer in answers], **state})
+        return
+    for answer in answers:
+        out().print(escape(str(answer)), soft_wrap=True)
+    if not answers:
+        out().print(escape("\n".join([repr(asking), *asking.history])), soft_wrap=True)
+    tell(
+        f"[dim]{escape(terms.dataset)}: {state['spent']:g} spent of {escape(str(terms.budget))}; one more answer may "
+        f"cost up to ε = {state['largest_epsilon']:g}[/]",
+        quiet=quiet,
+    )

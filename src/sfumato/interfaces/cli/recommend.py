@@ -1,0 +1,170 @@
+"""``sfumato recommend``: from a table and who is to have it to a first release that can be defended."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.interfaces.cli.compare import show as show_map
+from sfumato.interfaces.cli.console import give_json, out, progress, tell
+from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
+    from sfumato.guidance.recommendation.answers import ContextAnswers
+    from sfumato.guidance.recommendation.recommendation import Recommendation
+
+
+@reading
+def recommend(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="folder for recipes, reasons, answers and the map")
+    ] = Path("recommended"),
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", "-r", help="roles from a recipe instead of a profile; its steps are a candidate too"),
+    ] = None,
+    answers: Annotated[Path | None, typer.Option(help="answers in a YAML file; flags go before it")] = None,
+    recipient: Annotated[str | None, typer.Option(help="public, researchers, internal, trusted or unknown")] = None,
+    contract: Annotated[str | None, typer.Option(help="whether they are bound by contract: yes, no or unknown")] = None,
+    sensitivity: Annotated[str | None, typer.Option(help="how bad it would be: low, medium, high or unknown")] = None,
+    population: Annotated[str | None, typer.Option(help="how many people the file was drawn from, or unknown")] = None,
+    keep: Annotated[str | None, typer.Option(help="columns that must survive, with commas between")] = None,
+    decide: Annotated[
+        list[str] | None,
+        typer.Option(help="the role of a column that a profile cannot decide on: patient=unit; repeat it"),
+    ] = None,
+    run: Annotated[Path | None, typer.Option(help="folder for the release itself, made of all rows")] = None,
+    accept_limits: Annotated[
+        bool,
+        typer.Option(
+            "--accept-limits", help="take a fallback that keeps limits only, such as masked or synthetic records"
+        ),
+    ] = False,
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal seed of the release; short ones mark a rehearsal")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier recommendation, and release")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.
+
+    Questions that no flag and no file answers are asked on a terminal; elsewhere they count as the worst case, and it says so. Where no
+    candidate keeps the promises, the best that keeps limits only is written as a fallback, and the command ends with exit code 1.
+    """
+    from sfumato.core import recipe_files as recipes
+    from sfumato.guidance.recommendation.answers import answers_from, decisions
+    from sfumato.guidance.recommendation.recommend import recommend as find
+    from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
+    from sfumato.release.exchange import refuse_existing
+
+    refuse_written(output, force=force)
+    if run is not None:
+        refuse_existing(run, force=force)
+    said = answers_from(answers)
+    flags: dict[str, Any] = {"recipient": recipient, "contract": contract, "sensitivity": sensitivity}
+    flags |= {"population": population, "keep": keep}
+    said = said.with_answers(**flags, decide={**said.decide, **decisions(decide or [])})
+    loaded = None if recipe is None else recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    asked = {name for name, value in flags.items() if value is not None} | _in_file(answers)
+    if sys.stdin.isatty() and not json and not quiet:
+        said = _decided(_asked(said, asked), dataset, loaded)
+    for question, worst in said.assumed.items():
+        tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
+    with progress("trying candidates", quiet=quiet) as on_progress:
+        found = find(dataset, said, recipe=loaded, workers=workers, progress=on_progress)
+    refused = found.fallback and not accept_limits
+    if run is not None and not refused:
+        with progress("making the release", quiet=quiet) as on_progress:
+            found, release = found.released(seed=seed, progress=on_progress, accept_limits=accept_limits)
+            release.write(run, force=force)
+    found.write(output, force=force)
+    _tell(found, json=json)
+    _tell_files(output, None if refused else run, quiet=quiet)
+    if refused:
+        tell(f"[red]{escape(NOT_ACCEPTED[:1].upper() + NOT_ACCEPTED[1:])}[/]")
+        raise typer.Exit(1)
+
+
+def _in_file(answers: Path | None) -> set[str]:
+    """The questions that a file answers, with unknown too: they are not asked again."""
+    from sfumato.core import recipe_files as recipes
+
+    return set() if answers is None else set(recipes.read_document(answers))
+
+
+def _asked(said: ContextAnswers, answered: set[str]) -> ContextAnswers:
+    """The answers with those that somebody at a terminal gave; a wrong one is asked again."""
+    from sfumato.errors import ParameterError
+    from sfumato.guidance.recommendation.answers import QUESTIONS
+
+    for question, words in QUESTIONS.items():
+        while question not in answered:
+            default = "unknown" if question != "keep" else ""
+            given = typer.prompt(words, default=default, show_default=bool(default), err=True)
+            try:
+                said = dataclasses.replace(said, **{question: given.strip()})
+            except ParameterError as error:
+                tell(f"[red]{escape(str(error))}[/]")
+                continue
+            break
+    return said
+
+
+def _decided(said: ContextAnswers, dataset: Dataset, recipe: Recipe | None) -> ContextAnswers:
+    """The answers with the roles that somebody at a terminal gave to columns that wait for a decision."""
+    from sfumato.errors import ParameterError
+    from sfumato.guidance.recommendation.answers import roles_of
+    from sfumato.guidance.recommendation.inspection import open_decisions
+
+    decided = dict(said.decide)
+    for column, why in open_decisions(dataset, said, recipe).items():
+        while column not in decided:
+            tell(escape(f"{column}: {why}"))
+            role = typer.prompt(f"Its role (direct, quasi, sensitive, plain, unit …) of {column}", err=True).strip()
+            try:
+                roles_of(role, column)
+            except ParameterError as error:
+                tell(f"[red]{escape(str(error))}[/]")
+                continue
+            decided[column] = role
+    return dataclasses.replace(said, decide=decided)
+
+
+def _tell(found: Recommendation, *, json: bool) -> None:
+    if json:
+        give_json(found.to_dict() | {"comparison": found.comparison.to_dict()})
+        return
+    console = out()
+    show_map(found.comparison)
+    colour = "yellow" if found.fallback else "green"
+    console.print(f"\n[bold {colour}]{escape(found.headline)}[/]\n{escape(found.why)}", soft_wrap=True)
+    for title, sentences in (
+        ("What must hold, and why", [str(reason) for reason in found.terms.reasons]),
+        ("Why not the others", [*found.moved, *found.ranked.why_not.values()]),
+        ("Published numbers", [f"{'✓' if bar.met else '✗'} {bar.sentence}" for bar in found.bars]),
+        ("Not known", list(found.unknown)),
+    ):
+        if sentences:
+            console.print(f"\n[bold]{title}[/]")
+        for sentence in sentences:
+            console.print(f"  {escape(sentence)}", soft_wrap=True)
+
+
+def _tell_files(output: Path, run: Path | None, *, quiet: bool) -> None:
+    tell(f"\nbest   {output / 'recipe.yaml'}, runners-up beside it", quiet=quiet)
+    tell(f"why    {output / 'recommendation.html'}", quiet=quiet)
+    if run is not None:
+        tell(f"share  {run / 'share'}: data, certificate, report\nkeep   {run / 'owner'}", quiet=quiet)

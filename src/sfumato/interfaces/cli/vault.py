@@ -1,0 +1,125 @@
+"""``sfumato vault``: the keys of pseudonyms, and the way back from them."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sfumato.core.keys import new_key_file
+from sfumato.core.portable import cannot_promise
+from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, tell
+from sfumato.interfaces.cli.options import Json, Quiet
+
+VaultFile = Annotated[Path, typer.Argument(help="the vault")]
+KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
+KeyVariable = Annotated[str | None, typer.Option("--key-env", help="environment variable with the vault's key")]
+
+
+def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+    """The group of commands; ``wrap`` is put around each."""
+    group = typer.Typer(
+        no_args_is_help=True, help="Keys and the vault of pseudonyms: list, reidentify (logged), rotate."
+    )
+    for name, command in (
+        ("new-key", new_key),
+        ("list", list_domains),
+        ("reidentify", reidentify),
+        ("rotate", rotate),
+    ):
+        group.command(name)(wrap(command))
+    return group
+
+
+def new_key(
+    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")], quiet: Quiet = False
+) -> None:
+    """Make a random key of 256 bits for pseudonyms and vaults."""
+    new_key_file(file)
+    tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
+    notes(cannot_promise("modes"), quiet=quiet)
+
+
+def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False) -> None:
+    """What a vault holds: its domains and how many pseudonyms each has, and who looked into it."""
+    from sfumato.methods.steps.pseudonyms.vault import read_log, summary
+
+    domains = summary(vault, key=_reference(key_file, key_env))
+    log = read_log(vault)
+    if json:
+        give_json({"domains": [dataclasses.asdict(d) for d in domains], "log": [dataclasses.asdict(e) for e in log]})
+        return
+    for one in domains:
+        out().print(f"[bold]{escape(repr(one.domain))}[/]: {one.pseudonyms:,} pseudonyms, {one.method}", soft_wrap=True)
+    for act in log:
+        line = f"{act.when} {act.who}: {act.act}, {act.found:,} of {act.asked:,} found: {act.reason}"
+        out().print(f"[dim]{escape(line)}[/]", soft_wrap=True)
+
+
+def reidentify(
+    vault: VaultFile,
+    pseudonyms: Annotated[list[str], typer.Argument(help="the pseudonyms; '-' reads them from stdin, one a line")],
+    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")],
+    domain: Annotated[str, typer.Option(help="the domain of the pseudonyms")] = "",
+    key_file: KeyFile = None,
+    key_env: KeyVariable = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Name the people behind pseudonyms. Who asked, when, why and for how many is logged first.
+
+    Exit code 1 when the vault does not know all of them.
+    """
+    from sfumato.methods.steps.pseudonyms.vault import reidentify as go_back
+
+    asked = sys.stdin.read().split("\n") if pseudonyms == ["-"] else pseudonyms
+    named = go_back(
+        vault, [one for one in asked if one], key=_reference(key_file, key_env), reason=reason, domain=domain
+    )
+    if json:
+        give_json({code: None if values is None else list(values) for code, values in named.items()})
+    else:
+        _give_lines(named)
+    unknown = sum(values is None for values in named.values())
+    tell(f"{len(named) - unknown:,} of {len(named):,} found; this was logged", quiet=quiet)
+    if unknown:
+        raise typer.Exit(1)
+
+
+def _give_lines(named: dict[str, Any]) -> None:
+    """One CSV line a pseudonym, without those that are unknown."""
+    lines = csv.writer(documents_to_stdout(), lineterminator="\n")
+    lines.writerows([code, *(value or "" for value in values)] for code, values in named.items() if values is not None)
+
+
+def rotate(
+    vault: VaultFile,
+    key_file: KeyFile = None,
+    key_env: KeyVariable = None,
+    new_key_file: Annotated[Path | None, typer.Option(help="file with the new key")] = None,
+    new_key_env: Annotated[str | None, typer.Option(help="environment variable with the new key")] = None,
+    reason: Annotated[str, typer.Option(help="why; it is kept in the vault's log")] = "rotation",
+    quiet: Quiet = False,
+) -> None:
+    """Seal a vault with a new key; everyone keeps the pseudonym."""
+    from sfumato.methods.steps.pseudonyms.vault import rotate as seal_anew
+
+    new = _reference(new_key_file, new_key_env, "--new-key-file or --new-key-env")
+    count = seal_anew(vault, _reference(key_file, key_env), new, reason=reason)
+    tell(
+        f"{count:,} pseudonyms are sealed with the new key; the old key still opens old copies of the vault",
+        quiet=quiet,
+    )
+
+
+def _reference(file: Path | None, env: str | None, options: str = "--key-file or --key-env") -> dict[str, str]:
+    if (file is None) == (env is None):
+        raise ParameterError(f"say where the key is with one of {options}")
+    return {"env": env} if env is not None else {"file": str(file)}

@@ -1,0 +1,153 @@
+"""The process that holds the data and does the work, so that pages never wait and a run can be ended.
+
+Short questions and long work have a thread each: counts are told while a search runs. A task is a function of a module of ``tasks``,
+called with the bench and what was asked; it answers in plain data that can be sent, and never prints. What is asked to stop does so at its next
+word of progress.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.dataset import Dataset
+from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
+from sfumato.interfaces.web.tasks import TASKS
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+KEPT = 8
+"""Releases, and other things that are dear to make, that are kept."""
+
+
+class Stopped(BaseException):
+    """The user asked for the work to stop."""
+
+
+@dataclasses.dataclass(eq=False)
+class Bench:
+    """What the process holds: the table as it was read, and what was made of it, the newest last."""
+
+    table: Dataset | None = None
+    made: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
+    guard: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+    @property
+    def data(self) -> Dataset:
+        """The table; an error says that none is open."""
+        if self.table is None:
+            raise ParameterError("no table is open yet")
+        return self.table
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep something that was dear to make."""
+        with self.guard:
+            self.made[key] = value
+            self.made.move_to_end(key)
+            while len(self.made) > KEPT:
+                self.made.popitem(last=False)
+
+    def kept(self, key: str) -> Any:
+        """What was kept, or None."""
+        with self.guard:
+            if key in self.made:
+                self.made.move_to_end(key)
+            return self.made.get(key)
+
+    def known(self, key: str, make: Callable[[], Any]) -> Any:
+        """What was kept, else what is made now."""
+        value = self.kept(key)
+        if value is None:
+            value = make()
+            self.keep(key, value)
+        return value
+
+
+@dataclasses.dataclass(eq=False)
+class Call:
+    """One task under way: whom to tell how far it is, and whether it shall stop."""
+
+    number: int
+    send: Callable[[tuple[Any, ...]], None]
+    stopped: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    def __call__(self, share: float, words: str = "") -> None:
+        """Tell how far it is; this is a :class:`~sfumato.core.progress.Progress`."""
+        if self.stopped.is_set():
+            raise Stopped
+        self.send(("progress", self.number, float(share), words))
+
+
+def work(pipe: Connection) -> None:
+    """Answer what is asked through a pipe until it is closed."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # so that what it starts ends with it
+    bench, calls = Bench(), dict[int, Call]()
+    lanes = {"quick": ThreadPoolExecutor(1), "long": ThreadPoolExecutor(1)}
+    sending = threading.Lock()
+
+    def send(message: tuple[Any, ...]) -> None:
+        with sending:
+            pipe.send(message)
+
+    send(("ready", 0))
+    while True:
+        try:
+            word, number, *rest = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        if word == "stop":
+            if number in calls:
+                calls[number].stopped.set()
+            continue
+        task, given = rest
+        call = calls[number] = Call(number, send)
+        lanes[TASKS[task].lane].submit(_answer, bench, call, task, given, calls)
+
+
+def _answer(bench: Bench, call: Call, task: str, given: dict[str, Any], calls: dict[int, Call]) -> None:
+    """Do one task and send what came of it."""
+    answer: tuple[Any, ...]
+    try:
+        if call.stopped.is_set():
+            raise Stopped
+        answer = ("done", call.number, found(task)(bench, call, **given))
+    except Stopped:
+        answer = ("stopped", call.number)
+    except SfumatoError as error:
+        answer = ("failed", call.number, type(error).__name__, str(error), _closest(error))
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the page must hear of it, and without a value of the data
+        answer = ("failed", call.number, "InternalError", _bug(task, error), None)
+    calls.pop(call.number, None)
+    try:
+        call.send(answer)
+    except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is our bug, told like any other
+        call.send(("failed", call.number, "InternalError", _bug(task, error), None))
+
+
+def found(task: str) -> Callable[..., Any]:
+    """The function that does a task."""
+    module, _, name = TASKS[task].home.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(f"sfumato.interfaces.web.tasks.{module}"), name)
+    return function
+
+
+def _closest(error: SfumatoError) -> Any:
+    """What comes nearest where nothing satisfies a recipe, in plain data."""
+    return None if not isinstance(error, Unsatisfiable) else error.closest
+
+
+def _bug(task: str, error: BaseException) -> str:
+    """What is said of our own bugs: where, and of which kind; never what the error itself says, which may quote a person."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = "" if last is None else f" at {os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    return f"this is a bug of ours: {type(error).__name__} in {task}{where}. Please report it."

@@ -1,0 +1,172 @@
+"""What gestures on the stages *Data* and *Hierarchies* change in a recipe: pure functions from a recipe to another one.
+
+The sentences for the history hold names of columns and counts, never a value of the table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.core import registry
+from sfumato.core.recipe import Recipe
+from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+
+SEGMENTS = ("direct", "quasi", "sensitive", "plain")
+"""Roles that most columns have, in the order of their buttons."""
+
+CHOICES: dict[str, tuple[tuple[Role, ...], str]] = {
+    "direct": ((Role.DIRECT,), "person"),
+    "quasi": ((Role.QUASI,), "person"),
+    "sensitive": ((Role.SENSITIVE,), "person"),
+    "plain": ((Role.PLAIN,), "person"),
+    "quasi and sensitive": ((Role.QUASI, Role.SENSITIVE), "person"),
+    "quasi and stratum": ((Role.QUASI, Role.STRATUM), "person"),
+    "weight": ((Role.WEIGHT,), "person"),
+    "unit: person": ((Role.UNIT,), "person"),
+    "unit: household": ((Role.UNIT,), "household"),
+    "stratum": ((Role.STRATUM,), "person"),
+    "ask": ((Role.ASK,), "person"),
+}
+"""What a column can be said to be, and the roles and the unit that this means."""
+
+USUAL_K = 5
+"""Classes are called small below this where no promise names a k."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Edited:
+    """A changed recipe, and what is written in the history about it."""
+
+    recipe: Recipe
+    sentence: str
+
+
+def choice_of(attribute: Attribute) -> str:
+    """What a column is said to be, as :data:`CHOICES` calls it; rare combinations in their own words.
+
+    >>> choice_of(Attribute((Role.UNIT,), unit="household"))
+    'unit: household'
+    """
+    unit = attribute.unit if attribute.has(Role.UNIT) else "person"
+    known = (name for name, meant in CHOICES.items() if meant == (attribute.roles, unit))
+    return next(known, " and ".join(attribute.roles))
+
+
+def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]) -> Edited:
+    """Say what columns are. A column that becomes a quasi-identifier without a hierarchy gets the suggested one.
+
+    A hierarchy stays with quasi-identifiers and sensitive columns only; levels that were set for what is no quasi-identifier any more go.
+    """
+    roles, unit = CHOICES[choice]
+    attributes = dict(recipe.schema.attributes)
+    for name in columns:
+        old = attributes.get(name, Attribute(roles))
+        climbs = {Role.QUASI, Role.SENSITIVE} & set(roles)
+        hierarchy = old.hierarchy if climbs else None
+        if Role.QUASI in roles and hierarchy is None:
+            hierarchy = suggested.get(name)
+        attributes[name] = dataclasses.replace(old, roles=roles, unit=unit, hierarchy=hierarchy)
+    changed = dataclasses.replace(recipe, schema=Schema(attributes))
+    gone = [name for name in columns if Role.QUASI not in roles]
+    return Edited(_without_levels(changed, gone), f"{_called(columns)}: {choice}")
+
+
+def with_kind(recipe: Recipe, columns: Sequence[str], kind: str) -> Edited:
+    """Say how the values of columns compare."""
+    return Edited(_with(recipe, columns, kind=Kind(kind)), f"{_called(columns)}: {kind}")
+
+
+def with_missing(recipe: Recipe, columns: Sequence[str], rule: str) -> Edited:
+    """Say what missing values of columns equal."""
+    words = "a value like others" if Missing(rule) is Missing.CATEGORY else "equal to every value"
+    return Edited(_with(recipe, columns, missing=Missing(rule)), f"{_called(columns)}: missing values are {words}")
+
+
+def with_hierarchy(recipe: Recipe, column: str, hierarchy: Any, words: str, *, top: int | None) -> Edited:
+    """Give a column another hierarchy; levels set for it that the new one does not have go."""
+    changed = _with(recipe, [column], hierarchy=hierarchy)
+    bound = bounds_of(recipe).get(column)
+    if bound is not None and (top is None or bound[1] > top):
+        changed = _without_levels(changed, [column])
+    return Edited(changed, f"{column}: {words}")
+
+
+def without_columns(recipe: Recipe, columns: Sequence[str]) -> Edited:
+    """Take columns out of the recipe that the table does not have."""
+    changed = dataclasses.replace(recipe, schema=recipe.schema.without(columns))
+    return Edited(_without_levels(changed, columns), f"{_called(columns)}: not in the table any more")
+
+
+def with_missing_codes(recipe: Recipe, codes: Mapping[str, Sequence[Any]]) -> Edited:
+    """Read codes of single columns as missing values."""
+    said = {**recipe.intake.missing_in, **{name: tuple(some) for name, some in codes.items()}}
+    intake = dataclasses.replace(recipe.intake, missing_in=said)
+    return Edited(dataclasses.replace(recipe, intake=intake), f"{_called(list(codes))}: codes are missing values")
+
+
+# Levels: those of the step that gives whole columns one.
+
+
+def recoding(recipe: Recipe) -> Any | None:
+    """The step that gives every quasi-identifier one level of its hierarchy, where the recipe has one."""
+    kind = registry.known("steps", "global_recoding")
+    return next((step for step in recipe.steps if isinstance(step, kind)), None)
+
+
+def bounds_of(recipe: Recipe) -> dict[str, tuple[int, int]]:
+    """The lowest and highest level that the recipe allows a column, of those that it says anything of."""
+    step = recoding(recipe)
+    given = {} if step is None else step.levels
+    return {name: (0, bound) if isinstance(bound, int) else tuple(bound) for name, bound in given.items()}
+
+
+def set_levels(recipe: Recipe) -> dict[str, int]:
+    """The columns whose level is set, and not left to the search."""
+    return {name: low for name, (low, high) in bounds_of(recipe).items() if low == high}
+
+
+def with_level(recipe: Recipe, column: str, level: int | None) -> Edited:
+    """Set the level of a column, or (None) let the search choose it."""
+    if level is None:
+        return Edited(_without_levels(recipe, [column]), f"{column}: the search chooses the level")
+    step = recoding(recipe)
+    changed = None if step is None else dataclasses.replace(step, levels={**step.levels, column: (level, level)})
+    return Edited(_stepped(recipe, step, changed), f"{column}: level {level}")
+
+
+def with_recoding(recipe: Recipe) -> Edited:
+    """Recode whole columns, instead of what formed classes so far; steps that mask single columns stay."""
+    step = registry.build("steps", {"global_recoding": {"budget": 0.02}})
+    kept = tuple(old for old in recipe.steps if old.masks)
+    return Edited(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
+
+
+def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:
+    step = recoding(recipe)
+    if step is None or not set(columns) & set(step.levels):
+        return recipe
+    left = {name: bound for name, bound in step.levels.items() if name not in columns}
+    return _stepped(recipe, step, dataclasses.replace(step, levels=left))
+
+
+def _stepped(recipe: Recipe, old: Any, new: Any) -> Recipe:
+    steps = tuple(new if step is old and new is not None else step for step in recipe.steps)
+    return dataclasses.replace(recipe, steps=steps)
+
+
+def crowd_of(recipe: Recipe) -> int:
+    """The k below which a class is called small: that of the strongest k-anonymity promised, else five."""
+    return max((model.crowd for model in recipe.meet if model.crowd is not None), default=USUAL_K)
+
+
+def _with(recipe: Recipe, columns: Sequence[str], **changes: Any) -> Recipe:
+    schema = recipe.schema
+    for name in columns:
+        schema = schema.replace(name, **changes)
+    return dataclasses.replace(recipe, schema=schema)
+
+
+def _called(columns: Sequence[str]) -> str:
+    return ", ".join(columns) if len(columns) <= 3 else f"{len(columns)} columns"

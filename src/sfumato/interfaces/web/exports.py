@@ -1,0 +1,78 @@
+"""The recipe of a project in the forms in which it can be taken away."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.schema import Schema
+from sfumato.core.yaml_text import write_yaml
+from sfumato.data.lazy.databases import is_address
+from sfumato.interfaces.scripts import Errand, to_command, to_notebook, to_python
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.project import Project
+
+
+@dataclasses.dataclass(frozen=True)
+class Parcel:
+    """A form of a recipe: its title, the name of its file, and what it is for."""
+
+    title: str
+    file: str
+    media: str
+    meaning: str
+
+
+KINDS = {
+    "recipe": Parcel(
+        "Recipe",
+        "recipe.yaml",
+        "application/yaml",
+        "The whole state of this workbench. Change it here, or keep it with your data.",
+    ),
+    "python": Parcel("Python", "release.py", "text/x-python", "A script that makes the same release."),
+    "command": Parcel("Command line", "release.sh", "text/x-sh", "The words for a terminal, a Makefile or a pipeline."),
+    "notebook": Parcel("Notebook", "release.ipynb", "application/x-ipynb+json", "The script in cells, for Jupyter."),
+}
+
+
+def taken(project: Project, kind: str) -> tuple[str, str]:
+    """The name of the file and the text of a form of the recipe in use."""
+    form, recipe, errand = KINDS[kind], project.recipe, errand_of(project)
+    if kind == "recipe":
+        return form.file, write_yaml(recipes.to_dict(_from_anywhere(recipe), base=Path()))
+    if kind == "python":
+        return form.file, to_python(recipe, errand)
+    if kind == "notebook":
+        return form.file, to_notebook(recipe, errand)
+    return form.file, to_command(errand, str(project.folder / "recipe.yaml")) + "\n"
+
+
+def _from_anywhere(recipe: Recipe) -> Recipe:
+    """The recipe with files that are found from any folder: the text is saved where the files of the project are not."""
+
+    def found(model: Any) -> Any:
+        path = model.population
+        return model if path is None else dataclasses.replace(model, population=str(recipe.base.absolute() / path))
+
+    attributes = {
+        name: attribute
+        if attribute.hierarchy is None
+        else dataclasses.replace(attribute, hierarchy=attribute.hierarchy.resolved(recipe.base.absolute()))
+        for name, attribute in recipe.schema.attributes.items()
+    }
+    return dataclasses.replace(recipe, schema=Schema(attributes), meet=tuple(map(found, recipe.meet)))
+
+
+def errand_of(project: Project) -> Errand:
+    """What is done with the recipe: the table of the project, read as it was read here."""
+    data = project.data
+    options = dict(data.options)
+    if is_address(data.path):
+        options |= {"engine": "memory"}  # as it was read here; a database that counts itself may search otherwise
+    asked = project.register if project.register.get("file") and project.register.get("to") else {}
+    return Errand(data.path or "data.csv", example=data.example, options=options, register=asked)

@@ -1,0 +1,494 @@
+"""Forms from declarations: the fields of any model, step, hierarchy or metric, what may be entered in each, and the object back.
+
+Nothing here knows a class by name: what a field is drawn as follows from its type, its limits and the marker
+:class:`~sfumato.core.parameters.Naming`. A class of a plug-in gets its form without a line in the workbench.
+
+>>> from sfumato.methods.models import KAnonymity
+>>> [(field.name, field.kind, field.text, field.low) for field in form_of(KAnonymity(5))]
+[('k', 'number', '5', 1)]
+>>> read_form(KAnonymity, {"k": "7"})
+KAnonymity(k=7)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import json
+import re
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from sfumato.core.parameters import Naming, plain_data
+from sfumato.core.yaml_text import read_yaml, write_yaml
+from sfumato.errors import ParameterError, SfumatoError, did_you_mean
+
+if typing.TYPE_CHECKING:
+    from sfumato.core.schema import Schema
+
+Kind = Literal[
+    "switch", "segments", "select", "many", "number", "share", "column", "columns",
+    "mapping", "numbers", "texts", "text", "path", "date", "yaml",
+]  # fmt: skip
+FEW = 4
+MOST_STEPS = 500
+"""A slider of more steps cannot be set by hand: the number is typed."""
+"""So many choices stand side by side; more of them are a list to open."""
+LEFT_OUT: Any = object()
+"""Nothing was entered: the default holds."""
+
+
+class FormError(ParameterError):
+    """What was entered does not make an object. ``problems`` says why, by field; under ``""`` stands what is about them together."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{name} {said}" if name else said for name, said in problems.items()))
+        self.problems = dict(problems)
+
+
+@dataclasses.dataclass(frozen=True)
+class FormChoice:
+    """Something that can be chosen: what it is in a recipe, how it is called, and under which heading it stands."""
+
+    value: str
+    words: str
+    group: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class FormField:
+    """A field as it is drawn.
+
+    ``default`` and ``value`` are plain data as in a recipe; a field that is ``required`` has no default, and its value is None until
+    one is entered. ``optional`` fields may stay empty where that means something of its own. ``low``, ``high`` and ``step`` bound
+    numbers (of a share too, which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
+    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a list.
+    """
+
+    name: str
+    label: str
+    help: str
+    kind: Kind
+    required: bool = False
+    optional: bool = False
+    default: Any = None
+    value: Any = None
+    choices: tuple[FormChoice, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+    step: float | None = None
+    whole: bool = False
+    single: bool = False
+    least: int = 0
+    example: Any = None
+
+    @property
+    def text(self) -> str:
+        """The value as it stands in a field of text; a share in percent, a list a line each, anything else as YAML."""
+        return shown(self, self.value)
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """The rows of a mapping: key and value, as text."""
+        return tuple((str(key), inline(value)) for key, value in (self.value or {}).items())
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The columns or words that are chosen, in their order."""
+        if self.value is None:
+            return ()
+        return (self.value,) if isinstance(self.value, str) else tuple(self.value)
+
+    @property
+    def slider(self) -> tuple[float, float, float] | None:
+        """Ends and step of a slider: where both ends are known and near enough to be told apart by hand."""
+        if self.kind not in ("number", "share") or self.low is None or self.high is None:
+            return None
+        step = self.step or (self.high - self.low) / 100
+        low = self.low + step if self.open_low else self.low
+        high = self.high - step if self.open_high else self.high
+        return (low, high, step) if (high - low) / step <= MOST_STEPS else None
+
+
+def form_of(thing: Any, schema: Schema | None = None) -> tuple[FormField, ...]:
+    """The fields of an object with their values, or of a class with its defaults; columns are offered from the schema."""
+    cls = thing if isinstance(thing, type) else type(thing)
+    declared: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
+    return tuple(
+        _field(field.name, declared[field.name], None if thing is cls else thing, schema)
+        for field in dataclasses.fields(cls)
+    )
+
+
+def read_form(cls: Any, values: Mapping[str, Any]) -> Any:
+    """The object that was entered: per field what its widget holds, as text or plain data; raises :class:`FormError`."""
+    fields = {field.name: field for field in form_of(cls)}
+    problems: dict[str, str] = {}
+    given: dict[str, Any] = {}
+    for name, entered in values.items():
+        if name not in fields:
+            raise ParameterError(f"{cls.__name__} has no field {name!r}.{did_you_mean(name, fields)}")
+        try:
+            value = read_value(fields[name], entered)
+        except SfumatoError as error:
+            problems[name] = str(error)
+            continue
+        if value is not LEFT_OUT:
+            given[name] = value
+    lacking = [name for name, field in fields.items() if field.required and name not in {*given, *problems}]
+    problems |= dict.fromkeys(lacking, "must be given")
+    if problems:
+        raise FormError({name: problems[name] for name in fields if name in problems})
+    try:
+        return cls(**given)
+    except SfumatoError as error:
+        raise FormError(placed(str(error), cls.__name__, tuple(fields))) from None
+
+
+def placed(message: str, who: str, names: Sequence[str]) -> dict[str, str]:
+    """What is wrong, by the field that each sentence begins with; under ``""`` what begins with none.
+
+    >>> placed("Crowd: k should be a number; say 5; both are lacking", "Crowd", ["k"])
+    {'k': 'should be a number; say 5; both are lacking'}
+    >>> placed("Crowd: one of k and fraction must be given", "Crowd", ["k", "fraction"])
+    {'': 'one of k and fraction must be given'}
+    """
+    sentences: dict[str, str] = {}
+    last = ""
+    for part in message.removeprefix(f"{who}: ").split("; "):
+        begins = re.match(r"(\w+)(?:\..*?(?= should| must|:))?:? ", part)
+        mine = begins is not None and begins[1] in names
+        said = part[begins.end() :] if mine and begins else part
+        last = begins[1] if mine and begins else last
+        if not sentences.get(last, "").startswith(said):  # a field that may be two things is told of once
+            sentences[last] = f"{sentences[last]}; {said}" if last in sentences else said
+    return sentences
+
+
+# from the declaration to the kind of field
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredType:
+    """A type with what stands around it taken off: its alternatives but None, and all that was said about it."""
+
+    types: tuple[Any, ...]
+    said: tuple[Any, ...]
+    optional: bool
+
+    @classmethod
+    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> DeclaredType:
+        """Take ``Annotated`` and ``… | None`` off."""
+        origin = typing.get_origin(annotation)
+        if origin is typing.Annotated:
+            inner, *more = typing.get_args(annotation)
+            return cls.of(inner, (*said, *(part for one in more for part in getattr(one, "metadata", (one,)))))
+        if origin in (typing.Union, types.UnionType):
+            parts = [cls.of(part) for part in typing.get_args(annotation)]
+            inside = tuple(kind for part in parts for kind in part.types)
+            optional = any(part.optional for part in parts)
+            return cls(inside, (*said, *(word for part in parts for word in part.said)), optional)
+        return cls((), tuple(said), True) if annotation is type(None) else cls((annotation,), tuple(said), False)
+
+    @property
+    def names(self) -> Naming | None:
+        """What its text names, here or further inside."""
+        found = next((word for word in self.said if isinstance(word, Naming)), None)
+        return found or next((n for kind in self.types for n in _inside(kind) if n is not None), None)
+
+
+def _inside(kind: Any) -> list[Naming | None]:
+    return [DeclaredType.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
+
+
+def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
+    declared = DeclaredType.of(info.annotation, info.metadata)
+    required = bool(info.is_required())
+    default = None if required else plain_data(info.get_default(call_default_factory=True))
+    value = default if thing is None else plain_data(getattr(thing, name))
+    plain = FormField(
+        name,
+        label=name.replace("_", " "),
+        help=info.description or "",
+        kind="yaml",
+        required=required,
+        optional=declared.optional and default is None,
+        default=default,
+        value=value,
+        least=max((word.min_length for word in declared.said if hasattr(word, "min_length")), default=0),
+        example=(info.examples or [None])[0],
+    )
+    return dataclasses.replace(plain, **_drawn(declared, schema))
+
+
+def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
+    """The kind of a field and what only that kind has."""
+    kinds, names = declared.types, declared.names
+    if kinds == (bool,):
+        return {"kind": "switch"}
+    if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
+        few = len(words) + declared.optional <= FEW
+        return {"kind": "segments" if few else "select", "choices": tuple(FormChoice(w, spoken(w)) for w in words)}
+    if kinds and set(kinds) <= {int, float}:
+        return _number(declared)
+    if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
+        return drawn
+    if (names is not None and names.what == "file") or Path in kinds:
+        return {"kind": "path"}
+    if kinds in ((str,), (datetime.date,)):
+        return {"kind": "text" if kinds == (str,) else "date"}
+    if len(kinds) == 1:
+        return _several(kinds[0], names, schema)
+    return {"kind": "yaml"}
+
+
+def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
+    """The words of a choice; none where something else than words may stand there."""
+    words = tuple(word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind))
+    only = all(typing.get_origin(kind) is Literal for kind in kinds) and all(isinstance(w, str) for w in words)
+    return words if only else ()
+
+
+def _number(declared: DeclaredType) -> dict[str, Any]:
+    low, open_low = _limit(declared.said, "ge", "gt")
+    high, open_high = _limit(declared.said, "le", "lt")
+    whole = float not in declared.types
+    bounds = {"low": low, "high": high, "open_low": open_low, "open_high": open_high, "whole": whole}
+    if not whole and low is not None and low >= 0 and high is not None and high <= 1:
+        return {"kind": "share", "step": 0.001 if high - low <= 0.1 else 0.01, **bounds}
+    return {"kind": "number", "step": 1 if whole else None, **bounds}
+
+
+def _limit(said: Sequence[Any], closed: str, opened: str) -> tuple[float | None, bool]:
+    for word in said:
+        for name in (closed, opened):
+            limit = getattr(word, name, None)
+            if isinstance(limit, int | float):
+                return limit, name == opened
+    return None, False
+
+
+def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> dict[str, Any] | None:
+    """One column, or several; None: the names stand deeper inside."""
+    lists = [kind for kind in kinds if _items(kind) == (str,)]
+    if set(kinds) - {str} != set(lists):
+        return None
+    offered = offered_columns(schema, names.roles)
+    return {"kind": "columns" if lists else "column", "choices": offered, "single": bool(lists) and str in kinds}
+
+
+def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[FormChoice, ...]:
+    """The columns of a schema under the role they have, those of certain roles first: those that have no other role before the rest."""
+    if schema is None:
+        return ()
+    columns = [FormChoice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
+    return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
+
+
+def _beside(own: Sequence[str], roles: Sequence[str]) -> int:
+    """0 where a column has nothing but the roles that are asked for, 1 where it has others too, 2 where it has none of them."""
+    if not set(own) & set(roles):
+        return 2
+    return int(not set(own) <= set(roles))
+
+
+def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
+    """Fields of lists and mappings."""
+    if (pair := _pair(kind)) is not None:
+        simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
+        keys = offered_columns(schema, names.roles) if names is not None else ()
+        return {"kind": "mapping", "choices": keys} if simple else {"kind": "yaml"}
+    items = _items(kind)
+    if items and set(items) <= {int, float}:
+        return {"kind": "numbers", "whole": float not in items}
+    if items and (words := _words(items)):
+        return {"kind": "many", "choices": tuple(FormChoice(word, spoken(word)) for word in words)}
+    return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
+
+
+def _items(kind: Any) -> tuple[Any, ...] | None:
+    """What a list holds; None: it is no list."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        return DeclaredType.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
+    return DeclaredType.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
+
+
+def _is_list(origin: type) -> bool:
+    return issubclass(origin, Sequence | set | frozenset) and not issubclass(origin, str)
+
+
+def _pair(kind: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """What the keys and the values of a mapping are; None: it is no mapping."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if not (isinstance(origin, type) and issubclass(origin, Mapping)) or len(args) != 2:
+        return None
+    return DeclaredType.of(args[0]).types, DeclaredType.of(args[1]).types
+
+
+def _in_one_line(kind: Any) -> bool:
+    """Whether a value of a mapping can be written in one line."""
+    return typing.get_origin(kind) in (tuple, list, Sequence, Literal) or kind in (str, int, float, bool)
+
+
+def spoken(word: str) -> str:
+    """A word of a recipe as a person says it.
+
+    >>> spoken("p_distribution")
+    'p distribution'
+    """
+    return word.replace("_", " ")
+
+
+# values as text, and back
+
+
+def shown(field: FormField, value: Any) -> str:
+    """A value as the text that stands in a field; "" where there is none."""
+    if value is None:
+        return ""
+    if field.kind == "share":
+        return _plain_number(decimal.Decimal(repr(value)) * 100)
+    if field.kind == "numbers":
+        return ", ".join(inline(number) for number in value)
+    if field.kind == "texts":
+        return "\n".join(map(_line, value))
+    if field.kind in ("yaml", "mapping") and isinstance(value, list | dict):
+        return write_yaml(value) if value else ""
+    return inline(value) if field.kind in ("number", "yaml") else str(value)
+
+
+def inline(value: Any) -> str:
+    """A value in one line of YAML.
+
+    >>> inline("a"), inline("7"), inline([1, 3]), inline(0.5)
+    ('a', '"7"', '[1, 3]', '0.5')
+    """
+    if isinstance(value, str):
+        return value if _reads_as_itself(value) else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _line(text: str) -> str:
+    """A text as a line of its own; what a line would lose or break stands in quotes."""
+    plain = text == text.strip() != "" and len(text.splitlines()) == 1 and not text.startswith('"')
+    return text if plain else json.dumps(text)
+
+
+def _unquoted(line: str) -> str:
+    try:
+        text = json.loads(line) if line.startswith('"') else line
+    except ValueError:
+        raise ParameterError("has a quotation mark that is not closed") from None
+    return str(text)
+
+
+def _reads_as_itself(text: str) -> bool:
+    try:
+        return bool(text) and read_yaml(text, "it") == text
+    except ParameterError:
+        return False
+
+
+def _plain_number(number: decimal.Decimal) -> str:
+    """A number without an exponent or noughts at its end."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def read_value(field: FormField, entered: Any) -> Any:
+    """What was entered in one field as plain data, or :data:`LEFT_OUT`; raises :class:`ParameterError` on what cannot be read."""
+    if field.kind == "mapping":
+        return _read_mapping(entered)
+    if isinstance(entered, str):
+        entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
+        nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
+        return nothing if entered == "" else _read_text(field, entered)
+    if entered is None or (field.required and field.least and isinstance(entered, list) and not entered):
+        return LEFT_OUT
+    if field.kind == "columns":
+        chosen = list(entered)
+        return chosen[0] if field.single and len(chosen) == 1 else chosen
+    return entered
+
+
+def _read_text(field: FormField, text: str) -> Any:
+    if field.kind == "number":
+        return number_in(text, whole=field.whole)
+    if field.kind == "share":
+        return _within(field, share_in(text))
+    if field.kind == "numbers":
+        return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
+    if field.kind == "texts":
+        return [_unquoted(line.strip()) for line in text.split("\n") if line.strip()]
+    if field.kind == "switch":
+        return text == "true"
+    if field.kind in ("columns", "many"):
+        return text if field.single else [text]
+    return read_yaml(text, "this") if field.kind == "yaml" else text
+
+
+def number_in(text: str, *, whole: bool = False) -> int | float:
+    """The number that a text is; one that is whole stays so.
+
+    >>> number_in("1,000"), number_in("0.5"), number_in("-3.0", whole=True)
+    (1000, 0.5, -3)
+    """
+    plain = re.sub(r"(?<=\d),(?=\d{3}\b)|\s", "", text)
+    try:
+        number = float(plain)
+        return (
+            int(plain)
+            if re.fullmatch(r"[+-]?\d+", plain)
+            else int(number)
+            if whole and number == int(number)
+            else number
+        )
+    except (ValueError, OverflowError):
+        raise ParameterError("should be a number") from None
+
+
+def share_in(text: str) -> float:
+    """The share that a percentage is.
+
+    >>> share_in("4.1 %"), share_in("100")
+    (0.041, 1.0)
+    """
+    try:
+        return float(decimal.Decimal(text.removesuffix("%").strip().replace(",", ".")) / 100)
+    except decimal.InvalidOperation:
+        raise ParameterError("should be a number of percent") from None
+
+
+def _within(field: FormField, share: float) -> float:
+    """A share that is within its limits; what is said of one that is not is in percent, as it was entered."""
+    low, high = (
+        None if end is None else _plain_number(decimal.Decimal(repr(end)) * 100) for end in (field.low, field.high)
+    )
+    if field.low is not None and (share < field.low or (field.open_low and share == field.low)):
+        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {low} %")
+    if field.high is not None and (share > field.high or (field.open_high and share == field.high)):
+        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {high} %")
+    return share
+
+
+def _read_mapping(entered: Any) -> Any:
+    """A mapping from its rows; rows without a key are left out, and the same key twice is refused."""
+    if isinstance(entered, str):
+        entered = read_yaml(entered, "this") if entered.strip() else {}
+    if entered is None or isinstance(entered, Mapping):
+        return dict(entered) if entered else LEFT_OUT
+    rows = [(str(key).strip(), value) for key, value in entered if str(key).strip()]
+    if len({key for key, _ in rows}) < len(rows):
+        raise ParameterError("names something twice")
+    empty = [key for key, value in rows if isinstance(value, str) and not value.strip()]
+    if empty:
+        raise ParameterError("has a row without a value")
+    made = {key: read_yaml(value, "this") if isinstance(value, str) else value for key, value in rows}
+    return made or LEFT_OUT

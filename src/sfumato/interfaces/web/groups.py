@@ -1,0 +1,176 @@
+"""Groups of categories as somebody changes them by hand: values are moved, groups are made and renamed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.core.hierarchy import TOP, Hierarchy
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.value_tree import Tree
+
+Row = tuple[str, ...]
+MOST_VALUES = 5000
+"""Values that can be grouped by hand; more of them need a file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """One row a value, from the value to the top; ``other`` adopts values that have no row.
+
+    Level *L* has the groups in which the labels of level *L − 1* stand. The level of the top itself stands for groups that are yet to be
+    made of what stands below the top.
+    """
+
+    rows: tuple[Row, ...]
+    other: str | None = None
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy | None, counts: Mapping[str, int]) -> Grouping:
+        """The groups that a hierarchy makes of values that occur so often; without one, all stand below the top."""
+        if len(counts) > MOST_VALUES:
+            raise ParameterError(
+                f"{len(counts):,} distinct values are too many to group by hand; import a file, or choose a rule"
+            )
+        if hierarchy is None:
+            return cls(tuple((value, TOP) for value in counts))
+        listed = hierarchy.listed()
+        values = [*counts] if listed is None else [*listed]
+        if len(values) > MOST_VALUES:
+            raise ParameterError(f"{len(values):,} values are too many to group by hand; change the file instead")
+        rows = hierarchy.paths(values, [counts.get(value, 1) for value in values]).rows
+        other = hierarchy.other if isinstance(hierarchy, Tree | Table) else None
+        return cls(tuple(dict.fromkeys(rows)), other)
+
+    @property
+    def depth(self) -> int:
+        """Number of levels, the values and the top included."""
+        return len(self.rows[0]) if self.rows else 2
+
+    @property
+    def top(self) -> str:
+        """The label of the top."""
+        return self.rows[0][-1] if self.rows else TOP
+
+    def to_dict(self, level: int, counts: Mapping[str, int]) -> dict[str, Any]:
+        """The groups of a level and what stands in each, with records; what does not occur has none."""
+        level = min(max(level, 1), self.depth - 1)
+        fresh = level == self.depth - 1
+        records: dict[tuple[str, str], int] = {}
+        for row in self.rows:
+            key = (row[level], row[level - 1])
+            records[key] = records.get(key, 0) + counts.get(row[0], 0)
+        boxes: dict[str, list[tuple[str, int]]] = {}
+        for (group, member), n in records.items():
+            boxes.setdefault(group, []).append((member, n))
+        single = {group for group, members in boxes.items() if [member for member, _ in members] == [group]}
+        placed = {row[0] for row in self.rows} | {label for row in self.rows for label in row[1:]}
+        lost = [(value, n) for value, n in counts.items() if value not in placed and value != TOP]
+        return {
+            "level": level,
+            "levels": self.depth - 1,
+            "fresh": fresh,
+            "top": self.top,
+            "other": self.other,
+            "groups": [
+                {"label": group, "records": sum(n for _, n in members), "members": _ranked(members)}
+                for group, members in boxes.items()
+                if group not in single
+            ],
+            "single": _ranked([member for group in single for member in boxes[group]]),
+            "lost": _ranked(lost),
+        }
+
+    # changes
+
+    def changed(self, act: str, level: int, **given: Any) -> Grouping:
+        """The grouping after an act of this name."""
+        acts = {"move": self.moved, "part": self.parted, "rename": self.renamed}
+        if act not in acts:
+            raise ParameterError(f"groups cannot be changed by {act!r}")
+        return acts[act](level, **given)  # type: ignore[operator,no-any-return]
+
+    def moved(self, level: int, members: Sequence[str], to: str) -> Grouping:
+        """Put some labels of the level below into a group of a level, which is made where there is none."""
+        name = self._name(to)
+        rows = self._with_level(level)
+        depth = len(rows[0]) if rows else 2
+        above = next((row[level + 1 :] for row in rows if row[level] == name), None)
+        if above is None:
+            above = (name,) * (depth - 2 - level) + (self.top,)
+        chosen = set(members)
+        moved = [(*row[:level], name, *above) if row[level - 1] in chosen else row for row in rows]
+        listed = {row[0] for row in rows}
+        new = [member for member in members if member not in listed] if level == 1 else []
+        return dataclasses.replace(self, rows=(*moved, *((member, name, *above) for member in new)))
+
+    def parted(self, level: int, members: Sequence[str]) -> Grouping:
+        """Let some labels of the level below stand for themselves, each alone."""
+        apart = self
+        for member in members:
+            apart = apart.moved(level, [member], member)
+        return apart
+
+    def renamed(self, level: int, old: str, new: str) -> Grouping:
+        """Give a group another name; where its label is repeated above, it is renamed there too."""
+        name = self._name(new)
+        if any(row[level] == name for row in self.rows):
+            raise ParameterError("there is a group of that name already; move the values there instead")
+        return dataclasses.replace(self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows))
+
+    def hierarchy(self, *, as_table: bool = False) -> Tree | Table:
+        """The hierarchy that this makes: a tree, or a table where a tree would count the levels otherwise."""
+        if not as_table:
+            try:
+                tree = Tree(nested={self.top: _nested([row[:-1] for row in self.rows])}, other=self.other)
+            except SfumatoError:
+                return Table(rows=self.rows, other=self.other)
+            leaves = tree.listed()
+            if set(tree.paths(leaves, [1] * len(leaves)).rows) == set(self.rows):
+                return tree
+        return Table(rows=self.rows, other=self.other)
+
+    def _with_level(self, level: int) -> tuple[Row, ...]:
+        """The rows; with one more level below the top, where groups are made of what stands below it."""
+        if level < self.depth - 1:
+            return self.rows
+        return tuple((*row[:-1], row[-2], row[-1]) for row in self.rows)
+
+    def _name(self, given: str) -> str:
+        name = given.strip()
+        if not name:
+            raise ParameterError("a group needs a name")
+        if name == self.top:
+            raise ParameterError("a group cannot have the name of the top, which holds everything")
+        return name
+
+
+def _relabelled(row: Row, level: int, old: str, new: str) -> Row:
+    if row[level] != old:
+        return row
+    labels = list(row)
+    for place in range(level, len(row) - 1):
+        if labels[place] != old:
+            break
+        labels[place] = new
+    return tuple(labels)
+
+
+def _ranked(members: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    return sorted(members, key=lambda member: (-member[1], member[0]))
+
+
+def _nested(paths: Sequence[Row]) -> Any:
+    """Paths from the leaf up, without the top, as nested mappings; lists where only leaves stand below."""
+    below: dict[str, list[Row]] = {}
+    for path in paths:
+        last = path[-1]
+        rest = path[:-1]
+        while rest and rest[-1] == last:  # a label that repeats itself is a leaf that ends higher
+            rest = rest[:-1]
+        below.setdefault(last, []).extend([rest] if rest else [])
+    if not any(below.values()):
+        return list(below)
+    return {label: _nested(rests) if rests else None for label, rests in below.items()}

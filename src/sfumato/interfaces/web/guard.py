@@ -1,0 +1,259 @@
+"""Who is let in: this user's browser, at our address, with the token that was printed once.
+
+The outermost layer, around pages and sockets alike. In this order: the connection is opened by a process of this user, where the system
+tells it (403), the ``Host`` is ours (421: a name that was pointed here by others), the ``Origin`` is ours where it is sent, and is sent where
+something may change (403), path and cookie are those that the token was exchanged for (401), the browser says that one of our own pages asks
+(403), and what is sent is not too much (413, counted while it comes).
+
+A cookie alone is not enough: browsers send cookies to every port of a machine, so that the server of another user of this machine could get
+one. All pages lie below a secret path, which only a tab that was opened by the token knows, and the cookie is sent to that path only.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from sfumato.interfaces.web.peer import is_own_user
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self' {socket}://{host}; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+)
+"""What a page may load: from here only. The library that draws pages puts them into inline scripts, and evaluates templates and handlers of ours, hence
+the two unsafe words. No text that is evaluated holds a name or a value of a table (a test reads all of them)."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+PAGE = {
+    **HEADERS,
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}
+"""What goes with the few pages of the guard itself."""
+LANDING = (
+    "<!doctype html><html lang=en><title>sfumato</title><meta http-equiv=refresh content='0;url={home}'>"
+    "<p><a href='{home}'>Open the workbench</a></p></html>"
+)
+FORWARDED = b"x-forwarded-prefix"
+"""The header by which the library that draws pages knows below which path they lie."""
+SAFE_METHODS = ("GET", "HEAD")
+ONCE = ("host", "origin", "sec-fetch-site", "content-length")
+"""Headers that count; one that is sent twice could mean one thing here and another thing inside."""
+MEGABYTE = 1024**2
+MOST_BODY = 16 * MEGABYTE
+MOST_UPLOAD = 4096 * MEGABYTE
+"""Bytes of a request, and of one that brings a table."""
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class TooMuch(Exception):
+    """More was sent than a request may bring."""
+
+
+class Guard:
+    """The application inside is reached only by who may.
+
+    ``hosts`` are the names and ports that browsers may ask for; ``most`` and ``most_upload`` the bytes of a request.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        *,
+        hosts: frozenset[str],
+        token: str,
+        port: int,
+        tls: bool = False,
+        most: int = MOST_BODY,
+        most_upload: int = MOST_UPLOAD,
+    ) -> None:
+        self.app = app  # the name under which the library that draws pages looks for its server
+        self._token: str | None = token
+        self._sessions: dict[str, str] = {}
+        """The secret path of every tab that came by a token, and the cookie that belongs to it."""
+        self._name = f"sfumato_{port}"
+        self._hosts = hosts
+        self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
+        self._tls = tls
+        self._most, self._most_upload = most, most_upload
+
+    def renew(self) -> str:
+        """Another token, good once as the first one was; one that was given before and not used is good no more."""
+        self._token = secrets.token_urlsafe(32)
+        return self._token
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Let a request through, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        heads = _heads(scope["headers"])
+        if not self._tls and not is_own_user(scope.get("client"), scope.get("server")):
+            await _refuse(scope, send, 403)
+        elif self._lands(scope, heads):
+            await self._land(send)
+        elif refused := self._refused(scope, heads):
+            await _refuse(scope, send, refused)
+        else:
+            await self._pass(_below_prefix(scope), receive, send, heads["host"])
+
+    def _refused(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> int:
+        """The status that a request is refused with; 0: it may pass."""
+        if scope["type"] not in ("http", "websocket"):
+            return 403
+        if heads.get("host", "") not in self._hosts:
+            return 421
+        if not self._right_origin(scope, heads):
+            return 403
+        if not self._knows(_prefix_of(scope), heads.get("cookie", "")):
+            return 401
+        if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403
+        length = heads.get("content-length") or "0"
+        if not (length.isascii() and length.isdigit()):
+            return 400
+        return 413 if int(length) > self._limit(scope) else 0
+
+    def _right_origin(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
+        origin = heads.get("origin")
+        if origin is None:
+            return scope["type"] == "http" and scope.get("method") in SAFE_METHODS
+        return origin in {f"{self._scheme}://{host}" for host in self._hosts}
+
+    def _knows(self, prefix: str, cookies: str) -> bool:
+        """Whether a path is secret and one of the cookies belongs to it. Cookies of other ports of this machine may be malformed."""
+        cookie = self._sessions.get(prefix)
+        if cookie is None:
+            return False
+        given = [
+            value.strip()
+            for name, _, value in (one.partition("=") for one in cookies.split(";"))
+            if name.strip() == self._name
+        ]
+        return any(hmac.compare_digest(value.encode(), cookie.encode()) for value in given)
+
+    def _lands(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> bool:
+        """Whether this is the address that was printed, opened for the first time; only here another site may lead to us."""
+        if scope["type"] != "http" or scope.get("method") != "GET" or scope.get("path") != "/":
+            return False
+        if heads.get("host", "") not in self._hosts or not self._right_origin(scope, heads):
+            return False
+        given = parse_qs(scope.get("query_string", b"").decode("latin1")).get("token", [""])[0]
+        if not given or self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
+            return False
+        self._token = None
+        return True
+
+    async def _land(self, send: Send) -> None:
+        """Exchange the token for a secret path and a cookie. A redirect would not carry a strict cookie along, a page that refreshes does."""
+        prefix, value = f"/{secrets.token_urlsafe(24)}", secrets.token_urlsafe(32)
+        self._sessions[prefix] = value
+        cookie = f"{self._name}={value}; HttpOnly; SameSite=Strict; Path={prefix}/{'; Secure' if self._tls else ''}"
+        page = LANDING.format(home=f"{prefix}/").encode()
+        await _answer(send, 200, {"content-type": "text/html; charset=utf-8", "set-cookie": cookie, **PAGE}, page)
+
+    async def _pass(self, scope: Mapping[str, Any], receive: Receive, send: Send, host: str) -> None:
+        begun = False
+
+        async def sending(message: dict[str, Any]) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(self._with_headers(message, host))
+
+        try:
+            await self.app(scope, self._counted(scope, receive), sending)
+        except TooMuch:
+            if not begun:
+                await _refuse(scope, send, 413)
+
+    def _limit(self, scope: Mapping[str, Any]) -> int:
+        return self._most_upload if "/upload/" in scope.get("path", "") else self._most
+
+    def _counted(self, scope: Mapping[str, Any], receive: Receive) -> Receive:
+        """The same messages, until they are too much: a length that is said need not be true, and none need be said."""
+        left = self._limit(scope)
+
+        async def receiving() -> dict[str, Any]:
+            nonlocal left
+            message = await receive()
+            if message["type"] == "http.request":
+                left -= len(message.get("body") or b"")
+                if left < 0:
+                    raise TooMuch
+            return message
+
+        return receiving
+
+    def _with_headers(self, message: dict[str, Any], host: str) -> dict[str, Any]:
+        if message["type"] != "http.response.start":
+            return message
+        ours = {**HEADERS, "content-security-policy": POLICY.format(socket=self._socket, host=host)}
+        theirs = {name.decode("latin1").lower() for name, _ in message["headers"]}
+        if "cache-control" not in theirs:
+            ours["cache-control"] = "no-store"  # pages and answers may hold data
+        replaced = ours.keys() - {
+            "content-security-policy"
+        }  # a page that allows itself less says so too: browsers obey both
+        kept = [(name, value) for name, value in message["headers"] if name.decode("latin1").lower() not in replaced]
+        return {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in ours.items())]}
+
+
+def _prefix_of(scope: Mapping[str, Any]) -> str:
+    """The first part of a path, below which everything of a session lies.
+
+    >>> _prefix_of({"path": "/secret/promises"}), _prefix_of({"path": "/secret"}), _prefix_of({"path": "//promises"})
+    ('/secret', '', '/')
+    """
+    first, slash, _ = str(scope.get("path", "")).removeprefix("/").partition("/")
+    return f"/{first}" if slash else ""
+
+
+def _below_prefix(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The same request as the application inside sees it: without the secret path, which is told in a header that nobody else can set."""
+    prefix = _prefix_of(scope)
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() != FORWARDED]
+    inner = {**scope, "path": scope["path"][len(prefix) :], "headers": [*headers, (FORWARDED, prefix.encode())]}
+    if "raw_path" in scope:
+        inner["raw_path"] = scope["raw_path"][len(prefix) :]
+    return inner
+
+
+def _heads(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name; one that counts and is sent twice becomes something that is never right."""
+    heads: dict[str, str] = {}
+    for raw, value in headers:
+        name = raw.decode("latin1").lower()
+        said = value.decode("latin1")
+        if name in heads and name in ONCE:
+            heads[name] = "sent twice"
+        else:
+            heads[name] = f"{heads[name]}; {said}" if name in heads else said
+    return heads
+
+
+async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 4403})
+        return
+    words = (
+        b"This is the workbench of somebody else, or its address was used before, which is good once. Open the address that "
+        b"'sfumato serve' printed; after another browser was closed, the same command once more, in another terminal, gives a new address.\n"
+    )
+    if status == 413:
+        words = b"This is more than the workbench takes through a browser. Open the file by its path.\n"
+    await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **PAGE}, words)
+
+
+async def _answer(send: Send, status: int, heads: Mapping[str, str], body: bytes) -> None:
+    encoded = [(name.encode(), value.encode()) for name, value in heads.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

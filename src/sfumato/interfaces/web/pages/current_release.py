@@ -1,0 +1,29 @@
+"""Doing something with the release of a version, which is made first where it is not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.interfaces.web.worker import TaskFailed
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.workbench import Workbench
+
+
+async def made_first(
+    workbench: Workbench, version: int, act: Callable[[], Awaitable[dict[str, Any]]]
+) -> dict[str, Any]:
+    """What an act answers that needs the release of a version."""
+    try:
+        return await act()
+    except TaskFailed as error:
+        if error.kind != "NotMade":
+            raise
+    how: dict[str, Any] = {"version": version, "key": str(version), "register": workbench.project.register or None}
+    made = await workbench.do("make", "Making the release", **how)
+    if made.get("made") is False:
+        raise TaskFailed(
+            "Unsatisfiable", f"{made.get('message', 'nothing satisfies the recipe')} Run offers what to change."
+        )
+    return await act()

@@ -1,0 +1,277 @@
+"""The stage *Data*: open a table, see its columns, say what they are, look at its rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.core.schema import Kind, Role
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.guidance.profiling.detection import percent
+from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.pages.open_table import Opening
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.rows import RowPages
+from sfumato.interfaces.web.pages.widgets import ColumnList
+from sfumato.interfaces.web.reviewed_columns import check, checked, forget
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.shell import Page
+    from sfumato.interfaces.web.workbench import Workbench
+
+
+def draw(page: Page) -> None:
+    """Draw the stage."""
+    stage = DataStage(page)
+    page.live(stage.changed)
+
+
+async def open_problems(workbench: Workbench) -> int:
+    """How many columns wait for somebody's decision: what the stage counts."""
+    if workbench.opened is None or not workbench.project.has_recipe:
+        return 0
+    attributes = workbench.recipe.schema.attributes
+    return sum(name not in attributes or attributes[name].has(Role.ASK) for name in workbench.opened["columns"])
+
+
+class DataStage:
+    """What this tab shows of the table; it is drawn once, and its parts are filled anew when the recipe changes."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wb = page.workbench
+        self.place = element("div", "work", "stage-data")
+        self.shows: tuple[Any, ...] | None = None
+        self.columns: ColumnList | None = None
+        self.cards: list[dict[str, Any]] = []
+        self.codes: dict[str, list[Any]] = {}
+        self.looked_at: dict[str, Any] | None = None
+        """The reading of the table that the cards are about: a recipe that reads codes as missing has it read again."""
+        self.rows: RowPages | None = None
+
+    async def changed(self) -> None:
+        """Show what there is now: nothing yet, a table that is looked at, or its columns."""
+        opened = self.wb.opened
+        shows = (
+            None if opened is None else (opened["name"], opened["records"], opened["digest"]),
+            self._ready,
+            self._reading,
+        )
+        if shows != self.shows:
+            self.shows = shows
+            self._frame()
+        if self._ready and opened is not None:
+            await self._fill()
+
+    @property
+    def _ready(self) -> bool:
+        return self.wb.opened is not None and self.wb.project.has_recipe
+
+    @property
+    def _reading(self) -> bool:
+        return self.wb.opened is None and self.wb.reading
+
+    def _frame(self) -> None:
+        """What stays while a table is open."""
+        self.columns = self.rows = None
+        self.cards, self.codes, self.looked_at = [], {}, None
+        with self.page.client, redrawn(self.place):
+            if self._reading:
+                text("What are the columns?", "h1")
+                text("Reading the table …", "p", "soft", role="status")
+            elif self.wb.opened is None:
+                Opening(self.page).draw()
+            elif not self._ready:
+                text("What are the columns?", "h1")
+                text("Looking at the columns …", "p", "soft", role="status")
+            else:
+                self._table()
+
+    def _table(self) -> None:
+        opened = self.wb.opened or {}
+        text("What are the columns?", "h1")
+        self.sentence = element("p", "lead", role="status")
+        self.notes = element("div", "notes")
+        with section("Columns") as listed:
+            listed.props["data-heir"] = "path"  # whoever typed the path of the table goes on here
+            text("Skip the columns", "a", "skip", "past", href="#rows", key="skip the columns")
+            self.columns = ColumnList(
+                rows=[],
+                segments=list(edits.SEGMENTS),
+                more=[name for name in edits.CHOICES if name not in edits.SEGMENTS],
+                kinds=[str(kind) for kind in Kind],
+            )
+            self.columns.on("role", lambda event: self.page.wait_for(self._role(event.args)))
+            self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
+            self.columns.on("accept", lambda event: self._accept(event.args))
+            text(
+                "On a tick box, the keys d, q, s and p give a role, and ↑ and ↓ go to the next. Shift and click select a range.",
+                "p",
+                "soft",
+                "small",
+            )
+        with section("Rows") as below:
+            below.props["id"], below.props["tabindex"] = "rows", -1
+            self.rows = RowPages(self.page)
+            self.rows.draw()
+        with section("The file"):
+            Opening(self.page).draw_reading(opened)
+
+    async def _fill(self) -> None:
+        version = self.wb.project.version
+        self._list()
+        with self.page.client:
+            self._note()
+        try:
+            single = await self.wb.answer("alone", version=version)
+        except SfumatoError:  # the notes say what does not fit
+            single = None
+        if self.columns is None or version != self.wb.project.version:
+            return
+        with self.page.client:
+            self._say(single)
+        if self.rows is not None:
+            await self.rows.fill()
+        reading = self.wb.opened
+        if self.looked_at is not reading:
+            answer = await self.wb.answer("columns")
+            self.cards, self.codes, self.looked_at = answer["columns"], answer["missing_codes"], reading
+            self._list()
+            with self.page.client:
+                self._note()
+
+    def _list(self) -> None:
+        """Show the columns as the recipe has them; what is known of them is asked for once."""
+        if self.columns is not None and self.cards:
+            seen = checked(self.wb.project)
+            with self.page.client:
+                self.columns.fill(rows=[self._row(card, seen) for card in self.cards])
+
+    def _row(self, card: dict[str, Any], seen: frozenset[str]) -> dict[str, Any]:
+        """One line of the list; a role is a guess while nobody has touched it and it is the proposed one."""
+        attribute = self.wb.recipe.schema.attributes.get(card["name"])
+        roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
+        return {
+            "name": card["name"],
+            "label": card["label"],
+            "role": "ask" if attribute is None else edits.choice_of(attribute),
+            "kind": card["kind"] if attribute is None else str(attribute.kind),
+            "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],
+            "missing": card["missing"],
+            "distinct": card["distinct"],
+            "bars": card["bars"],
+            "why": card["reasons"],
+        }
+
+    def _say(self, single: dict[str, Any] | None) -> None:
+        """The first sentence: how far the quasi-identifiers single people out."""
+        count = 0 if single is None else single["columns"]
+        if single is None:
+            words = "How far the columns single people out is not known yet."
+        elif not count:
+            words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
+        else:
+            share = single["alone"] / single["records"] if single["records"] else 0.0
+            together = "1 column singles out" if count == 1 else f"{count} columns together single out"
+            words = f"{together} {percent(share)} of the records."
+        with redrawn(self.sentence):
+            text(words)
+
+    def _note(self) -> None:
+        """What wants an answer: columns nobody decided on, and columns that the recipe does not know, or the table."""
+        schema, opened = self.wb.recipe.schema, self.wb.opened or {}
+        names = set(opened.get("columns", ()))
+        asked = [name for name in schema.columns(Role.ASK) if name in names] + [
+            n for n in names if n not in schema.attributes
+        ]
+        absent = [name for name in schema.attributes if name not in names]
+        with redrawn(self.notes):
+            if opened.get("changed"):
+                what = (
+                    "This is another table than before"
+                    if opened["other"]
+                    else "The table changed since the project was open last"
+                )
+                text(f"{what}. The recipe is as it was; numbers are new.", "p", "problem")
+            if asked:
+                waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+                text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
+            if absent:
+                lacks = (
+                    "1 column that the table lacks"
+                    if len(absent) == 1
+                    else f"{len(absent)} columns that the table lacks"
+                )
+                text(f"The recipe names {lacks}.", "p", "problem")
+                button("Take them out of the recipe", lambda: self._drop(absent), key="drop columns")
+            if absent or len(asked) > len(schema.columns(Role.ASK)):
+                button("Look at all columns anew", lambda: self.page.wait_for(self._anew()), key="propose anew")
+            self._codes()
+            for note in opened.get("notes", ()):
+                text(str(note), "p", "soft", "small")
+
+    def _codes(self) -> None:
+        """Codes of ours that often mean a missing value, where they stand in the table."""
+        open_ = {name: some for name, some in self.codes.items() if name not in self.wb.recipe.intake.missing_in}
+        if not open_:
+            return
+        names = ", ".join(f"{name} ({', '.join(map(str, some))})" for name, some in list(open_.items())[:5])
+        more = f" and {len(open_) - 5} more" if len(open_) > 5 else ""
+        with element("p", "tools"):
+            text(f"Codes that often mean a missing value stand in {names}{more}.")
+            button("Read them as missing", lambda: self._missing(open_), key="read codes as missing")
+
+    # gestures
+
+    def _drop(self, columns: list[str]) -> None:
+        change = edits.without_columns(self.wb.recipe, columns)
+        self.page.edit(change.recipe, change.sentence)
+
+    def _missing(self, codes: dict[str, list[Any]]) -> None:
+        change = edits.with_missing_codes(self.wb.recipe, codes)
+        self.page.edit(change.recipe, change.sentence)
+
+    async def _role(self, given: Any) -> None:
+        columns, choice = self._named(given), str(given.get("role"))
+        if choice not in edits.CHOICES:
+            raise ParameterError("there is no such role")
+        suggested = {}
+        if Role.QUASI in edits.CHOICES[choice][0]:
+            old = self.wb.recipe.schema.attributes
+            bare = [name for name in columns if name not in old or old[name].hierarchy is None]
+            specs = await self.wb.answer("suggest", columns=bare) if bare else {}
+            suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
+        self._edit(edits.with_role(self.wb.recipe, columns, choice, suggested), columns)
+
+    def _kind(self, given: Any) -> None:
+        columns = self._named(given)
+        self._edit(edits.with_kind(self.wb.recipe, columns, str(given.get("kind"))), columns)
+
+    def _accept(self, given: Any) -> None:
+        names = set((self.wb.opened or {}).get("columns", ()))
+        check(self.wb.project, [name for name in given if name in names])
+        self.wb.project.tell()
+
+    async def _anew(self) -> None:
+        """Propose everything anew, for a table that the recipe is not about."""
+        proposed = await self.wb.do("propose", "Looking at the columns")
+        old = self.wb.recipe
+        fresh = dataclasses.replace(proposed["recipe"], limits=old.limits, contract=())
+        forget(self.wb.project)
+        self.page.edit(fresh, "Looked at all columns anew")
+
+    def _named(self, given: Any) -> list[str]:
+        known = (self.wb.opened or {}).get("columns", ())
+        columns = [str(name) for name in given.get("columns", ())]
+        if not columns or any(name not in known for name in columns):
+            raise ParameterError("the table has no such column")
+        return columns
+
+    def _edit(self, change: edits.Edited, columns: list[str]) -> None:
+        before = self.wb.project.version
+        check(self.wb.project, columns)
+        self.page.edit(change.recipe, change.sentence)
+        if self.wb.project.version == before:
+            self.wb.project.tell()

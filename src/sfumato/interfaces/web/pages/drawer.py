@@ -1,0 +1,291 @@
+"""The panel at the side: the recipe as text, as a script, a command or a notebook, and the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from sfumato.errors import RecipeError, SfumatoError
+from sfumato.interfaces.web.changes import Change, changes
+from sfumato.interfaces.web.exports import KINDS, taken
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, text
+from sfumato.interfaces.web.pages.strip import shown
+from sfumato.interfaces.web.pasted_recipes import recipe_of_text
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.shell import Page
+    from sfumato.interfaces.web.project import Version
+
+VALUE = "(event) => emit(event.target.value)"
+"""What an input tells of itself."""
+LONG_VALUE = "(event) => emit(window.sfumato.sent(event.target.value))"
+"""The same of a text of any length; none: it is too long."""
+TOO_LONG = "The text is longer than a page can send. Save it as a file."
+BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
+TYPED = "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ?? event.target.dataset.version)"
+"""What was typed, and on which version that was begun: the page may show a later one by now."""
+PAGE = 50
+"""Versions that are listed at once."""
+FEW = 3
+MANY = 200
+"""Changes that are listed under a version, and in a comparison."""
+
+
+class Drawer:
+    """One panel a tab, closed at first. It is drawn anew when the recipe changes; text that was typed and not applied stays."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.shown = ""
+        self.kind = "recipe"
+        self.compared: int | None = None
+        self.most = PAGE
+        self.draft: str | None = None
+        self.reading = False
+        self.begun = 0
+        """The version that the draft was begun on."""
+        self._switches: dict[str, list[ui.element]] = {}
+
+    def place(self) -> None:
+        """Put the panel here."""
+        self.aside = element("aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history")
+        with self.aside:
+            self.inner = self.page.live(self._draw)
+        self._tell()
+
+    def switch(self, what: str, words: str, *classes: str) -> None:
+        """A button that opens or closes the panel with the recipe or the history."""
+        made = button(words, lambda: self.toggle(what), *classes, key=f"open {what}", aria_controls="drawer")
+        made.props["aria-expanded"] = "true" if self.shown == what else "false"
+        self._switches.setdefault(what, []).append(made)
+
+    def toggle(self, what: str) -> None:
+        """Open the panel with this, or close it when this is what it shows."""
+        self.shown = "" if self.shown == what else what
+        self._tell()
+        if self.shown:
+            self.aside.run_method("focus")
+
+    def close(self) -> None:
+        """Close the panel; the focus goes back to what opened it."""
+        opener = next((one for one in self._switches.get(self.shown, ())[::-1] if not one.is_deleted), None)
+        self.shown = ""
+        self._tell()
+        if opener is not None:
+            opener.run_method("focus")
+
+    def _tell(self) -> None:
+        for what, made in self._switches.items():
+            self._switches[what] = [one for one in made if not one.is_deleted]
+            for one in self._switches[what]:
+                one.props["aria-expanded"] = "true" if self.shown == what else "false"
+                one.update()
+        if self.shown:
+            self.aside.classes(add="open")
+        else:
+            self.aside.classes(remove="open")
+        self.page.redraw(self.inner)
+
+    def _draw(self) -> None:
+        if not self.shown:
+            return
+        with element("div", "drawerhead"):
+            text("Take it away" if self.shown == "recipe" else "History", "h2")
+            button("Close", self.close, "quiet", key="close drawer", label="Close the panel")
+        if not self.page.workbench.project.has_recipe:
+            text("There is no recipe yet: open a table first.", "p", "soft")
+        elif self.shown == "recipe":
+            self._draw_kinds()
+        else:
+            self._draw_history()
+
+    # the recipe, as text and as what it can become
+
+    def _draw_kinds(self) -> None:
+        with element("div", "segments", role="group", aria_label="Show it as"):
+            for kind in KINDS:
+                pressed = "true" if kind == self.kind else "false"
+                button(KINDS[kind].title, lambda kind=kind: self._show(kind), key=f"as {kind}", aria_pressed=pressed)
+        text(KINDS[self.kind].meaning, "p", "soft", "small")
+        name, words = taken(self.page.workbench.project, self.kind)
+        if self.kind == "recipe":
+            self._draw_editor(words)
+        else:
+            with element("pre", "code", "mono", id="taken", tabindex=0, aria_label=KINDS[self.kind].title):
+                Words(words)
+        with element("div", "row"):
+            if self.kind == "recipe":
+                button("Apply", self._apply, "strongly", key="apply")
+                if self.draft is not None:
+                    button("Take it as it is now", self._forget, key="forget draft")
+            button("Copy", lambda: None, key="copy", data_copies="taken")
+            text("Save", "a", "button", href=f"sfumato/take/{name}", download=name, **{"data-key": "save"})
+            element("span", "soft", "small", id="copied", role="status")
+        if self.kind == "recipe":
+            self._draw_last_change()
+
+    def _show(self, kind: str) -> None:
+        self.kind = kind
+        self.page.redraw(self.inner)
+
+    def _draw_editor(self, words: str) -> None:
+        project = self.page.workbench.project
+        changed = self.draft is not None and self.begun != project.version
+        if changed:
+            self.page.complain(
+                "The recipe was changed since you began to type. Apply is refused until you take it as it is now."
+            )
+        shown = words if self.draft is None else self.draft
+        about = {"id": "taken", "rows": 24, "spellcheck": "false", "wrap": "off", "aria-label": "The recipe as text"}
+        area = element("textarea", "code", "mono", key="recipe text", data_draft=True, **about)
+        area.props[AS_TYPED_IN_AREA] = shown
+        area.props["data-version"] = project.version
+        area.on("input", js_handler=BEGUN)
+        area.on("change", lambda event: self._typed(event.args[0], words, int(event.args[1])), js_handler=TYPED)
+        self.problems = element("div", "problems")
+
+    def _draw_last_change(self) -> None:
+        project = self.page.workbench.project
+        entry = project.entry
+        if entry is not None and entry.parent:
+            with element("details", "lastchange"):
+                text("What the last change did", "summary", key="last change")
+                self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
+
+    def _typed(self, words: str | None, before: str, version: int) -> None:
+        if words is None:
+            self._wrong([TOO_LONG])
+            return
+        if self.draft is None:
+            self.begun = version
+        self.draft = None if words == before else words
+        if self.draft is not None and self.begun != self.page.workbench.project.version:
+            self.page.redraw(self.inner)  # it was changed while this was on its way: that is told now
+
+    def _forget(self) -> None:
+        self.draft = None
+        self.page.redraw(self.inner)
+
+    async def _apply(self) -> None:
+        """Make what was typed the recipe in use, as one version; all that is wrong with it is said at once, under the text."""
+        workbench, draft = self.page.workbench, self.draft
+        if draft is None or self.reading:
+            return
+        self.reading = True
+        try:
+            recipe = await recipe_of_text(draft, base=workbench.project.folder)
+            self.draft = None
+            try:
+                workbench.edit(recipe, "Recipe edited as text", based_on=self.begun)
+            except SfumatoError:
+                self.draft = draft
+                raise
+            self.page.redraw(self.inner)
+        except SfumatoError as error:
+            self._wrong(error.problems if isinstance(error, RecipeError) else [str(error)])
+        finally:
+            self.reading = False
+
+    def _wrong(self, problems: Iterable[str]) -> None:
+        """Say under the text what is wrong with it."""
+        with self.page.client, redrawn(self.problems), element("div", "problem", role="alert"), element("ul"):
+            for line in problems:
+                text(line.removeprefix("the recipe: "), "li")
+
+    # the history
+
+    def _draw_history(self) -> None:
+        project = self.page.workbench.project
+        if self.compared is not None:
+            self._draw_comparison(self.compared)
+        with element("ol", "history", reversed=True, tabindex=0, aria_label="Versions, the newest first"):
+            for entry in project.log[::-1][: self.most]:
+                self._draw_version(entry)
+        older = len(project.log) - self.most
+        if older > 0:
+            button(f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions")
+
+    def _show_older(self) -> None:
+        self.most += PAGE
+        self.page.redraw(self.inner)
+
+    def _draw_version(self, entry: Version) -> None:
+        project = self.page.workbench.project
+        current = entry.version == project.version
+        with element("li", *(["current"] if current else []), **({"aria-current": "true"} if current else {})):
+            with element("p", "sentence"):
+                text(f"v{entry.version} ", "span", "soft", "number")
+                text(entry.sentence, "strong")
+            text(said_of(entry), "p", "soft", "small")
+            if entry.parent:
+                self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW)
+            if current:
+                text("in use", "span", "tag")
+                return
+            with element("div", "row"):
+                number = entry.version
+                button(
+                    "Go back to here",
+                    lambda: self.page.attempt(lambda: project.go_to(number)),
+                    "small",
+                    key=f"go {number}",
+                    label=f"Go back to version {number}",
+                )
+                button(
+                    "Compare with now",
+                    lambda: self._compare(number),
+                    "small",
+                    key=f"compare {number}",
+                    label=f"Compare version {number} with now",
+                )
+
+    def _compare(self, version: int | None) -> None:
+        self.compared = version
+        self.page.redraw(self.inner)
+
+    def _draw_comparison(self, version: int) -> None:
+        project = self.page.workbench.project
+        with element("section", "comparison"):
+            text(f"Version {version} and now, version {project.version}", "h3")
+            then = next(entry for entry in project.log if entry.version == version)
+            now = project.entry
+            if then.effect or (now is not None and now.effect):
+                text(f"then: {said_of(then, clock=False)}", "p", "small")
+                text(f"now: {said_of(now, clock=False) if now else ''}", "p", "small")
+            found = changes(project.recipe_of(version), project.recipe)
+            if not found:
+                text("They say the same.", "p")
+            self._draw_changes(found, MANY)
+            button("Close the comparison", lambda: self._compare(None), "quiet", "small", key="close comparison")
+
+    def _draw_changes(self, found: list[Change], most: int) -> None:
+        if not found:
+            return
+        with element("ul", "changes", "small"):
+            for one in found[:most]:
+                with element("li"):
+                    text(f"{one.place}: ", "span", "soft")
+                    if one.before:
+                        text(one.before, "del")
+                    text(" → " if one.before and one.after else "", "span", "soft")
+                    if one.after:
+                        text(one.after, "ins")
+            if len(found) > most:
+                text(f"and {len(found) - most:,} more", "li", "soft")
+
+
+def said_of(entry: Version, *, clock: bool = True) -> str:
+    """When a version was made, and what its run gave; an empty effect says that it was not run."""
+    when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC" if clock else ""
+    effect = entry.effect
+    parts = [when] if when else []
+    if "suppressed" in effect:
+        parts.append(f"{effect['suppressed']:,} records lost")
+    if "score" in effect:
+        parts.append(f"{str(effect.get('objective', 'loss')).replace('_', ' ')} {shown(effect['score'])}")
+    if "smallest_class" in effect:
+        parts.append(f"smallest class {effect['smallest_class']:,}")
+    return " · ".join(parts if effect else [*parts, "not run"])

@@ -1,0 +1,403 @@
+"""The stage *Hierarchies*: how coarse may each quasi-identifier become?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.errors import SfumatoError
+from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.pages.builder import TITLES, Builder
+from sfumato.interfaces.web.pages.forms import VALUE
+from sfumato.interfaces.web.pages.group_editor import GroupEditor
+from sfumato.interfaces.web.pages.hierarchy_files import HierarchyFiles
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import button, element, section, text
+from sfumato.interfaces.web.pages.widgets import Levels
+from sfumato.interfaces.web.tasks.hierarchies import bands
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.shell import Page
+    from sfumato.interfaces.web.workbench import Workbench
+
+
+def draw(page: Page) -> None:
+    """Draw the stage."""
+    stage = HierarchyStage(page)
+    page.live(stage.changed)
+
+
+class HierarchyStage:
+    """The quasi-identifiers, and one of them in full. ``draft`` is a hierarchy that is looked at before it is used."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.wb = page, page.workbench
+        with element("div", "main"):
+            self.side = element("nav", "side", aria_label="Quasi-identifiers")
+            self.work = element("div", "work")
+        self.column: str | None = None
+        self.draft: dict[str, Any] | None = None
+        self.draft_words = ""
+        self.lines: list[dict[str, Any]] = []
+        self.levels: Levels | None = None
+        self.turn = 0
+        self.opened: set[str] = set()
+        self.alone = False
+        """Whether classes are those of the column that is looked at, whatever the others are."""
+        self.arrivals = 0
+        """How often somebody asked on one part of the page for what is drawn on another."""
+        self.editor = GroupEditor(self)
+        self.exchange = HierarchyFiles(self)
+
+    # what is shown
+
+    async def changed(self) -> None:
+        """Draw everything anew for the recipe in use."""
+        self.draft = None
+        if self.wb.opened is None or not self.wb.project.has_recipe:
+            self._nothing(lambda: self.page.ask_for_table("Open a table first, on the stage Data."))
+            return
+        if not self.lines:
+            self._nothing(lambda: text("Counting classes …", "p", "soft", role="status"))
+        self.lines = await self.wb.answer("overview")
+        names = [line["column"] for line in self.lines]
+        if not names:
+            self._nothing(
+                lambda: self.page.ask_for_table(
+                    "No column is a quasi-identifier yet. Say on the stage Data which ones are."
+                )
+            )
+            return
+        self.column = self.column if self.column in names else names[0]
+        await self._show()
+
+    def _nothing(self, say: Callable[[], Any]) -> None:
+        """The stage without a column: why there is none."""
+        with self.page.client:
+            with redrawn(self.side):
+                pass
+            with redrawn(self.work):
+                text("How coarse may columns become?", "h1")
+                say()
+
+    async def _show(self) -> None:
+        """One column in full: asked for first, then drawn at once, so that nothing jumps."""
+        self.turn += 1
+        turn, column = self.turn, str(self.column)
+        answer, problem = await self._asked(column, self.draft)
+        groups = await self.editor.asked(column) if self.draft is None else None
+        if turn != self.turn:
+            return
+        with self.page.client:
+            self._list()
+            self.work.props["data-version"] = str(self.wb.project.version)
+            with redrawn(self.work):
+                text(f"How coarse may {column} become?", "h1")
+                self._builder(column)
+                self.asking = element("div", "notes")
+                self.notice = element("div", "notes")
+                self._notice(answer, problem)
+                if isinstance(groups, dict):
+                    self.editor.draw(column, groups)
+                if answer is not None:
+                    self._levels(column, answer)
+                if isinstance(groups, str):
+                    self.editor.draw(column, groups)
+                self.exchange.draw(column)
+
+    async def _asked(self, column: str, draft: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
+        given = None if draft is None else dict(draft)
+        try:
+            asked = self.wb.answer("levels", column=column, at=self.at(), hierarchy=given, alone=self.alone)
+            return await asked, ""
+        except SfumatoError as error:
+            return None, str(error)
+
+    async def redraw(self) -> None:
+        """Draw the column once more."""
+        await self._show()
+
+    async def top_of(self, spec: Mapping[str, Any]) -> int | None:
+        """The highest level of a hierarchy; None where it does not fit."""
+        answer, _ = await self._asked(str(self.column), spec)
+        return None if answer is None else int(answer["top"])
+
+    def at(self) -> dict[str, int]:
+        """The levels of all columns as they are chosen now: set, else found by the last search, else as it is."""
+        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        return {
+            line["column"]: min(fixed.get(line["column"], found.get(line["column"], 0)), line["top"] or 0)
+            for line in self.lines
+        }
+
+    def _searched(self) -> tuple[int, dict[str, int]]:
+        """The newest version, up to the one in use, that a search was made for, and the levels it chose; 0: none was."""
+        version = max((v for v in self.wb.searched if v <= self.wb.project.version), default=0)
+        return version, self.wb.searched.get(version, {})
+
+    def _list(self) -> None:
+        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        levels = self.at()
+        with redrawn(self.side):
+            for line in self.lines:
+                name, top = line["column"], line["top"]
+                current = {"aria_current": "true"} if name == self.column else {}
+                known = name in fixed or name in found
+                words = f"{levels[name]}/{top}" if known and top is not None else "?" if top is None else f"–/{top}"
+                with element(
+                    "button", "pick", *(["on"] if current else []), key=f"column {name}", type="button", **current
+                ) as pick:
+                    text(name, "span", "lab", title=name)
+                    with element("span", "soft", "small"):
+                        if line["uncovered"] or line["error"]:
+                            lost = f"⚠{line['uncovered']:,} " if line["uncovered"] else "⚠ "
+                            text(lost, "span", "alarm", aria_label=f"{line['uncovered']:,} values have no place")
+                        text(words, "span", aria_label=self._spoken(known, levels[name], top))
+                pick.on("click", lambda n=name: self._pick(n))
+
+    def _spoken(self, known: bool, level: int, top: int | None) -> str:
+        if top is None:
+            return "its hierarchy does not fit"
+        return f"level {level} of {top}" if known else f"the search chooses a level up to {top}"
+
+    async def _pick(self, column: str) -> None:
+        self.column, self.draft = column, None
+        await self._show()
+
+    # how it is made
+
+    def _builder(self, column: str) -> None:
+        hierarchy = self.hierarchy(column)
+        if hierarchy is not None:
+            hierarchy = hierarchy.relative(self.wb.project.folder)
+        Builder(hierarchy, self.wb.recipe.schema, self.use, self.opened).draw(self._choose)
+        if self.draft is None:
+            self._missing(column)
+
+    def _missing(self, column: str) -> None:
+        """What a missing value of the column equals."""
+        now = str(self.wb.recipe.schema[column].missing)
+        with element("label", "option", "inline"):
+            text("A missing value", "span", "small", "soft")
+            with element("select", "field", key="missing rule") as select:
+                for rule, words in (("category", "is a value of its own"), ("wildcard", "equals every value")):
+                    text(words, "option", value=rule, **({"selected": True} if rule == now else {}))
+        select.on("change", lambda event: self._rule(column, str(event.args)), js_handler=VALUE)
+
+    def _rule(self, column: str, rule: str) -> None:
+        change = edits.with_missing(self.wb.recipe, [column], rule)
+        self.page.edit(change.recipe, change.sentence)
+
+    def hierarchy(self, column: str) -> Any:
+        """The hierarchy that is looked at: the draft, else that of the recipe."""
+        if self.draft is not None:
+            return registry.build("hierarchies", self.draft)
+        return self.wb.recipe.schema[column].hierarchy
+
+    async def _choose(self, builder: str) -> None:
+        """Another kind: begun with what suits the column; where more must be said, its examples or its file are asked for."""
+        spec = await self.page.wait_for(self.wb.answer("begin", column=self.column, builder=builder))
+        if spec is None:
+            self.exchange.ask(builder)
+            return
+        await self._try(spec, TITLES.get(builder, builder).lower(), meant=True)
+
+    async def use(self, hierarchy: Any, meant: bool) -> None:
+        """Use a hierarchy, or only look at it while a slider moves."""
+        await self._try(registry.write(hierarchy), sentence_of(hierarchy), meant=meant)
+
+    async def _try(self, spec: dict[str, Any], words: str, *, meant: bool) -> None:
+        """Look at a hierarchy; one that is meant and covers all values is used, another one waits for a word."""
+        self.turn += 1
+        turn, column = self.turn, str(self.column)
+        answer, problem = await self._asked(column, spec)
+        if turn != self.turn:
+            return
+        if meant and answer is not None and not answer["uncovered"]:
+            self.put(spec, words, answer["top"])
+        elif meant:
+            await self.look_at(spec, words)
+        elif self.levels is not None and answer is not None:
+            with self.page.client:
+                self._notice(answer, problem)
+                self._fill(answer)
+
+    async def look_at(self, spec: dict[str, Any], words: str) -> None:
+        """Show a hierarchy that is not in use yet, and what can be done with it, wherever it was asked for."""
+        self.draft, self.draft_words = spec, words
+        self.arrivals += 1
+        await self._show()
+
+    def put(self, spec: Mapping[str, Any], words: str, top: int | None) -> None:
+        """Put a hierarchy into the recipe: one version."""
+        before = self.wb.project.version
+        self.draft = None
+        hierarchy = registry.build("hierarchies", spec).resolved(self.wb.project.folder)
+        change = edits.with_hierarchy(self.wb.recipe, str(self.column), hierarchy, words, top=top)
+        self.page.edit(change.recipe, change.sentence)
+        if self.wb.project.version == before:
+            self.wb.project.tell()
+
+    # what it covers
+
+    def _notice(self, answer: dict[str, Any] | None, problem: str) -> None:
+        """What has no place, before it fails; and what a draft would do."""
+        with redrawn(self.notice):
+            if self.draft is not None:
+                text("This is a preview. The recipe is as it was.", "p", "lead")
+            if problem:
+                self.page.complain(problem)
+            lost = 0 if answer is None else answer["uncovered"]
+            if answer is not None and lost:
+                have = "1 value has" if lost == 1 else f"{lost:,} values have"
+                self.page.complain(f"{have} no place ({answer['records_lost']:,} records). A run refuses them.")
+            with element("div", "tools") as tools:
+                if self.draft is not None:
+                    tools.props["data-arrives"] = self.arrivals
+                if lost:
+                    self._mend()
+                if self.draft is not None:
+                    if answer is not None:
+                        spec, words, top = self.draft, self.draft_words, answer["top"]
+                        button("Use it", lambda: self.put(spec, words, top), "strongly", key="use draft")
+                    button("Discard", self._discard, key="discard draft")
+            self.listed = element("div")
+
+    def _mend(self) -> None:
+        hierarchy = self.hierarchy(str(self.column))
+        fields = {field.name for field in registry.family("hierarchies")[hierarchy.name].__dataclass_fields__.values()}
+        if "other" in fields:
+            button("Put them under Other", lambda: self._adopt(hierarchy), key="put under other")
+        button("List them", lambda: self.page.wait_for(self._list_lost()), key="list lost")
+
+    async def _adopt(self, hierarchy: Any) -> None:
+        spec = registry.write(hierarchy)
+        spec = {hierarchy.name: {**spec[hierarchy.name], "other": "Other"}}
+        words = self.draft_words if self.draft is not None else "values without a place are under Other"
+        await self._try(spec, words, meant=True)
+
+    async def _list_lost(self) -> None:
+        answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
+        with self.page.client, redrawn(self.listed):
+            with element("ul", "entries", tabindex=0, aria_label="values without a place"):
+                for value, count in answer["values"]:
+                    with element("li"):
+                        text(value if value else "(empty)", "span")
+                        text(f"{count:,}", "span", "soft", "small")
+            if answer["more"]:
+                text(f"… and {answer['more']:,} more", "p", "soft", "small")
+
+    async def _discard(self) -> None:
+        self.draft = None
+        await self._show()
+
+    # levels
+
+    def _levels(self, column: str, answer: dict[str, Any]) -> None:
+        with section("All levels side by side"):
+            self._choice(column)
+            self._counted(column)
+            self.levels = Levels(levels=[], k=answer["k"], records=answer["records"], bands=[])
+            self.levels.on("use", lambda event: self._use_level(int(event.args)))
+            self._fill(answer)
+            text(
+                "Bars are records. Values are shown for the owner's eyes only.",
+                "p",
+                "soft",
+                "small",
+            )
+
+    def _counted(self, column: str) -> None:
+        """Which classes are counted: those of all quasi-identifiers, or of this one alone, which tells what its hierarchy does by itself."""
+        with element("label", "option", "inline"):
+            text("Classes of", "span", "small", "soft")
+            with element("select", "field", key="classes of") as select:
+                for alone, words in (
+                    (False, "all quasi-identifiers, the others as they are chosen now"),
+                    (True, f"{column} alone, as if nothing else were known"),
+                ):
+                    picked = {"selected": True} if alone is self.alone else {}
+                    text(words, "option", value="alone" if alone else "all", **picked)
+        select.on("change", lambda event: self._count(event.args == "alone"), js_handler=VALUE)
+
+    async def _count(self, alone: bool) -> None:
+        self.alone = alone
+        await self._show()
+
+    def _fill(self, answer: dict[str, Any]) -> None:
+        if self.levels is None:
+            return
+        column = answer["column"]
+        fixed, found = edits.set_levels(self.wb.recipe), self._searched()[1]
+        known = column in fixed or column in found
+        self.levels.fill(
+            levels=answer["levels"],
+            k=answer["k"],
+            records=answer["records"],
+            used=min(self.at()[column], answer["top"]) if known else -1,
+            set=column in fixed,
+            can=edits.recoding(self.wb.recipe) is not None and self.draft is None,
+            words=answer["words"],
+            bands=[_band(low, high) for low, high in bands(answer["k"])],
+        )
+
+    def _choice(self, column: str) -> None:
+        """Who chooses the level, and what the search found."""
+        recipe = self.wb.recipe
+        with element("div", "tools", data_heir="recode"):
+            if edits.recoding(recipe) is None:
+                text("No step of the recipe gives whole columns a level.", "span", "soft")
+                button("Recode whole columns", self._recode, key="recode")
+                return
+            if column in edits.bounds_of(recipe):
+                text("You chose the level.", "span", "soft")
+                button("Let the search choose", lambda: self._use_level(None), key="let search choose")
+            version, found = self._searched()
+            if version and column in found:
+                now = "" if version == self.wb.project.version else f" for version {version}"
+                text(f"The search found level {found[column]}{now}.", "span", "soft")
+            if version != self.wb.project.version:
+                button("Search for levels", lambda: self.page.wait_for(self._search()), key="search levels")
+
+    def _use_level(self, level: int | None) -> None:
+        change = edits.with_level(self.wb.recipe, str(self.column), level)
+        self.page.edit(change.recipe, change.sentence)
+
+    def _recode(self) -> None:
+        change = edits.with_recoding(self.wb.recipe)
+        self.page.edit(change.recipe, change.sentence)
+
+    async def _search(self) -> None:
+        """Let the search choose levels for the recipe in use; nothing is released."""
+        version = self.wb.project.version
+        self.wb.searched[version] = await self.wb.do("search_levels", "Searching for levels", version=version)
+        self.wb.project.tell()
+
+
+async def open_problems(workbench: Workbench) -> int:
+    """How many quasi-identifiers have values without a place, or a hierarchy that does not fit: what the stage counts."""
+    if workbench.opened is None or not workbench.project.has_recipe:
+        return 0
+    lines = await workbench.answer("overview")
+    return sum(bool(line["uncovered"] or line["error"]) for line in lines)
+
+
+def sentence_of(hierarchy: Any) -> str:
+    """A hierarchy in the history: its kind and numbers of ours, never a label."""
+    words = TITLES.get(hierarchy.name, hierarchy.name).lower()
+    numbers = {n: v for n, v in registry.write(hierarchy)[hierarchy.name].items() if n not in hierarchy.secret}
+    said = [
+        ", ".join(map(str, v))
+        for v in numbers.values()
+        if isinstance(v, list) and all(isinstance(w, int | float) for w in v)
+    ]
+    return f"{words} {said[0]}" if said else words
+
+
+def _band(low: int, high: float) -> str:
+    if high == float("inf"):
+        return f"in classes of {low} and more"
+    if high - low == 1 and low == 1:
+        return "alone"
+    return f"in classes of {low}" if high - low <= 1 else f"in classes of {low}–{int(high) - 1}"

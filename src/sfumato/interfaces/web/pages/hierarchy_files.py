@@ -1,0 +1,133 @@
+"""Hierarchies that come as a file, and go as one: what an import covers is shown before it replaces anything."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.forms import FormError, read_form
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.interfaces.web.pages.widgets import Drop
+from sfumato.methods.hierarchies.by_example import Like
+from sfumato.methods.hierarchies.file import HierarchyFile
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.hierarchies import HierarchyStage
+
+FOLDER = "hierarchies"
+VALUE = "(e) => emit(e.target.value)"
+MOST_BYTES = 256 * 1024**2
+
+
+class HierarchyFiles:
+    """The part of the stage where hierarchies come and go as files of ARX's format."""
+
+    def __init__(self, stage: HierarchyStage) -> None:
+        self.stage = stage
+        self.path = ""
+
+    def draw(self, column: str) -> None:
+        """Draw it."""
+        with section("As a file"):
+            text("One line a value: value;level 1;…;top, as ARX writes it.", "p", "soft", "small")
+            with element("form", "tools") as form:
+                field = element(
+                    "input", "field", "wide", key="hierarchy path", type="text", autocomplete="off", **{AS_TYPED: self.path},
+                    aria_label="path of a hierarchy file on this machine", placeholder="/home/me/hierarchies/age.csv",
+                )  # fmt: skip
+                field.on("input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE)
+                look = button("Look at it", lambda: None, key="import path")
+                look.props["type"] = "submit"
+            form.on(
+                "submit.prevent", lambda: self.stage.page.wait_for(self._import(uploads.at_home(self.path.strip())))
+            )
+            drop = Drop(words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES)
+            drop.on("done", lambda event: self._sent(str(event.args)))
+            if self.stage.wb.recipe.schema[column].hierarchy is not None:
+                with element("p", "tools"):
+                    button(
+                        "Save this hierarchy as a file",
+                        lambda: self.stage.page.wait_for(self._export(column)),
+                        key="export",
+                    )
+            self.more = element("div", "notes", role="status")
+
+    def ask(self, builder: str) -> None:
+        """A kind of hierarchy that cannot begin without a word: a file, or examples."""
+        cls = registry.family("hierarchies")[builder]
+        with self.stage.page.client, redrawn(self.stage.asking):
+            if issubclass(cls, Like):
+                self._examples()
+            elif issubclass(cls, HierarchyFile):
+                text("Name the file below, under “As a file”; it is shown before it is used.", "p", "problem")
+            else:
+                text("This kind needs something that the recipe does not have yet; choose another.", "p", "problem")
+
+    def _examples(self) -> None:
+        typed: dict[str, str] = {"examples": ""}
+        with element("label", "option"):
+            text("Examples, one a line: 75001 → 75 → FR", "span", "small", "soft")
+            area = element(
+                "textarea", "field", "mono", key="examples", rows=4, cols=40, placeholder="75001 -> 75 -> FR"
+            )
+            area.on("input", lambda event: typed.update(examples=str(event.args)), js_handler=VALUE)
+        button("Look at it", lambda: self._by_example(typed["examples"]), key="use examples")
+
+    async def _by_example(self, lines: str) -> None:
+        try:
+            made = read_form(Like, {"examples": lines})
+        except FormError as error:
+            self.stage.page.say(str(error))
+            return
+        await self.stage.use(made, True)
+
+    async def _sent(self, name: str) -> None:
+        path = self.stage.page.attempt(lambda: uploads.kept(self.stage.wb.project.folder, name))
+        if path is not None:
+            await self.stage.page.wait_for(self._import(path))
+
+    async def _import(self, path: Path) -> None:
+        """Look at a file: it is copied into the project, and in use only when somebody says so."""
+        if not path.is_file():
+            raise UnreadableInput(f"{path.name or 'this'}: there is no such file; check the path")
+        how = await self.stage.wb.answer("delimiter_of", path=str(path.absolute()))
+        copy = await asyncio.to_thread(self._copied, path)
+        said = {name: how[name] for name, usual in (("delimiter", ";"), ("encoding", "utf-8")) if how[name] != usual}
+        spec: dict[str, Any] = {"file": {"path": str(copy), **said}}
+        await self.stage.look_at(spec, f"a file of {how['listed']:,} values")
+
+    def _copied(self, path: Path) -> Path:
+        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
+        same = [known for known in folder.iterdir() if known.read_bytes() == path.read_bytes()]
+        if same:
+            return same[0]
+        copy = uploads.fresh(folder, path.name)
+        shutil.copyfile(path, copy)
+        copy.chmod(0o600)
+        return copy
+
+    async def _export(self, column: str) -> None:
+        """Write the hierarchy down in the folder of the project."""
+        folder = uploads.folder_of(self.stage.wb.project.folder, FOLDER)
+        name = re.sub(r"[^\w.-]+", "-", column).strip("-.") or "column"
+        path = uploads.fresh(folder, f"{name}.csv")
+        try:
+            answer = await self.stage.wb.worker.ask(
+                "export_hierarchy", recipe=self.stage.wb.recipe, column=column, path=str(path)
+            )
+        except SfumatoError as error:
+            self.stage.page.say(str(error))
+            return
+        path.chmod(0o600)
+        from nicegui import ui
+
+        with self.stage.page.client, redrawn(self.more):
+            text(f"Wrote {answer['values']:,} values to {answer['path']}. It holds values: keep it.", "p")
+            button("Download it", lambda: ui.download.file(path), key="download hierarchy")

@@ -1,0 +1,415 @@
+"""Opening a table: by its path, from a folder, dropped here, or the invented hospital; and how it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.source import Intake
+from sfumato.data.table.formats import FORMATS
+from sfumato.errors import SfumatoError
+from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.folders import forget_recent, recent
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import AS_TYPED, button, element, section, text
+from sfumato.interfaces.web.pages.widgets import Drop
+from sfumato.interfaces.web.reviewed_columns import forget
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.shell import Page
+
+FIND_OUT = "find out"
+MOST_PROJECTS = 6
+VALUE = "(e) => emit(e.target.value)"
+"""What a field of the browser tells when it changed."""
+DELIMITERS = {FIND_OUT: "", "comma": ",", "semicolon": ";", "tab": "tab", "bar |": "|"}
+CHOICES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("format", "Format", {FIND_OUT: "", **{name: name for name in FORMATS}}),
+    ("delimiter", "Between cells", DELIMITERS),
+    ("encoding", "Letters", {FIND_OUT: "", **{n: n for n in ("utf-8", "cp1252", "latin-1", "utf-16", "mac-roman")}}),
+    ("decimal", "Decimal sign", {FIND_OUT: "", "point": ".", "comma": ","}),
+    ("header", "First line", {FIND_OUT: "", "names of columns": "yes", "a record": "no"}),
+    ("rename_duplicates", "Names that come twice", {"refuse": "", "number them": "yes"}),
+    ("blanks", "Outer blanks", {"keep": "", "strip": "strip"}),
+    ("unicode", "Accents", {"as they are": "", "make equal (NFC)": "nfc"}),
+)
+"""Ways to read a file: the option, its label, and what can be chosen with what it stands for."""
+SWITCHES = {"yes": True, "no": False}
+NOT_IN_RECIPE = ("format", "table")
+"""What the project keeps of how a table is read; all else stands in the recipe."""
+PARTS = {"sheet": "Sheet", "table": "Table of the database"}
+
+
+class Opening:
+    """Ways to open a table. What fails is said in place, and how the file is read can be said then."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wb = page.workbench
+        self.chosen: dict[str, str] = {}
+        self.path = ""
+
+    def draw(self) -> None:
+        """The page of a workbench without a table."""
+        text("Which table shall be safe to share?", "h1")
+        text("It is read on this machine and stays here.", "p", "soft")
+        if self.wb.trouble:
+            self.page.complain(self.wb.trouble)
+        self._again()
+        self.problem = element("div", "notes")
+        with element("div", "openings"):
+            with section("Open a table"):
+                self._path()
+                self.folder = element("div", "folder")
+            with section("Or send it here"):
+                self._drop()
+                text("A copy is kept in the folder of the project, for your eyes only.", "p", "soft", "small")
+            with section("Or look around first"):
+                button(
+                    "Try the invented hospital",
+                    lambda: self.page.wait_for(self.wb.open(example="hospital")),
+                    key="hospital",
+                )
+                text("3,000 stays of people who do not exist.", "p", "soft", "small")
+            self._recent()
+        self._options(open_=False)
+
+    def draw_reading(self, opened: dict[str, Any]) -> None:
+        """How the open table was read, and another way; another table."""
+        data = self.wb.project.data
+        text(_read_as(opened), "p", "soft")
+        self.problem = element("div", "notes")
+        if data.path is not None:
+            self.path = data.path
+            self._options(open_=False, words="Read it otherwise", again=True, opened=opened)
+        with element("details", "options"):
+            text("Open another table", "summary", key="another table")
+            text("The recipe stays. Columns that it does not know will wait for a role.", "p", "soft", "small")
+            self._path(empty=True)
+            self.folder = element("div", "folder")
+            self._drop()
+        if recent(besides=self.wb.project.folder):
+            with element("details", "options"):
+                text("Open another project", "summary", key="another project")
+                text("This one is kept as it is.", "p", "soft", "small")
+                self._projects()
+
+    # parts
+
+    def _again(self) -> None:
+        """The table that the project is about, where it is not open."""
+        data = self.wb.project.data
+        if data.path is None and data.example is None:
+            return
+        with element("p", "lead"):
+            text(f"This project is about {data.name or 'a table'}. ")
+            button("Open it again", lambda: self.page.wait_for(self.wb.reopen()), key="reopen")
+
+    def _recent(self) -> None:
+        if recent(besides=self.wb.project.folder):
+            with section("Projects you had open"):
+                self._projects()
+
+    def _projects(self) -> None:
+        """Projects that were open before, each behind a button; one that is not where it was says so and can be taken off the list."""
+        self.refused = element("div", "notes")
+        self.projects = element("div")
+        self._list_projects()
+
+    def _list_projects(self) -> None:
+        about: dict[str, Any] = {"tabindex": 0, "aria_label": "recent projects"}
+        with self.page.client, redrawn(self.projects), element("ul", "entries", "projects", **about):
+            for one in recent(besides=self.wb.project.folder)[:MOST_PROJECTS]:
+                self._project(one)
+
+    def _project(self, one: dict[str, Any]) -> None:
+        folder, records = one["folder"], one.get("records")
+        name = str(one.get("name") or Path(folder).name)
+        with element("li"):
+            if one["there"]:
+                button(
+                    name,
+                    lambda: self._move_to(folder),
+                    "quiet",
+                    key=f"project {folder}",
+                    label=f"Open the project of {name} in {folder}",
+                )
+                if isinstance(records, int):
+                    text(f"{records:,} records", "span", "soft", "small")
+            else:
+                text(f"{name}: the project is not there any more, or was moved", "span", "soft")
+                button(
+                    "Forget it",
+                    lambda: self._forget(folder),
+                    "quiet",
+                    "small",
+                    key=f"forget {folder}",
+                    label=f"Forget the project of {name} in {folder}",
+                )
+            text(folder, "span", "mono", "small", "soft")
+
+    def _forget(self, folder: str) -> None:
+        forget_recent(folder)
+        self._list_projects()
+
+    def _move_to(self, folder: str) -> None:
+        """Open another project in this workbench; why it cannot be is said above the list."""
+        try:
+            self.wb.move_to(Path(folder))
+        except SfumatoError as error:
+            with self.page.client, redrawn(self.refused):
+                self.page.complain(str(error))
+            self._list_projects()
+
+    def _path(self, *, empty: bool = False) -> None:
+        with element("form", "tools") as form:
+            self.field = element("span", "field-place")
+            self._show_path("" if empty else self.path)
+            element_open = button("Open", lambda: None, "strongly", key="open path")
+            element_open.props["type"] = "submit"
+            button("Browse …", lambda: self._browse(self.path or None), key="browse")
+        form.on("submit.prevent", self._named)
+
+    def _show_path(self, path: str) -> None:
+        """The field of the path, with another one in it."""
+        with self.page.client, redrawn(self.field):
+            entry = element(
+                "input",
+                "field",
+                "wide",
+                key="path",
+                type="text",
+                aria_label="path of the table on this machine",
+                placeholder="/home/me/visits.csv",
+                autocomplete="off",
+                spellcheck="false",
+                **{AS_TYPED: path},
+            )
+            entry.on("input", self._typed, js_handler=VALUE)
+
+    def _typed(self, event: Any) -> None:
+        self.path = str(event.args)
+
+    def _drop(self) -> None:
+        drop = Drop(
+            words="Choose a file",
+            field="upload table",
+            accept=",".join(sorted(uploads.SUFFIXES)),
+            most=uploads.MOST_BYTES,
+        )
+        drop.on("done", lambda event: self._sent(str(event.args)))
+
+    def _options(
+        self,
+        *,
+        open_: bool,
+        words: str = "How is the file written?",
+        again: bool = False,
+        opened: dict[str, Any] | None = None,
+    ) -> None:
+        with element("details", "options") as details:
+            self.details = details
+            if open_:
+                details.props["open"] = True
+            text(words, "summary", key="reading options")
+            with element("div", "optionrow"):
+                if opened is not None:
+                    self._part_of(opened)
+                for name, title, choices in CHOICES:
+                    _select(self.chosen, name, title, choices)
+                _missing_values(self.chosen)
+            text("Where nothing is said, sfumato finds out.", "p", "soft", "small")
+            if again:
+                button("Read it again", self._open_path, key="read again")
+
+    def _part_of(self, opened: dict[str, Any]) -> None:
+        """Which sheet or table is open, and the others; they are chosen in the same place."""
+        kind, names = opened["parts"]["kind"], opened["parts"]["names"]
+        if len(names) < 2:
+            return
+        now = opened["sheet"] or names[0] if kind == "sheet" else self.wb.project.data.options.get("table", names[0])
+        self.chosen[kind] = now
+        _select(self.chosen, kind, PARTS[kind], {name: name for name in names}, now=now)
+
+    def _ask_part(self, found: dict[str, Any], choose: Callable[[str], Any]) -> None:
+        """A file that holds several: let one be chosen."""
+        kind, names = found["kind"], found["names"]
+        with self.page.client, redrawn(self.folder):
+            holder, words = ("file", "sheets") if kind == "sheet" else ("database", "tables")
+            text(f"This {holder} holds {len(names):,} {words}. Which one?", "p", "strong", role="status")
+            with element("ul", "entries", tabindex=0, aria_label=words):
+                for name in names:
+                    self._entry(name, lambda n=name: choose(n), f"{kind} {name}")
+
+    async def _browse(self, path: str | None) -> None:
+        """Show what is in a folder of this machine."""
+        found = await self.page.wait_for(asyncio.to_thread(uploads.listing, path))
+        if found is None:
+            return
+        with self.page.client, redrawn(self.folder):
+            text(found.path, "p", "mono", "small")
+            with element("ul", "entries", tabindex=0, aria_label="files and folders"):
+                if found.above is not None:
+                    self._entry("↑ the folder above", lambda: self._browse(found.above), "folder above")
+                for name in found.folders:
+                    self._entry(f"{name}/", lambda n=name: self._browse(str(Path(found.path) / n)), f"folder {name}")
+                for name, size in found.files:
+                    self._entry(name, lambda n=name: self._chosen(found.path, n), f"file {name}", _bytes(size))
+            if not found.files:
+                text("No file here has the suffix of a table.", "p", "soft", "small")
+            if found.more:
+                text(f"… and {found.more:,} more", "p", "soft", "small")
+
+    def _entry(self, words: str, act: Any, key: str, more: str = "") -> None:
+        with element("li"):
+            button(words, act, "quiet", key=key)
+            if more:
+                text(more, "span", "soft", "small")
+
+    # acts
+
+    async def _named(self) -> None:
+        """Open what was named anew: which sheet or table of it is meant is asked, also where one of it is open."""
+        for part in PARTS:
+            self.chosen.pop(part, None)
+        await self._open_path()
+
+    async def _chosen(self, folder: str, name: str) -> None:
+        self.path = str(Path(folder) / name)
+        self._show_path(self.path)
+        await self._named()
+
+    async def _sent(self, name: str) -> None:
+        path = self.page.attempt(lambda: uploads.kept(self.wb.project.folder, name))
+        if path is not None:
+            self.path = str(path)
+            await self._open_path()
+
+    async def _open_path(self) -> None:
+        """Open what stands in the field, read as was said; what fails is said in place, with the options open."""
+        if not self.path.strip():
+            self._complain("Name a file first, or browse to it.")
+            return
+        try:
+            found = await self.wb.do("look_at_path", "Looking at the file", path=self.path.strip())
+            options = options_of(self.chosen)
+            if found["path"] != self.wb.project.data.path:  # what was chosen in one file says nothing of another
+                options = {name: value for name, value in options.items() if name not in PARTS}
+            part = self._known_part(found, options)
+            if part is None:
+                self._ask_part(found, lambda name: self._open_part(found, name))
+            else:
+                await self._open_found(found["path"], {**options, **part})
+        except SfumatoError as error:
+            self._complain(str(error))
+
+    def _known_part(self, found: dict[str, Any], options: dict[str, Any]) -> dict[str, str] | None:
+        """The sheet or table that is meant, where that is clear: it was chosen, the recipe names it, or there is one. None: ask."""
+        kind, names = found["kind"], found["names"]
+        if not kind:
+            return {}
+        said = self.wb.recipe.intake.sheet if kind == "sheet" and self.wb.project.has_recipe else None
+        wanted = options.get(kind)
+        if wanted is not None or said in names:
+            return {} if wanted is None else {kind: wanted}
+        if len(names) == 1:
+            return {kind: names[0]} if kind == "table" or said is not None else {}
+        return None
+
+    async def _open_part(self, found: dict[str, Any], name: str) -> None:
+        try:
+            for part in PARTS:
+                self.chosen.pop(part, None)
+            await self._open_found(found["path"], {**options_of(self.chosen), found["kind"]: name})
+        except SfumatoError as error:
+            self._complain(str(error))
+
+    async def _open_found(self, path: str, options: dict[str, Any]) -> None:
+        other = path != self.wb.project.data.path
+        await self.wb.open(path=path, options=options)
+        if other:
+            forget(self.wb.project)
+        self._write_down(options)
+
+    def _write_down(self, options: dict[str, Any]) -> None:
+        """A recipe that was there before says from now on how the table is read."""
+        said = {name: value for name, value in options.items() if name not in NOT_IN_RECIPE}
+        recipe, data = self.wb.recipe, self.wb.project.data
+        intake = dataclasses.replace(Intake.of(said), missing_in=recipe.intake.missing_in)
+        if said:  # from now on the recipe says it, so that Undo takes it back
+            left = {name: value for name, value in options.items() if name not in said}
+            self.wb.project.set_data(dataclasses.replace(data, options=left))
+        if intake != recipe.intake and (said or recipe.intake.said()):
+            self.page.edit(dataclasses.replace(recipe, intake=intake), "Another way to read the table")
+
+    def _complain(self, words: str) -> None:
+        with self.page.client:
+            with redrawn(self.problem):
+                self.page.complain(words)
+            self.details.props["open"] = True
+            self.details.update()
+
+
+def options_of(chosen: dict[str, str]) -> dict[str, Any]:
+    """The options of ``read`` that were chosen in fields; empty ones are left to be found out.
+
+    >>> options_of({"header": "no", "delimiter": "", "missing_values": "NA, -9"})
+    {'header': False, 'missing_values': ['NA', -9]}
+    """
+    options: dict[str, Any] = {}
+    for name, value in chosen.items():
+        if not value.strip():
+            continue
+        if name == "missing_values":
+            options[name] = [_code(word.strip()) for word in value.split(",") if word.strip()]
+        else:
+            options[name] = SWITCHES.get(value, value)
+    return options
+
+
+def _code(word: str) -> str | int | float:
+    for number in (int, float):
+        try:
+            return number(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _select(chosen: dict[str, str], name: str, title: str, choices: dict[str, str], *, now: str = "") -> None:
+    with element("label", "option"):
+        text(title, "span", "small", "soft")
+        with element("select", "field", key=f"reading {name}") as select:
+            for words, value in choices.items():
+                text(words, "option", value=value, **({"selected": True} if now and value == now else {}))
+        select.on("change", lambda event: chosen.update({name: str(event.args)}), js_handler=VALUE)
+
+
+def _missing_values(chosen: dict[str, str]) -> None:
+    with element("label", "option"):
+        text("Codes for missing values", "span", "small", "soft")
+        field = element("input", "field", key="reading missing_values", type="text", placeholder="NA, -9")
+        field.on("change", lambda event: chosen.update({"missing_values": str(event.args)}), js_handler=VALUE)
+
+
+def _read_as(opened: dict[str, Any]) -> str:
+    """How a table was read, in a line."""
+    kind = opened.get("format", "")
+    how = opened.get("read_as", {})
+    name = opened.get("name", "the table")
+    if kind != "csv":
+        return f"{name}, {opened.get('records', 0):,} rows" + ("" if kind == "frame" else f", {kind}")
+    between = {",": "comma", ";": "semicolon", "\t": "tab"}.get(str(how.get("delimiter")), str(how.get("delimiter")))
+    first = "names in the first line" if how.get("header") else "no names"
+    return f"{name}, {opened.get('records', 0):,} rows, read as CSV: {between} between cells, {how.get('encoding')}, {first}"
+
+
+def _bytes(size: int) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:,.0f} {unit}"
+        size = size // 1000
+    return ""

@@ -1,0 +1,118 @@
+"""Drawing a part of a page anew without taking away what a hand is on.
+
+A part is drawn beside the page and then put in the place of what was there. What is of the same kind and key as before keeps its identity: the browser
+changes it in place, so a click that began on it ends on it, a field keeps its cursor, and an event that is on its way still finds its listener.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.outbox import deleted
+from nicegui.slot import Slot
+
+from sfumato.interfaces.web.pages.parts import enter, heard
+
+SAME = ("data-key", "data-is", "id", "type", "name", "spec")
+"""Attributes in which an element and the one that takes its place are equal; a picture cannot change its ``spec``."""
+SAME_BUTTON = (*SAME, "aria-label")
+"""A button that says something else does something else: a click on its way must not reach it."""
+
+
+def beside(place: Element) -> ui.element:
+    """A place off the page, to draw in what shall stand in another one."""
+    with place:
+        made = ui.element(place.tag)
+    place.default_slot.children.remove(made)
+    return made
+
+
+@contextlib.contextmanager
+def redrawn(place: Element) -> Iterator[None]:
+    """Draw a place anew: what is drawn in the block takes the place of what was there. The block must not wait for anything."""
+    drawn = beside(place)
+    with drawn:
+        yield
+    put(drawn, place)
+
+
+def put(drawn: Element, place: Element) -> None:
+    """Put what was drawn beside the page into its place; what is the same as before stays, changed where it says something else.
+
+    Whoever still draws goes on in the place: it takes over the slot that is drawn in. Putting twice is the same as once.
+    """
+    if drawn.is_deleted:
+        return
+    if place.is_deleted:  # while it was drawn, what is around it was drawn anew
+        drawn.client.remove_elements(drawn.descendants(include_self=True))
+        return
+    old, slot = list(place.default_slot.children), drawn.default_slot
+    before = [child.id for child in old]
+    slot._parent = weakref.ref(place)
+    place.slots["default"] = place.default_slot = slot
+    drawn.slots["default"] = drawn.default_slot = Slot(drawn, "default")
+    drawn._deleted = True
+    _forget(drawn)
+    _exchange(old, list(slot.children))
+    if before != [child.id for child in slot.children]:
+        place.update()
+
+
+def _exchange(old: list[Element], new: list[Element]) -> None:
+    """Let new siblings take over the identities of the old ones they are the same as; the rest of the old ones is gone."""
+    waiting: dict[Any, deque[Element]] = defaultdict(deque)
+    for one in old:
+        waiting[_kind(one)].append(one)
+    for one in new:
+        same = waiting.get(_kind(one))
+        if same:
+            _take_over(same.popleft(), one)
+    for left in waiting.values():
+        for one in left:
+            one.client.remove_elements(one.descendants(include_self=True))
+
+
+def _kind(one: Element) -> tuple[Any, ...]:
+    names = SAME_BUTTON if one.tag == "button" else SAME
+    listeners = tuple((listener.type, listener.js_handler) for listener in one._event_listeners.values())
+    told = tuple(repr(one.props.get(name)) for name in names)
+    return (type(one), one.tag, listeners, told)
+
+
+def _take_over(old: Element, new: Element) -> None:
+    """Let a new element be, for the browser, the one that it takes the place of."""
+    client = new.client
+    was = old._to_dict()
+    pending = old.id in client.outbox.updates
+    children = list(old), list(new)
+    _forget(new)
+    new.id = old.id
+    client.elements[new.id] = new
+    for before, now in zip(old._event_listeners.values(), list(new._event_listeners.values()), strict=True):
+        now.id, now.element_id = before.id, new.id
+    new._event_listeners = {listener.id: listener for listener in new._event_listeners.values()}
+    for slot in old.slots.values():
+        slot.children.clear()
+    old._event_listeners.clear()
+    old._deleted = True
+    stale = heard(old, new)
+    _exchange(*children)
+    if stale and new.tag == "select":
+        enter(new)
+    if pending or was != new._to_dict():
+        client.outbox.enqueue_update(new)
+
+
+def _forget(one: Element) -> None:
+    """The browser need not know an element by the number it was drawn with."""
+    client = one.client
+    client.elements.pop(one.id, None)
+    if client.outbox.updates.pop(one.id, None) is None:
+        client.outbox.updates[one.id] = deleted
+        client.outbox._set_enqueue_event()

@@ -1,0 +1,259 @@
+"""The stage *Run*: make the release, follow the search, and read what came out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from sfumato.interfaces.web.catalogue import title_of
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
+from sfumato.interfaces.web.pages.strip import UnderWay
+from sfumato.interfaces.web.worker import Cancelled, TaskFailed
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.shell import Page
+    from sfumato.interfaces.web.workbench import Underway, Workbench
+
+MADE = "made of"
+"""Under this and the digest of the table the workbench keeps what came of each version, for every tab and for one that comes later."""
+
+
+def draw(page: Page) -> None:
+    """Draw the stage."""
+    stage = RunStage(page)
+    with element("div", "run"):
+        text("Does the recipe lead to a release?", "h1")
+        page.live(stage.draw_start, early=True, classes="start")
+        RunUnderWay(page)
+        page.live(stage.draw_outcome, classes="outcome")
+
+
+class RunStage:
+    """The stage in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    @property
+    def bench(self) -> Workbench:
+        """The workbench."""
+        return self.page.workbench
+
+    @property
+    def outcomes(self) -> dict[int, dict[str, Any]]:
+        """What came of the versions that were run, by number."""
+        kept: dict[int, dict[str, Any]] = outcomes_of(self.bench)
+        return kept
+
+    async def draw_start(self) -> None:
+        """The button, and how much there is to search."""
+        if not self.bench.project.has_recipe or self.bench.opened is None:
+            self.page.ask_for_table("Open a table first, on the stage Data.")
+            return
+        with element("div", "startrow"):
+            button("Make the release", self.start, "strongly", key="make")
+            beside = element("span", "soft", role="status")
+            with beside:
+                counted = Words("…")
+        found = (await self.bench.answer("combinations"))["combinations"]
+        counted.say("" if found is None else f"{found:,} combination{'' if found == 1 else 's'} of levels")
+
+    def start(self) -> None:
+        """Begin a run of the version in use; it goes on when this tab is closed."""
+        begin(self.bench)
+
+    def draw_outcome(self) -> None:
+        """What came out of the newest run, and for which version."""
+        outcomes = self.outcomes
+        version = self.bench.project.version
+        number = version if version in outcomes else max(outcomes, default=None)
+        if number is None:
+            return
+        outcome = outcomes[number]
+        old = number != version
+        with element("div", *(["old"] if old else [])):
+            if old:
+                text(f"for version {number}; the recipe was changed since", "p", "soft", role="status")
+            self._outcome(outcome, number)
+
+    def _outcome(self, outcome: dict[str, Any], number: int) -> None:
+        if outcome.get("said"):
+            text(outcome["said"], "p", *(["problem"] if outcome.get("failed") else ["strong"]), role="status")
+        elif outcome["made"]:
+            show(outcome)
+        else:
+            self._unsatisfiable(outcome, number)
+
+    def _unsatisfiable(self, outcome: dict[str, Any], number: int) -> None:
+        with section("Nothing satisfies the recipe", "card"):
+            message = outcome["message"]
+            text(f"{message[:1].upper()}{message[1:]}", "p")
+            if outcome["lost"] is not None:
+                share = outcome["lost"] / outcome["records"]
+                lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({share:.1%})"
+                text(f"The closest combination would suppress {lost}.", "p", "strong")
+            if outcome["ways"]:
+                text("Each of these changes alone leads to a release:", "p")
+            with element("div", "buttons"):
+                for place, way in enumerate(outcome["ways"]):
+                    button(way["words"], lambda way=way: self.take(way, number), key=f"way-{place}")
+
+    def take(self, way: dict[str, Any], number: int) -> None:
+        """Make one of the offered changes; only to the version it was worked out for."""
+        if number != self.bench.project.version:
+            self.page.say("The recipe was changed since. Run it again, and changes for it are worked out.")
+            return
+        self.page.edit(way["recipe"], way["sentence"])
+
+
+def outcomes_of(bench: Workbench) -> dict[int, dict[str, Any]]:
+    """What came of the versions that were run, of this table, newest last."""
+    found: dict[int, dict[str, Any]] = bench.remembered.setdefault(f"{MADE} {bench.project.data.digest}", {})
+    return found
+
+
+def begin(bench: Workbench) -> asyncio.Task[None] | None:
+    """Run the version in use, unless one is under way; the task belongs to the workbench, not to a tab."""
+    if bench.job is not None and bench.job.task == "make":
+        return None
+    task = asyncio.get_running_loop().create_task(_run(bench, bench.project.version))
+    bench.remembered["run"] = task  # so that it is not collected while it runs
+    return task
+
+
+async def _run(bench: Workbench, version: int) -> None:
+    outcomes = outcomes_of(bench)
+    outcomes.pop(version, None)
+    try:
+        register = bench.project.register or None
+        outcome = await bench.do("make", "Making the release", version=version, key=str(version), register=register)
+    except Cancelled:
+        outcome = {"said": "Cancelled. Nothing was written."}
+    except TaskFailed as error:
+        outcome = {"said": str(error), "failed": True}
+    outcomes[version] = outcome
+    if outcome.get("made"):
+        bench.project.note(version, outcome["effect"])
+    bench.project.tell()
+
+
+class RunUnderWay(UnderWay):
+    """How far the run is: its version, how much is decided, in words, since when, and a way to end it."""
+
+    def update(self) -> None:
+        """Show the run as it is now; other work is shown at the foot of the page alone."""
+        job = self.page.workbench.job
+        if job is None or job.task == "make":
+            super().update()
+        elif self.shown is not None:
+            self.shown = None
+            with self.page.client, redrawn(self.place):
+                pass
+
+    def _draw(self, job: Underway) -> None:
+        begun = time.time() - (time.monotonic() - job.started)
+        with element("div", "card", "runjob"):
+            text(f"Making the release for version {job.version}", "h2")
+            self.bar = element("progress", max=1, aria_label="How far the run is")
+            with element("p"):
+                with element("span"):
+                    self.words = Words("")
+                element("span", "soft", "number", data_started=int(begun * 1000))
+            button("Cancel", self.page.workbench.cancel, key="cancel-run", data_is=begun, label="Cancel the run")
+
+
+# what came out
+
+
+def show(outcome: dict[str, Any]) -> None:
+    """A release as the command line tells it: the headline first."""
+    text(outcome["headline"], "p", "headline", f"state-{outcome['state']}", role="status")
+    with element("ul", "plainlist"):
+        for verdict in outcome["verdicts"]:
+            _judged(verdict["holds"], verdict["promise"], verdict["sentence"])
+        for kept in (*outcome["limits"], *outcome["contract"]):
+            _judged(kept["holds"], "", kept["sentence"])
+    lost = f" ({outcome['suppressed'] / outcome['records']:.1%})" if outcome["records"] else ""
+    text(f"{outcome['told']}{lost}.", "p", "strong")
+    for warning in outcome["warnings"]:
+        text(f"! {warning}", "p", "problem")
+    with element("div", "twocolumns"):
+        _columns(outcome["columns"])
+        if outcome["risks"]:
+            _risks(outcome["risks"])
+    if outcome["preserved"]:
+        with section("What masking kept"), element("ul"):
+            for line in outcome["preserved"]:
+                text(line, "li")
+    _reasons(outcome["reasons"])
+    with element("p", "next"):
+        for words, path in (("Explore others", "explore"), ("Look at it", "look"), ("Write it", "write")):
+            text(words, "a", "link", href=path)
+
+
+def _judged(holds: bool, promise: str, sentence: str) -> None:
+    with element("li", "verdict", "kept" if holds else "broken"):
+        text("✓" if holds else "✗", "span", "mark", aria_hidden="true")
+        text("holds" if holds else "does not hold", "span", "unseen")
+        if promise:
+            text(f"{promise}: ", "span", "strong")
+        text(sentence)
+
+
+def scrolling(label: str) -> Any:
+    """A box that scrolls sideways, by keys too."""
+    return element("div", "scroll", tabindex=0, role="region", aria_label=label)
+
+
+def _columns(columns: list[dict[str, Any]]) -> None:
+    with section("Columns"), scrolling("Columns"), element("table", "points"):
+        _head("column", "what happened", "distinct values")
+        with element("tbody"):
+            for column in columns:
+                after = "–" if column["after"] is None else f"{column['after']:,}"
+                with element("tr"):
+                    text(column["name"], "th", scope="row")
+                    text(column["action"], "td")
+                    text(f"{column['before']:,} → {after}", "td", "num")
+
+
+def _risks(risks: list[dict[str, Any]]) -> None:
+    with section("Risks"), scrolling("Risks"), element("table", "points"):
+        _head("risk", "before", "after")
+        with element("tbody"):
+            for risk in risks:
+                with element("tr"):
+                    text(title_of(risk["name"]), "th", scope="row")
+                    for when in ("before", "after"):
+                        with element("td", "num"):
+                            meter(risk[when])
+
+
+def meter(share: float) -> None:
+    """A share as a bar with its number."""
+    element("progress", "share", value=min(1.0, share), max=1, aria_hidden="true")
+    text(f"{share:.1%}")
+
+
+def _head(*names: str) -> None:
+    with element("thead"), element("tr"):
+        for place, name in enumerate(names):
+            text(name, "th", *(["num"] if place and name != "what happened" else []), scope="col")
+
+
+def _reasons(reasons: dict[str, Any] | None) -> None:
+    """Why this node and not its neighbour, and what another budget would buy."""
+    if reasons is None:
+        return
+    words = (
+        ("Why this and not another", [reasons["choice"]]),
+        ("One level finer or coarser", reasons["neighbours"]),
+        ("Another budget, or less risk", reasons["outlook"]),
+    )
+    for heading, sentences in words:
+        if sentences:
+            with section(heading), element("ul"):
+                for sentence in sentences:
+                    text(sentence, "li")

@@ -1,0 +1,155 @@
+"""What is always in sight: the figures of the recipe in use, undo and redo, and what is under way."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.pages.partial_redraw import redrawn
+from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.tasks import TASKS
+
+if TYPE_CHECKING:
+    from sfumato.interfaces.web.pages.drawer import Drawer
+    from sfumato.interfaces.web.pages.shell import Page
+    from sfumato.interfaces.web.project import Project, Version
+    from sfumato.interfaces.web.workbench import Underway
+
+UNKNOWN = "…"
+
+
+async def draw_figures(page: Page) -> None:
+    """Records, promise, how many are at risk as the table is, and what the last run lost; what is not known yet is a dot, dot, dot."""
+    workbench, project = page.workbench, page.workbench.project
+    opened = workbench.opened
+    with element("dl", "facts"):
+        if opened is not None and not page.stage.blind:
+            _figure("records", f"{opened['records']:,}")
+        if not project.has_recipe:
+            return
+        _figure("promise", " · ".join(model.promise for model in project.recipe.meet) or "none yet")
+        if opened is None or page.stage.blind:
+            return
+        asked = smallest_crowd(project)
+        at_risk = _figure(f"in classes under {asked} today", UNKNOWN)
+        _last_run(project)
+    try:
+        today = await workbench.answer("today")
+        at_risk.say(f"{records_below(today, asked):,}")
+    except SfumatoError:
+        at_risk.say("not known")
+
+
+def smallest_crowd(project: Project) -> int:
+    """The class size that the promises ask for; 2 where none asks for one: then the records that stand alone count."""
+    return max([model.crowd for model in project.recipe.meet if model.crowd is not None], default=2)
+
+
+def records_below(today: dict[str, Any], size: int) -> int:
+    """Records in classes smaller than a size.
+
+    >>> records_below({"sizes": [1, 3, 5], "records": [10, 6, 20]}, 5)
+    16
+    """
+    return sum(records for one, records in zip(today["sizes"], today["records"], strict=True) if one < size)
+
+
+def _last_run(project: Project) -> None:
+    """What the last run lost: of the version in use, or, in grey, of an older one."""
+    entry = measured(project)
+    if entry is None:
+        _figure("records lost", "not run yet", "older")
+        return
+    old = () if entry.version == project.version else ("older",)
+    told = f"for version {entry.version}" if old else ""
+    lost, score = entry.effect.get("suppressed"), entry.effect.get("score")
+    _figure("records lost", UNKNOWN if lost is None else f"{lost:,}", *old, note=told)
+    name = str(entry.effect.get("objective", "loss")).replace("_", " ")
+    _figure(name, "none measured" if score is None else shown(score), *old, note=told)
+
+
+def shown(score: float) -> str:
+    """A figure with as many digits as tell something.
+
+    >>> shown(0.3149), shown(48_211.4)
+    ('0.31', '48,211')
+    """
+    return f"{score:.2f}" if abs(score) < 100 else f"{score:,.0f}"
+
+
+def measured(project: Project) -> Version | None:
+    """The version whose run tells most about the one in use: itself, else the nearest before it, else the newest of all; None: none was run."""
+    known = {entry.version: entry for entry in project.log}
+    at = project.version
+    while at and not known[at].effect:
+        at = known[at].parent
+    return known[at] if at else max((e for e in known.values() if e.effect), key=lambda e: e.version, default=None)
+
+
+def _figure(term: str, value: str, *classes: str, title: str = "", note: str = "") -> Words:
+    with element("div", "figure", *classes, **({"title": title} if title else {})):
+        text(term, "dt", "soft", "small")
+        with element("dd", "value"):
+            said = Words(value)
+            if note:
+                text(f" {note}", "span", "small", "soft")
+    return said
+
+
+def draw_undo(page: Page, drawer: Drawer) -> None:
+    """Undo, redo, and the version in use, which opens the history."""
+    project = page.workbench.project
+    keys = "Control+Z", "Control+Shift+Z"
+    for words, act, can, key in zip(
+        ("Undo", "Redo"), (project.undo, project.redo), (project.can_undo, project.can_redo), keys, strict=True
+    ):
+        held: dict[str, Any] = {} if can else {"disabled": True}
+        button(words, lambda act=act: page.attempt(act), key=words.lower(), aria_keyshortcuts=key, **held)
+    entry = project.entry
+    if entry is not None:
+        drawer.switch("history", f"v{entry.version} · {entry.sentence} ▾", "version")
+        text(f"Version {entry.version}: {entry.sentence}", "span", "unseen", role="status")
+
+
+class UnderWay:
+    """What is being done, how far it is, since when, and a button to end it; changed in place, so that nothing loses the focus."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.place = element("div", "underway")
+        self.shown: Underway | None = None
+        page.leaving(page.workbench.listen(self.update))
+        self.update()
+
+    def update(self) -> None:
+        """Show the work under way as it is now."""
+        job = self.page.workbench.job
+        if job is not self.shown:
+            self.shown = job
+            with self.page.client, redrawn(self.place):
+                if job is not None:
+                    self._draw(job)
+        if job is not None:
+            self.words.say(told(job))
+            if job.share:
+                self.bar.props["value"] = job.share
+                self.bar.update()
+
+    def _draw(self, job: Underway) -> None:
+        begun = time.time() - (time.monotonic() - job.started)
+        with element("div", "job"):
+            text(job.title, "span", "unseen", role="status")
+            with element("span", "words"):
+                self.words = Words("")
+            element("span", "soft", "number", data_started=int(begun * 1000))
+            self.bar = element("progress", max=1, aria_label=job.title)
+            if TASKS[job.task].cancelled:
+                button("Cancel", self.page.workbench.cancel, key="cancel", data_is=begun, label=f"Cancel: {job.title}")
+
+
+def told(job: Underway) -> str:
+    """How far work is, in words."""
+    far = f" · {job.share:.0%}" if job.share else ""
+    words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"
+    return f"{job.title}{words}{far}"

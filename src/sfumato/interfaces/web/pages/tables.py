@@ -1,0 +1,98 @@
+"""Parts that stages with figures share: a native list to choose from, tabs, tables, pages of a long table, and pips for levels."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from sfumato.interfaces.web.pages.parts import Words, button, element, text
+
+VALUE = "(event) => emit(event.target.value)"
+
+
+def choice(
+    label: str, options: Mapping[str, str], value: str, on_choice: Callable[[str], Any], *, key: str
+) -> ui.element:
+    """A native list to choose one of; its label stands before it."""
+    with element("label", "choice") as made:
+        text(label, "span", "soft", "small")
+        with element("select", key=key, aria_label=label) as chosen:
+            for name, words in options.items():
+                text(words, "option", value=name, **({"selected": True} if name == value else {}))
+    chosen.on("change", lambda event: on_choice(str(event.args)), js_handler=VALUE)
+    return made
+
+
+def tabs(label: str, names: Sequence[str], current: str, on_choice: Callable[[str], Any]) -> None:
+    """Views of one thing, as buttons of which one is pressed."""
+    with element("div", "tabs", role="group", aria_label=label):
+        for name in names:
+            pressed = "true" if name == current else "false"
+            button(name, lambda _, n=name: on_choice(n), "tab", key=f"tab {name}", aria_pressed=pressed)
+
+
+@contextlib.contextmanager
+def table(
+    caption: str, heads: Sequence[tuple[str, bool]], *classes: str, key: str | None = None
+) -> Iterator[ui.element]:
+    """A table in a box that scrolls; ``heads`` are names of columns and whether they hold numbers. The body is filled by the caller."""
+    with (
+        element("div", "scroller", tabindex=0, role="region", aria_label=caption, key=key or caption),
+        element("table", "points", *classes),
+    ):
+        text(caption, "caption", "unseen")
+        with element("thead"), element("tr"):
+            for words, number in heads:
+                text(words, "th", *(["num"] if number else []), scope="col")
+        with element("tbody") as body:
+            yield body
+
+
+def row(cells: Sequence[Any], *classes: str, numbers: Sequence[bool] = ()) -> None:
+    """A row of a table: the first cell is its head."""
+    with element("tr", *classes):
+        for place, cell in enumerate(cells):
+            right = ["num"] if place < len(numbers) and numbers[place] else []
+            head = {"scope": "row"} if place == 0 else {}
+            text("" if cell is None else str(cell), "td" if place else "th", *right, **head)
+
+
+def pager(what: str, first: int, size: int, total: int, on_page: Callable[[int], Any]) -> None:
+    """Where in a long table one is, and the way on and back."""
+    with element("div", "pager"):
+        button("← Before", lambda: on_page(max(0, first - size)), key=f"{what} before", disabled=first <= 0)
+        last = min(first + size, total)
+        text(
+            f"{what} {first + 1:,} to {last:,} of {total:,}" if total else f"no {what}",
+            "span",
+            "soft",
+            "small",
+            role="status",
+        )
+        button("Next →", lambda: on_page(first + size), key=f"{what} next", disabled=last >= total)
+
+
+def pips(level: int, top: int) -> None:
+    """A level as filled squares of as many as there are."""
+    with element("span", "pips", aria_hidden="true"):
+        for place in range(max(top, 1)):
+            element("i", *(["full"] if place < level else []))
+
+
+def badge(words: str) -> None:
+    """A few words in a frame."""
+    text(words, "span", "tag")
+
+
+@contextlib.contextmanager
+def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
+    """Something that is seen on request."""
+    with element("details", "folded") as made:
+        if unfolded:
+            made.props["open"] = True
+        with element("summary", key=key):
+            Words(words)
+        yield

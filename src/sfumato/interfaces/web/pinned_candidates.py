@@ -1,0 +1,157 @@
+"""Candidates to be compared: what is kept of one, and the figures of all side by side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import recipe_files as recipes
+from sfumato.release.report.measures import title_of
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.project import Project
+
+RISKS = ("linkage", "marketer_risk", "prosecutor_risk")
+LOSSES = ("loss", "squared_error", "marginal_error")
+Pin = dict[str, Any]
+Line = tuple[str, list[str], set[int]]
+
+
+def of_version(project: Project, version: int) -> Pin:
+    """A version of the history as a candidate."""
+    sentence = next(entry.sentence for entry in project.log if entry.version == version)
+    return {"kind": "version", "version": version, "title": f"version {version}: {sentence}"}
+
+
+def of_node(version: int, levels: Mapping[str, int], recipe: Recipe, figures: Mapping[str, float]) -> Pin:
+    """A node of the lattice of a version as a candidate."""
+    told = ", ".join(f"{column} {level}" for column, level in levels.items())
+    plain = {"kind": "node", "version": version, "title": f"levels {told}", "figures": dict(figures)}
+    return {**plain, "recipe": recipes.to_dict(recipe, base=recipe.base)}
+
+
+def of_recipe(name: str, recipe: Recipe) -> Pin:
+    """Another recipe as a candidate."""
+    return {"kind": "recipe", "title": name, "recipe": recipes.to_dict(recipe, base=recipe.base)}
+
+
+def recipe_of(project: Project, candidate: Pin) -> Recipe:
+    """The recipe of a candidate."""
+    if candidate["kind"] == "version":
+        return project.recipe_of(candidate["version"])
+    return recipes.from_dict(candidate["recipe"], base=project.folder, name=candidate["title"])
+
+
+def letter(place: int) -> str:
+    """What a candidate is called in pictures and tables.
+
+    >>> letter(0), letter(2)
+    ('A', 'C')
+    """
+    return chr(ord("A") + place)
+
+
+def digest_of(pins: Sequence[Pin], register: Mapping[str, str]) -> str:
+    """What tells one set of candidates, and the register that is asked about them, from another."""
+    return hashlib.sha256(json.dumps([list(pins), dict(register)], sort_keys=True).encode()).hexdigest()
+
+
+def figures_of(found: Mapping[str, Any]) -> list[Line]:
+    """The rows of the comparison: title, a cell a candidate, and which of them are best; what is unknown is never best."""
+    every = found["candidates"]
+    risk, utility = found["axes"]["risk"], found["axes"]["utility"]
+    lines = [("may be released", ["yes" if one["holds"] else f"no: {one['reason']}" for one in every], set[int]())]
+    lines += [
+        _figure(in_words(name), [one["risks"].get(name) for one in every], every, share=True)
+        for name in dict.fromkeys((risk, *RISKS))
+    ]
+    for name in dict.fromkeys((utility, *LOSSES)):
+        higher = any(name in one["higher"] for one in every)
+        lines.append(_figure(title_of(name), [one["utilities"].get(name) for one in every], every, higher=higher))
+    lost = [None if not one["risks"] else one["suppressed"] for one in every]
+    lines.append(_figure("records lost", lost, every))
+    return [*lines, _together(found), *_levels(found), *_contracts(found)]
+
+
+def in_words(name: str) -> str:
+    """A name as people say it."""
+    return name.replace("_", " ")
+
+
+def _figure(
+    title: str, values: Sequence[float | None], every: Sequence[Any], *, share: bool = False, higher: bool = False
+) -> Line:
+    """One figure of all candidates; best is the least (or most) of those that are known and may be released.
+
+    Where all are alike, none is best.
+    """
+    known = [value for value, one in zip(values, every, strict=True) if value is not None and one["holds"]]
+    wanted = None if len(set(known)) < 2 else max(known) if higher else min(known)
+    best = {
+        place
+        for place, (value, one) in enumerate(zip(values, every, strict=True))
+        if wanted is not None and one["holds"] and value is not None and abs(value - wanted) < 1e-12
+    }
+    return title, [percent(value) if share else number(value) for value in values], best
+
+
+def _together(found: Mapping[str, Any]) -> Line:
+    """What each would tell together with earlier releases, as *Write* would say it, or that nobody was asked."""
+    standing = found["registered"]
+    if standing is None:
+        cells = ["not asked: no register is named under Write"] * len(found["candidates"])
+        return "with earlier releases", cells, set[int]()
+    told = [found["more"][one["name"]]["together"] for one in found["candidates"]]
+    title = f"with the {standing:,} release{'s' * (standing != 1)} of the register"
+    return title, ["; ".join(sentences) or "unknown" for sentences in told], set[int]()
+
+
+def _levels(found: Mapping[str, Any]) -> list[Line]:
+    more = [found["more"][one["name"]] for one in found["candidates"]]
+    columns = dict.fromkeys(column for one in more for column in one["levels"])
+    lines = []
+    for column in columns:
+        cells = ["drawn anew" if one["drawn"] else _rung(one["levels"].get(column)) for one in more]
+        lines.append((f"level of {column}", cells, set[int]()))
+    return lines
+
+
+def _rung(rung: Sequence[int] | None) -> str:
+    return "no one level" if rung is None else f"{rung[0]} of {rung[1]}"
+
+
+def _contracts(found: Mapping[str, Any]) -> list[Line]:
+    every = [found["more"][one["name"]]["contract"] for one in found["candidates"]]
+    if not any(every):
+        return []
+    cells = [
+        "; ".join(f"{'✓' if kept['holds'] else '✗'} {kept['sentence']}" for kept in one) or "none" for one in every
+    ]
+    return [("contract", cells, set[int]())]
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A share as people read it; unknown is a word.
+
+    >>> percent(0.0106), percent(None), percent(0.2), percent(1)
+    ('1.06 %', 'unknown', '20.00 %', '100 %')
+    """
+    if value is None:
+        return "unknown"
+    return "100 %" if value == 1 else "0 %" if value == 0 else f"{100 * value:.{digits}f} %"
+
+
+def number(value: float | None) -> str:
+    """A figure with as many digits as it deserves; unknown is a word."""
+    if value is None:
+        return "unknown"
+    return (
+        f"{value:,.0f}"
+        if float(value).is_integer() and abs(value) >= 1
+        else f"{value:.4g}"
+        if abs(value) < 1000
+        else f"{value:,.0f}"
+    )

@@ -1,0 +1,473 @@
+"""A project: a folder with the recipe, all its versions, and a log of what changed and what it did.
+
+::
+
+    project/            readable by its owner only
+      project.json      where the data are, their digest, which version is in use, what is pinned
+      recipe.yaml       the version in use, as the command line takes it
+      history/0001.yaml every version, never changed
+      log.jsonl         a line a version (time, parent, sentence), and lines that say what a version did to risk and loss
+      releases/         what was written
+      lock              held while a workbench has the project open
+
+Undo moves the pointer, an edit after that is a branch, and redo follows the newest child. No data value stands in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.files import MEGABYTE, read_plain, require_plain, write_whole
+from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
+from sfumato.core.recipe import Recipe
+from sfumato.core.yaml_text import write_yaml
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web.uploads import at_home
+
+FORMAT = 1
+REGISTER = ("file", "to", "person", "key")
+MOST_BYTES = 64 * MEGABYTE
+FOLDERS = ("history", "releases")
+OURS = (*FOLDERS, "uploads", "hierarchies", "lock", "log.jsonl", "recipe.yaml", "open.html")
+"""What a folder may hold that was meant for a project and left before it became one."""
+
+
+_put = os.write
+
+
+class Outdated(ParameterError):
+    """An edit was made on a version that is no longer the one in use: another tab was faster."""
+
+
+class Held(OutputError):
+    """Another workbench has the project open."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Version:
+    """A version of the recipe: what was changed, when, from which version, and what came of it (risk, loss …; numbers only)."""
+
+    version: int
+    parent: int
+    sentence: str
+    time: str
+    effect: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Opened:
+    """The data of a project: a path or the name of a bundled example, how it was read, and what was found when it was."""
+
+    path: str | None = None
+    example: str | None = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    digest: str | None = None
+    name: str = ""
+
+
+class Project:
+    """The recipe in use and its history. One process has it open; what changes it is told to all who listen."""
+
+    def __init__(self, folder: Path, handle: int, state: Mapping[str, Any], entries: Mapping[int, Version]) -> None:
+        self.folder = folder
+        self._handle = handle
+        self._entries = dict(entries)
+        self._at: int = state.get("at", 0)
+        self.data = Opened(**state.get("data", {}))
+        self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
+        self.register: dict[str, str] = dict(state.get("register", {}))
+        """The register that releases of this project are written down in (``file``, ``to``, ``person``, ``key``); empty: none."""
+        self._recipes: dict[int, Recipe] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Project:
+        """Open the project in a folder, or begin one there."""
+        path = at_home(str(folder)).absolute()
+        _make(path)
+        handle = _held(path / "lock")
+        try:
+            project = cls(path, handle, _state(path / "project.json"), _entries(path / "log.jsonl"))
+            project._mend()
+        except BaseException:
+            if handle >= 0:
+                os.close(handle)
+            raise
+        return project
+
+    def _mend(self) -> None:
+        """Put right what a crash between two writes left; what cannot be put right is said."""
+        if self._at and self._at not in self._entries:
+            raise UnreadableInput(f"{self.folder}: the log does not know version {self._at}; the project is damaged")
+        for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
+            leftover.unlink(missing_ok=True)  # drafts of files: we hold the lock, so nobody writes them
+        if not self._at:
+            return
+        try:
+            self.recipe_of(self._at)
+            text = self._file(self._at).read_bytes()
+        except (SfumatoError, OSError) as error:
+            raise UnreadableInput(f"{self.folder}: version {self._at} cannot be read: {error}") from None
+        current = self.folder / "recipe.yaml"
+        if not current.is_file() or current.read_bytes() != text:
+            write_whole(current, text)
+
+    def close(self) -> None:
+        """Let others open it."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    # what there is
+
+    @property
+    def version(self) -> int:
+        """The number of the version in use; 0: there is none yet."""
+        return self._at
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe in use."""
+        if not self._at:
+            raise ParameterError("the project has no recipe yet: open a table first")
+        return self.recipe_of(self._at)
+
+    @property
+    def has_recipe(self) -> bool:
+        """Whether there is a recipe to edit."""
+        return self._at > 0
+
+    def recipe_of(self, version: int) -> Recipe:
+        """The recipe of a version."""
+        if version not in self._entries:
+            raise ParameterError(f"the project has no version {version}")
+        if version not in self._recipes:
+            require_plain(self._file(version), most=MOST_BYTES, what="a recipe")
+            document = recipes.read_document(self._file(version))
+            self._recipes[version] = recipes.from_dict(document, base=self.folder, name=f"version {version}")
+        return self._recipes[version]
+
+    @property
+    def log(self) -> tuple[Version, ...]:
+        """All versions, oldest first."""
+        return tuple(self._entries[number] for number in sorted(self._entries))
+
+    @property
+    def history(self) -> str:
+        """The log as it is written, which goes with a release as what led to it."""
+        file = self.folder / "log.jsonl"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    @property
+    def entry(self) -> Version | None:
+        """The version in use."""
+        return self._entries.get(self._at)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a version before this one."""
+        entry = self.entry
+        return entry is not None and entry.parent > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a version was made from this one."""
+        return self._newest_child() is not None
+
+    # what changes it
+
+    def edit(self, recipe: Recipe, sentence: str, *, based_on: int) -> int:
+        """Make a recipe the one in use, as a new version; the number of that. A recipe that changes nothing makes none."""
+        if based_on != self._at:
+            raise Outdated("The recipe was changed in another tab. Look at it as it is now, and change it again.")
+        moved = dataclasses.replace(recipe, base=self.folder) if recipe.base == self.folder else self._moved(recipe)
+        text = write_yaml(recipes.to_dict(moved, base=self.folder))
+        if self._at and text == self._file(self._at).read_text(encoding="utf-8"):
+            return self._at
+        version = max(self._entries, default=0) + 1
+        write_whole(self._file(version), text.encode())
+        entry = Version(version, self._at, sentence, _now())
+        self._append({"version": version, "parent": entry.parent, "sentence": sentence, "time": entry.time})
+        self._entries[version] = entry
+        self._point_to(version)
+        return version
+
+    def undo(self) -> None:
+        """Go back to the version that this one was made from."""
+        if (entry := self.entry) is not None and entry.parent:
+            self._point_to(entry.parent)
+
+    def redo(self) -> None:
+        """Go to the newest version that was made from this one."""
+        if (child := self._newest_child()) is not None:
+            self._point_to(child)
+
+    def go_to(self, version: int) -> None:
+        """Make an older version the one in use."""
+        self.recipe_of(version)
+        self._point_to(version)
+
+    def note(self, version: int, effect: Mapping[str, Any]) -> None:
+        """Write down what a version did to risk and loss; numbers and words of ours only."""
+        entry = self._entries[version]
+        changed = {name: value for name, value in effect.items() if entry.effect.get(name) != value}
+        if changed:
+            self._entries[version] = dataclasses.replace(entry, effect={**entry.effect, **changed})
+            self._append({"version": version, "effect": changed})
+            self.tell()
+
+    def forget_effects(self) -> None:
+        """The table is another one: what versions did to the one before says nothing of it."""
+        self._append({"forget": "effects", "time": _now()})
+        self._entries = {number: dataclasses.replace(entry, effect={}) for number, entry in self._entries.items()}
+        self.tell()
+
+    def set_data(self, data: Opened) -> None:
+        """Say which table the project is about."""
+        self.data = data
+        self._save()
+        self.tell()
+
+    def set_pins(self, pins: tuple[dict[str, Any], ...]) -> None:
+        """Keep candidates to be looked at side by side."""
+        self.pins = pins
+        self._save()
+        self.tell()
+
+    def set_register(self, register: Mapping[str, str]) -> None:
+        """Say which register releases are written down in, and who receives them; what is empty is left out."""
+        said = {name: register[name].strip() for name in REGISTER if register.get(name, "").strip()}
+        if said != self.register:
+            self.register = said
+            self._save()
+            self.tell()
+
+    # who is told
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call somebody whenever something changed; what comes back ends that."""
+        self._listeners.append(listener)
+
+        def leave() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return leave
+
+    def tell(self) -> None:
+        """Tell all who listen that something changed."""
+        for listener in tuple(self._listeners):
+            listener()
+
+    # files
+
+    def _file(self, version: int) -> Path:
+        return self.folder / "history" / f"{version:04}.yaml"
+
+    def _moved(self, recipe: Recipe) -> Recipe:
+        """A recipe from another folder as it reads from this one: files of hierarchies are found from here."""
+        document = recipes.to_dict(recipe, base=self.folder)
+        return recipes.from_dict(document, base=self.folder, name="the recipe")
+
+    def _newest_child(self) -> int | None:
+        return max((entry.version for entry in self._entries.values() if entry.parent == self._at), default=None)
+
+    def _point_to(self, version: int) -> None:
+        """Make a version the one in use. Where that cannot be written down, the one before stays it: nobody works on what is lost later."""
+        before = self._at
+        write_whole(self.folder / "recipe.yaml", read_plain(self._file(version), most=MOST_BYTES, what="a recipe"))
+        self._at = version
+        try:
+            self._save()
+        except OutputError:
+            self._at = before
+            raise
+        self.tell()
+
+    def _save(self) -> None:
+        state = {
+            "sfumato_project": FORMAT,
+            "at": self._at,
+            "data": dataclasses.asdict(self.data),
+            "pins": list(self.pins),
+            "register": self.register,
+        }
+        write_whole(self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        """Add a line to the log, whole or not at all: a half one would spoil the next."""
+        path = self.folder / "log.jsonl"
+        try:
+            handle = open_private(path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from None
+        before = os.fstat(handle).st_size
+        try:
+            _write_all(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            os.fsync(handle)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, before)
+            raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
+        finally:
+            os.close(handle)
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """Write all of it: a disk that is nearly full takes a part and says nothing."""
+    while content:
+        content = content[_put(handle, content) :]
+
+
+def _make(path: Path) -> None:
+    """Make the folder of a project, or let only its owner look into it; a folder of somebody else's things is refused."""
+    try:
+        there = {one.name for one in path.iterdir()} if path.exists() else set()
+        if "project.json" not in there and not all(name in OURS or name.startswith(".") for name in there):
+            raise OutputError(
+                f"{path} holds other things and no project; name an empty folder, or one that does not exist"
+            )
+        path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        path.chmod(PRIVATE_FOLDER)
+        for name in FOLDERS:
+            (path / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    except NotADirectoryError:
+        raise OutputError(f"{path} is a file; a project is a folder") from None
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            f"cannot open a project in {path}: {error.strerror}; --project names another folder"
+        ) from None
+
+
+def _held(path: Path) -> int:
+    """The lock of a project, held until it is closed; -1 where the system has no locks."""
+    try:
+        handle = open_private(path, os.O_RDWR | NO_LINK)
+    except OSError as error:
+        raise OutputError(f"cannot open {path}: {error.strerror}") from None
+    try:
+        free = lock(handle, wait=False)
+    except NoLocks:
+        os.close(handle)
+        return -1
+    if not free:
+        os.close(handle)
+        raise Held(
+            f"{path.parent} is open in another workbench; use that one, or end it first (Ctrl-C where it was started)"
+        )
+    return handle
+
+
+def _state(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        state = json.loads(read_plain(path, most=MOST_BYTES, what="a project"))
+        if state["sfumato_project"] != FORMAT:
+            raise UnreadableInput(f"{path} is of another version of sfumato")
+        if not (
+            _whole(state["at"])
+            and _about(Opened(**state["data"]))
+            and all(map(_pinned, state["pins"]))
+            and _kept_in(state)
+        ):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UnreadableInput(f"{path} is no project of sfumato, or damaged") from None
+    return dict(state)
+
+
+def data_in(folder: Path) -> Opened:
+    """The table that a project is about, without opening it."""
+    return Opened(**_state(folder / "project.json").get("data", {}))
+
+
+def _whole(number: Any) -> bool:
+    """Whether this numbers a version, or says that there is none."""
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+def _figure(name: str, value: Any) -> bool:
+    """Whether this can be what a version did: numbers, and the name of what the search made small."""
+    return isinstance(value, str) if name == "objective" else value is None or isinstance(value, int | float)
+
+
+def _about(data: Any) -> bool:
+    """Whether this can be what is kept of a table."""
+    words = (data.path, data.example, data.digest)
+    return (
+        isinstance(data.options, dict)
+        and isinstance(data.name, str)
+        and all(word is None or isinstance(word, str) for word in words)
+    )
+
+
+def _kept_in(state: Mapping[str, Any]) -> bool:
+    """Whether this can be what is kept of a register; projects of before it say nothing."""
+    register = state.get("register", {})
+    return isinstance(register, dict) and all(
+        name in REGISTER and isinstance(said, str) for name, said in register.items()
+    )
+
+
+def _pinned(pin: Any) -> bool:
+    """Whether this can be a candidate that was pinned: a version of the history, or a recipe of its own."""
+    if not isinstance(pin, dict) or not isinstance(pin.get("title"), str):
+        return False
+    if pin.get("kind") == "version":
+        return _whole(pin.get("version"))
+    return pin.get("kind") in ("node", "recipe") and isinstance(pin.get("recipe"), dict)
+
+
+def _entries(path: Path) -> dict[int, Version]:
+    """The versions of a log. A last line that a crash cut off was never acted on: it is taken off, so that the next one begins anew."""
+    entries: dict[int, Version] = {}
+    if not path.exists():
+        return entries
+    text = read_plain(path, most=MOST_BYTES, what="the log of a project")
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole != text:
+        write_whole(path, whole)
+    for place, line in enumerate(whole.splitlines(), 1):
+        try:
+            _enter(entries, json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise UnreadableInput(f"{path}, line {place}: this is no line of a log; the project is damaged") from None
+    return entries
+
+
+def _enter(entries: dict[int, Version], said: Mapping[str, Any]) -> None:
+    """Enter a line of a log; what it says must go with the lines before it."""
+    if "forget" in said:
+        entries.update({number: dataclasses.replace(entry, effect={}) for number, entry in entries.items()})
+        return
+    if "effect" in said:
+        entry = entries[said["version"]]
+        if not all(_figure(name, value) for name, value in said["effect"].items()):
+            raise ValueError
+        entries[entry.version] = dataclasses.replace(entry, effect={**entry.effect, **said["effect"]})
+        return
+    version, parent = said["version"], said["parent"]
+    if (
+        not _whole(version)
+        or not version
+        or version in entries
+        or not _whole(parent)
+        or not (parent == 0 or parent in entries)
+    ):
+        raise ValueError
+    entries[version] = Version(version, parent, str(said["sentence"]), str(said["time"]))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,281 @@
+"""Tasks about the table itself: open it, look at its columns, show its rows, propose what its columns are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.classes import count_classes
+from sfumato.core.encoding import label
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.data import examples
+from sfumato.data.table.values import with_values
+from sfumato.errors import UnreadableInput
+from sfumato.guidance.profiling.columns import look_at
+from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
+from sfumato.guidance.profiling.proposal import propose as look_at_all
+from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
+from sfumato.guidance.profiling.yaml_text import recipe_text
+from sfumato.interfaces.api import in_memory, profile, read
+from sfumato.interfaces.web.table_locations import parts_in, placed, require_one_table, several
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.data_process import Bench
+
+BARS = 24
+"""Bars of the small picture of a column."""
+ROWS = 50
+"""Rows of a page."""
+LONGEST = 200
+"""Characters of a cell that are shown."""
+
+
+def open_data(
+    bench: Bench,
+    progress: Progress,
+    *,
+    path: str | None,
+    example: str | None,
+    options: dict[str, Any],
+    recipe: Recipe | None = None,
+) -> dict[str, Any]:
+    """Read a table as it was said, else as the recipe says, or make a bundled example; what was opened, in counts."""
+    progress(0.0, "reading")
+    table = examples.load(example) if example is not None else _read(str(path), recipe, options)
+    bench.table = table
+    bench.made.clear()
+    source = table.source
+    return {
+        "name": example or source.name,
+        "records": table.records,
+        "columns": list(table.columns),
+        "digest": source.digest,
+        "format": source.format,
+        "notes": list(source.notes),
+        "parts": dict(zip(("kind", "names"), ("", []) if example is not None else parts_in(str(path)), strict=True)),
+        "sheet": source.intake.sheet,
+        "read_as": {name: getattr(source, name) for name in ("delimiter", "encoding", "decimal", "header")},
+    }
+
+
+def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Dataset:
+    require_one_table(path)
+    try:
+        return in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
+    except UnreadableInput as error:
+        if Path(path).is_dir():
+            raise UnreadableInput(f"{several(Path(path), 'is no table in parts')} ({error})") from None
+        raise
+
+
+def look_at_path(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+    """What stands at a path before it is opened: the ``path`` as it is opened, the ``kind`` of what must be chosen in it, and the ``names``."""
+    progress(0.0, "looking")
+    place = placed(path)
+    require_one_table(place)
+    kind, names = parts_in(place)
+    if kind and not names:
+        raise UnreadableInput(f"{path} holds no {kind}")
+    return {"path": place, "kind": kind, "names": names}
+
+
+def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
+    """The proposed recipe, and why each column is what it is thought to be."""
+    progress(0.0, "looking at the columns")
+    proposal = profile(bench.data)
+    bench.keep("proposal", proposal)
+    reasons = {column.name: list(column.reasons) for column in proposal.columns}
+    return {"recipe": recipes.parse(recipe_text(proposal)), "reasons": reasons}
+
+
+def described(bench: Bench, recipe: Recipe) -> Dataset:
+    """The table with what a recipe says of its columns, its values read as the recipe says; columns may still be undecided."""
+    data = bench.data
+    intake = data.source.intake.over(recipe.intake)
+    if intake.about_values != data.source.intake.about_values:
+        data = bench.known(f"values {intake.about_values!r}", lambda: with_values(data, intake))
+    return data.with_schema(recipe.schema)
+
+
+# A card for every column.
+
+
+def columns(bench: Bench, progress: Progress) -> dict[str, Any]:
+    """What is known of every column and what it is guessed to be: counts, words of ours and shapes, no value of it."""
+    proposal = _proposal(bench)
+    cards = [_card(column, bench.data) for column in proposal.columns]
+    codes = {name: list(some) for name, some in proposal.missing_codes.items()}
+    return {"columns": cards, "missing_codes": codes}
+
+
+def _proposal(bench: Bench) -> Proposal:
+    data = bench.data
+    proposal: Proposal = bench.known("proposal", lambda: look_at_all(data.to_polars(), data.source))
+    return proposal
+
+
+def _card(column: ColumnProposal, data: Dataset) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
+        "roles": [str(role) for role in column.roles],
+        "unit": column.unit or "person",
+        "kind": str(column.kind),
+        "hierarchy": None if column.hierarchy is None else dict(column.hierarchy),
+        "reasons": list(column.reasons),
+        "confidence": column.confidence,
+        "missing": round(column.missing_share * len(data)),
+        "missing_share": column.missing_share,
+        "distinct": column.distinct,
+        "alone": column.uniqueness,
+        "bars": shape_of(_as_its_kind(data.column(column.name), column)),
+    }
+
+
+def _as_its_kind(values: pl.Series, column: ColumnProposal) -> pl.Series:
+    """Text that holds numbers or dates as what it says, where all of it says so: its picture goes from low to high."""
+    if values.dtype != pl.String or column.kind not in (Kind.NUMERIC, Kind.DATE):
+        return values
+    if column.kind is Kind.NUMERIC:
+        read = values.str.strip_chars().cast(pl.Float64, strict=False)
+    else:
+        form = (column.hierarchy or {}).get("dates", {}).get("format")
+        read = values.str.to_date(form or "%Y-%m-%d", strict=False)
+    return read if read.null_count() == values.null_count() else values
+
+
+def shape_of(values: pl.Series) -> list[float]:
+    """How the values of a column are spread: bars from 0 to 1, of numbers and dates from low to high, of others from common to rare.
+
+    The outermost hundredths of numbers are left out, so that one outlier does not flatten the rest. Empty without values.
+
+    >>> shape_of(pl.Series(["a", "b", "a", None]))
+    [1.0, 0.5]
+    """
+    present = values.drop_nulls()
+    ordered = present.dtype.is_numeric() or present.dtype.is_temporal()
+    counts = _histogram(present) if ordered else _commonest(present)
+    most = max(counts, default=0)
+    return [round(count / most, 3) for count in counts] if most else []
+
+
+def _histogram(values: pl.Series) -> list[int]:
+    numbers = values.to_physical().cast(pl.Float64, strict=False).to_numpy()
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return []
+    low, high = np.quantile(numbers, [0.01, 0.99])
+    whole = bool((numbers == np.floor(numbers)).all())
+    bins = min(BARS, int(high - low) + 1) if whole else BARS
+    ends = (low, high) if high > low else (low - 0.5, low + 0.5)
+    return [int(count) for count in np.histogram(numbers, bins=max(1, bins), range=ends)[0]]
+
+
+def _commonest(values: pl.Series) -> list[int]:
+    if values.dtype == pl.Boolean:
+        values = values.cast(pl.String)
+    counts = values.unique_counts().sort(descending=True)
+    return [int(count) for count in counts.head(BARS)]
+
+
+# What the columns say together, and what a column could become.
+
+
+def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+    """How many records the quasi-identifiers single out together, as they are in the table."""
+    known = described(bench, recipe)
+    quasi = known.schema.quasi
+    if not quasi:
+        return {"columns": 0, "alone": 0, "records": known.records}
+    classes = count_classes(without_hierarchies(known))
+    single = int(classes.records[classes.sizes == 1].sum())
+    return {"columns": len(quasi), "alone": single, "records": classes.total}
+
+
+def without_hierarchies(dataset: Dataset) -> Dataset:
+    """The same table, its columns as they are: what is counted then does not depend on how they may be generalised."""
+    plain = {n: dataclasses.replace(a, hierarchy=None) for n, a in dataset.schema.attributes.items()}
+    return dataset.with_schema(Schema(plain))
+
+
+def suggest(bench: Bench, progress: Progress, *, columns: Sequence[str]) -> dict[str, Any]:
+    """The hierarchy that would suit each of some columns, in the words of a recipe."""
+    return {name: suggest_hierarchy(look_at(name, bench.data.column(name))).hierarchy for name in columns}
+
+
+# Rows, a page at a time.
+
+
+def rows(
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    page: int,
+    sort: str | None = None,
+    descending: bool = False,
+    shown: Sequence[str] = (),
+) -> dict[str, Any]:
+    """One page of rows; columns that may name a person are left out unless they are asked for by name.
+
+    Those are direct identifiers, and columns nobody has decided on yet.
+    """
+    data = bench.data
+    attributes = recipe.schema.attributes
+    hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in shown]
+    if sort in hidden:
+        sort = None  # the order would tell what is not shown
+    order = (
+        None if sort is None else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
+    )
+    pages = max(1, -(-len(data) // ROWS))
+    page = min(max(page, 1), pages)
+    places = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))
+    taken = data.frame[places if order is None else order[places].astype(np.int64)].to_polars()
+    cells = [None if name in hidden else [_cell(value) for value in taken[name].to_list()] for name in data.columns]
+    return {
+        "columns": [{"name": name, "hidden": name in hidden} for name in data.columns],
+        "first": int(places[0]) + 1 if len(places) else 0,
+        "numbers": ((places if order is None else order[places]) + 1).tolist(),
+        "cells": cells,
+        "page": page,
+        "pages": pages,
+        "records": len(data),
+        "sort": sort,
+    }
+
+
+def _names_people(attribute: Attribute | None) -> bool:
+    return attribute is None or attribute.has(Role.DIRECT) or attribute.has(Role.ASK)
+
+
+def _cell(value: Any) -> str | None:
+    if value is None:
+        return None
+    words = label(value)
+    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+
+
+def order_of(data: Dataset, column: str, descending: bool) -> NDArray[np.uint32]:
+    """The rows in the order of a column, missing last; equal ones stay in their order."""
+    values = data.column(column)
+    if column in data.coded:  # text that is held as codes: the rank of a label stands for it
+        known = data.encoded(column)
+        labels = pl.Series(known.labels, dtype=pl.String)
+        values = labels.rank("dense").gather(known.narrow.astype(np.uint32))
+    ordered = pl.DataFrame({"v": values}).select(
+        pl.arg_sort_by("v", descending=descending, nulls_last=True, maintain_order=True)
+    )
+    order: NDArray[np.uint32] = ordered.to_series().to_numpy()
+    return order

@@ -1,0 +1,262 @@
+"""Tasks about what else could be released: the lattice seen from above, one node of it, and candidates side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.classes import ladder_of, remap_to
+from sfumato.core.pair import levels_of
+from sfumato.core.randomness import Seed
+from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
+from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
+from sfumato.interfaces.web import choices
+from sfumato.interfaces.web.tasks.write import remembering
+from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
+from sfumato.release.make import make_release
+from sfumato.release.read_back import described
+
+if TYPE_CHECKING:
+    from sfumato.core.objective import Landscape
+    from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.data_process import Bench
+    from sfumato.release.registered_release import Remembering
+    from sfumato.release.release import Release
+
+LAST = "last survey"
+MOST_IN_LATTICE = 200
+"""Nodes up to which the lattice itself is drawn."""
+MOST_POINTS = 300
+MOST_NEAR = 5
+FEWEST = 5
+"""A value that fewer records have is no example."""
+LONGEST = 28
+
+
+@dataclasses.dataclass(frozen=True)
+class Surveyed:
+    """A landscape, for which version it was made, and the node that the search chose of it by which recipe; None: nothing stays within."""
+
+    landscape: Landscape
+    version: int
+    searched: dict[str, dict[str, int] | None]
+
+
+def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, made_for: int) -> dict[str, Any]:
+    """Look at every node of the lattice that the recipe's search chooses from, and keep it; ``open_recipe`` leaves the search its choice."""
+    if choices.place_of(open_recipe) is None:
+        raise ParameterError("no step of this recipe chooses from a lattice; global_recoding is such a step")
+    wanted = choices.to_survey(open_recipe)
+    table = described(bench.data, wanted)
+    searched: dict[str, int] | None
+    try:
+        release = make_release(table, wanted, seed=Seed.of(None), refuse=False, progress=_until(progress, 0.7))
+        landscape, plan = landscape_of(release)
+        searched = dict(plan.levels)
+    except Unsatisfiable:
+        free = choices.with_any_loss(wanted)
+        release = make_release(table, free, seed=Seed.of(None), refuse=False, progress=_until(progress, 0.7))
+        landscape, searched = landscape_of(release)[0], None
+    progress(1.0, "all combinations are known")
+    bench.keep(_key(open_recipe), Surveyed(landscape, made_for, {choices.searched_key(open_recipe): searched}))
+    bench.keep(LAST, _key(open_recipe))
+    return {"nodes": len(landscape)}
+
+
+def _until(progress: Progress, end: float) -> Progress:
+    """The progress of the first part of the work; then every node is looked at."""
+
+    def part(share: float, words: str = "") -> None:
+        progress(end * share, words or "looking at all combinations")
+
+    return part
+
+
+def _key(open_recipe: Recipe) -> str:
+    return f"landscape {choices.lattice_key(open_recipe)}"
+
+
+def front(
+    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, across: str, up: str
+) -> dict[str, Any]:
+    """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an older recipe where this one's is not known.
+
+    ``known``: a landscape is there; ``fresh``: it is this recipe's. ``in_use`` is the node that a run would release, ``searched`` the one
+    that the search chooses; each None where that is not known.
+    """
+    if choices.place_of(recipe) is None:
+        return {"known": False, "lattice": False}
+    fresh = bench.kept(_key(open_recipe))
+    kept = fresh or bench.kept(str(bench.kept(LAST)))
+    if kept is None:
+        return {"known": False, "lattice": True}
+    landscape, allowed = kept.landscape, choices.records_allowed(recipe, kept.landscape.records)
+    if fresh is not None:
+        landscape = dataclasses.replace(landscape, budget=allowed)
+    searched = kept.searched.get(choices.searched_key(open_recipe)) if fresh is not None else None
+    in_use = (choices.chosen_in(recipe) or searched) if fresh is not None else None
+    return {
+        "known": True,
+        "lattice": True,
+        "fresh": fresh is not None,
+        "version": kept.version,
+        "by_hand": choices.chosen_in(recipe) is not None,
+        "in_use": _place(landscape, in_use),
+        "searched": _place(landscape, searched),
+        **_drawn(landscape, across, up),
+    }
+
+
+def _place(landscape: Landscape, levels: dict[str, int] | None) -> int | None:
+    return None if levels is None or set(levels) != set(landscape.columns) else landscape.position(levels)
+
+
+def _drawn(landscape: Landscape, across: str, up: str) -> dict[str, Any]:
+    """What of a landscape is drawn; ``points`` has every node that is named by its number, with its levels."""
+    landscape.along(across), landscape.along(up)
+    if landscape.whole:
+        dots, times = landscape.thinned(across, up, CELLS)
+        best = landscape.trade_off(up, across)[:MOST_POINTS]
+    else:
+        dots = np.flatnonzero(landscape.classes > 0)
+        times, best = np.ones(len(dots), dtype=np.int64), dots[np.argsort(landscape.score[dots], kind="stable")]
+    few = len(landscape) <= MOST_IN_LATTICE and landscape.whole
+    named = range(len(landscape)) if few else np.union1d(dots, best).tolist()
+    return {
+        "objective": landscape.objective,
+        "records": landscape.records,
+        "budget": landscape.budget,
+        "nodes": len(landscape),
+        "within": int(landscape.feasible().sum()),
+        "whole": landscape.whole,
+        "few": few,
+        "tops": dict(zip(landscape.columns, landscape.tops, strict=True)),
+        "dots": dict(zip(dots.tolist(), times.tolist(), strict=True)),
+        "front": best.tolist(),
+        "points": {at: dataclasses.asdict(option_at(landscape, at)) for at in named},
+    }
+
+
+def nodes_near(
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    open_recipe: Recipe,
+    across: str,
+    up: str,
+    x: float,
+    y: float,
+) -> list[dict[str, Any]]:
+    """At most five nodes nearest to a point of the picture, each with its number and its levels."""
+    landscape = _landscape(bench, recipe, open_recipe)
+    found = landscape.near(across, up, (x, y), MOST_NEAR)
+    return [{"id": at, **dataclasses.asdict(option_at(landscape, at))} for at in found.tolist()]
+
+
+def node(
+    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
+) -> dict[str, Any]:
+    """One node by its levels, with its number."""
+    landscape = _landscape(bench, recipe, open_recipe)
+    at = landscape.position(levels)
+    if at is None:
+        raise ParameterError("these levels are not among the combinations that were looked at")
+    return {"id": at, **dataclasses.asdict(option_at(landscape, at))}
+
+
+def reasons(
+    bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Recipe, levels: dict[str, int]
+) -> dict[str, Any]:
+    """Why a node is no finer: what each column one level finer or coarser would cost, and of the one the search chose why it did."""
+    landscape = _landscape(bench, recipe, open_recipe)
+    found = alternatives_in(landscape, levels)
+    told = found.reasons()
+    finer = [words for one, words in zip(found.neighbours, told.neighbours, strict=True) if one.change < 0]
+    coarser = [words for one, words in zip(found.neighbours, told.neighbours, strict=True) if one.change > 0]
+    chosen = found.overlooked is None
+    return {
+        "choice": told.choice if chosen and found.chosen.within_budget else None,
+        "finer": finer,
+        "coarser": coarser,
+        "outlook": list(told.outlook),
+    }
+
+
+def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
+    kept = bench.kept(_key(open_recipe))
+    if kept is None:
+        raise ParameterError("the combinations of this version have not been looked at yet")
+    landscape: Landscape = kept.landscape
+    return dataclasses.replace(landscape, budget=choices.records_allowed(recipe, landscape.records))
+
+
+def level_examples(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, list[str | None]]:
+    """For each quasi-identifier and level, the value that most records have there; None where fewer than five have it."""
+    table = described(bench.data, recipe)
+    return {column: _examples(table, column) for column in recipe.schema.quasi}
+
+
+def _examples(table: Any, column: str) -> list[str | None]:
+    encoded = table.encoded(column)
+    ladder = ladder_of(table, column, encoded)
+    found: list[str | None] = []
+    for level in range(ladder.depth):
+        labels = ladder.labels[level]
+        counts = np.bincount(remap_to(ladder, encoded, level), weights=encoded.counts, minlength=len(labels))
+        counts[[place for place, label in enumerate(labels) if label is None]] = 0
+        most = int(counts.argmax()) if len(counts) else 0
+        label = labels[most] if len(counts) and counts[most] >= FEWEST else None
+        found.append(label if label is None or len(label) <= LONGEST else label[: LONGEST - 1] + "…")
+    return found
+
+
+# Candidates side by side.
+
+
+def compare(
+    bench: Bench, progress: Progress, *, pins: list[tuple[str, Recipe]], register: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Make, attack and measure every candidate alike: the map of them all, and of each its levels and what its contract says.
+
+    A candidate of which nothing comes out says why; nothing is known of it then. Where a ``register`` is named, it is asked what each would tell
+    together with earlier releases (``together``, sentences), and limits on that are held against it, as when a release is written; nothing is
+    entered. ``registered`` is how many releases stand in it; None: there was none to ask.
+    """
+    candidates = [Candidate(name, recipe) for name, recipe in pins]
+    terms = fair_terms(candidates, CommonTerms(Seed.of(None)))
+    outcomes, more = [], {}
+    with remembering(None if not register else {"to": "a comparison", **register}) as remembered:
+        for place, candidate in enumerate(candidates):
+            part = _part(progress, place, len(candidates), candidate.name)
+            outcome, release = try_and_keep(bench.data, candidate, terms, part, remembered.memory)
+            outcomes.append(outcome)
+            rungs = {} if release is None else levels_of(plan.describe() for _, plan in release.plans)
+            more[candidate.name] = {
+                "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
+                "contract": [] if release is None else [kept.to_dict() for kept in release.contract],
+                "promises": [] if release is None else [verdict.to_dict() for verdict in release.verdicts],
+                "drawn": release is not None and release.dataset.drawn,
+                "together": _together(remembered, release),
+            }
+        standing = None if remembered.register is None else len(remembered.register.standing)
+    progress(1.0)
+    found = on_one_map(bench.data.source.name, outcomes)
+    return {**found.to_dict(), "more": more, "registered": standing}
+
+
+def _together(remembered: Remembering, release: Release | None) -> list[str]:
+    """What a candidate would tell together with the releases of the register; nothing where there is none to ask, or nothing came out."""
+    if remembered.register is None or release is None:
+        return []
+    try:
+        return remembered.together(release).sentences
+    except SfumatoError as error:
+        return [f"unknown: {error}"]
+
+
+def _part(progress: Progress, place: int, of: int, name: str) -> Progress:
+    return lambda share, words="": progress((place + share) / of, f"{name}: {words}" if words else name)

@@ -1,0 +1,537 @@
+"""Tasks about hierarchies: what each level of a column would show, what has no place, and changes of groups."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core import registry
+from sfumato.core.choices import required_fields
+from sfumato.core.classes import ClassTable, count_classes
+from sfumato.core.encoding import label, positions_in
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, bind
+from sfumato.core.parameters import values_of
+from sfumato.core.schema import Role
+from sfumato.core.step import Goal
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
+from sfumato.guidance.profiling.columns import look_at
+from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
+from sfumato.interfaces.web import edits
+from sfumato.interfaces.web.groups import Grouping
+from sfumato.interfaces.web.tasks.data import described, without_hierarchies
+from sfumato.methods.hierarchies.date_periods import USUAL, Dates
+from sfumato.methods.hierarchies.file import HierarchyFile, read_hierarchy
+from sfumato.methods.hierarchies.grouped_numbers import GroupedNumbers
+from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
+from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
+from sfumato.methods.hierarchies.number_intervals import Intervals
+from sfumato.methods.hierarchies.ordered_values import Order
+from sfumato.methods.hierarchies.public_classification import SCHEMES, PublicClassification
+from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.value_tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.data_process import Bench
+
+SHOWN = 60
+"""Values of a level that are shown."""
+LISTED = 200
+"""Values without a place that are listed."""
+NOWHERE = "\x00no place"
+"""A label that adopts what a hierarchy does not list, to find it; no table can hold it."""
+KEPT = 4
+DELIMITERS = (";", ",", "\t", "|")
+
+
+# A hierarchy fitted to a column, also where it does not cover all values.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fitted:
+    """A hierarchy on the values of a column in a given order.
+
+    ``ladder`` has these values on its lowest level; those without a place stand under one extra node from level 1 on, at the top with
+    all others. ``extra`` says that there is such a node.
+    """
+
+    ladder: Ladder
+    counts: NDArray[np.int64]
+    uncovered: NDArray[np.bool_]
+
+    @property
+    def extra(self) -> bool:
+        """Whether some values have no place."""
+        return bool(self.uncovered.any())
+
+    def records(self, level: int) -> NDArray[np.int64]:
+        """Records under every node of a level."""
+        codes = self.ladder.climb(0, level)
+        size = len(self.ladder.labels[level])
+        return np.bincount(codes, weights=self.counts, minlength=size).astype(np.int64)
+
+
+def fit(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Fitted:
+    """Fit a hierarchy to values that occur so often; raises what the hierarchy says where it fails for all of them together."""
+    try:
+        bound = bind(hierarchy, values, [int(count) for count in counts])
+    except SchemaError:
+        lost = set() if hierarchy is None else uncovered(hierarchy, [value for value in values if value is not None])
+        if not lost:  # each value alone, and not all together: the rule says itself what is wrong
+            raise
+        kept = [(value, int(count)) for value, count in zip(values, counts, strict=True) if value not in lost]
+        bound = bind(hierarchy, [value for value, _ in kept], [count for _, count in kept])
+    places = positions_in(bound.labels[0], values)
+    return Fitted(_in_order(bound, values, places), np.asarray(counts, dtype=np.int64), places < 0)
+
+
+def _in_order(bound: Ladder, values: Sequence[str | None], places: NDArray[np.int64]) -> Ladder:
+    """The ladder with its lowest level in the order of the values, those without a place under a node of their own."""
+    lost = places < 0
+    if bound.top == 0:
+        nothing = np.zeros(len(values))
+        return Ladder((tuple(values),), (), (nothing,), (nothing,))
+    labels: list[tuple[str | None, ...]] = [tuple(values)]
+    ups: list[NDArray[np.int64]] = []
+    for level in range(1, bound.depth):
+        below = len(labels[-1])
+        extra = bool(lost.any()) and level < bound.top
+        named = bound.labels[level] or (
+            (TOP,) if level == bound.top else ()
+        )  # nothing has a place: only the top is there
+        labels.append((*named, NOWHERE) if extra else tuple(named))
+        last = len(bound.labels[level]) if extra else 0
+        up = np.full(below, last, dtype=np.int64)
+        if level == 1:
+            up[~lost] = bound.up[0][places[~lost]]
+        else:
+            up[: len(bound.up[level - 1])] = bound.up[level - 1]
+        ups.append(up)
+    nothings = tuple(np.zeros(len(level)) for level in labels)
+    return Ladder(tuple(labels), tuple(ups), nothings, nothings)
+
+
+def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
+    """The values that a hierarchy has no path for."""
+    if _covers(hierarchy, values):
+        return set()
+    if isinstance(hierarchy, Tree | Table | HierarchyFile | PublicClassification) and hierarchy.other is None:
+        rows = dataclasses.replace(hierarchy, other=NOWHERE).paths(values, [1] * len(values)).rows
+        adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
+        if adopted:
+            return adopted
+    return set(_halved(hierarchy, list(values)))
+
+
+def _halved(hierarchy: Hierarchy, values: list[str]) -> list[str]:
+    """The same by halves: quick where most values are covered, and right for any rule."""
+    if _covers(hierarchy, values):
+        return []
+    if len(values) == 1:
+        return values
+    middle = len(values) // 2
+    return _halved(hierarchy, values[:middle]) + _halved(hierarchy, values[middle:])
+
+
+def _covers(hierarchy: Hierarchy, values: Sequence[str]) -> bool:
+    try:
+        hierarchy.paths(values, [1] * len(values))
+    except SchemaError:
+        return False
+    return True
+
+
+# What the bench remembers of classes and hierarchies.
+
+
+@dataclasses.dataclass(eq=False)
+class Lately:
+    """What was fitted and rolled up last, by a digest of what it was made from."""
+
+    things: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
+
+    def known(self, parts: Any, make: Any, most: int) -> Any:
+        """What was made of the same parts before, else what is made now."""
+        key = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        if key not in self.things:
+            self.things[key] = make()
+        self.things.move_to_end(key)
+        while len(self.things) > most:
+            self.things.popitem(last=False)
+        return self.things[key]
+
+
+def _fitted(bench: Bench, table: Dataset, column: str, hierarchy: Any, labels: Any, counts: Any) -> Fitted:
+    memory: Lately = bench.known("fitted hierarchies", Lately)
+    intake = table.source.intake
+    fitted: Fitted = memory.known(("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100)
+    return fitted
+
+
+def _base(table: Dataset) -> ClassTable:
+    """The classes of the quasi-identifiers as they are; the rows are counted once, whatever the hierarchies."""
+    return count_classes(without_hierarchies(table))
+
+
+def _of_column(bench: Bench, table: Dataset, base: ClassTable, column: str, hierarchy: Any) -> Fitted:
+    place = base.columns.index(column)
+    labels = base.ladders[place].labels[0]
+    encoded = table.encoded(column)
+    where = positions_in(encoded.labels, labels)
+    return _fitted(bench, table, column, hierarchy, labels, encoded.counts[where])
+
+
+def hierarchy_of(table: Dataset, column: str, spec: Mapping[str, Any] | None, base: Path) -> Any:
+    """The hierarchy that a recipe writes so, ready for this table; without one, that of the schema."""
+    if spec is None:
+        return table.schema[column].hierarchy
+    built = registry.build("hierarchies", spec).resolved(base)
+    return table.with_schema(table.schema.replace(column, hierarchy=built)).schema[column].hierarchy
+
+
+# The list of columns.
+
+
+def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[str, Any]]:
+    """Every quasi-identifier: how it is generalised, up to which level, and what has no place there."""
+    if not recipe.schema.quasi:
+        return []
+    table = described(bench, recipe)
+    base = _base(table)
+    return [_line(bench, table, base, column) for column in base.columns]
+
+
+def _line(bench: Bench, table: Dataset, base: ClassTable, column: str) -> dict[str, Any]:
+    hierarchy = table.schema[column].hierarchy
+    line = {"column": column, "builder": None if hierarchy is None else hierarchy.name}
+    try:
+        fitted = _of_column(bench, table, base, column, hierarchy)
+    except SfumatoError as error:
+        return {**line, "top": None, "uncovered": 0, "records": 0, "error": str(error)}
+    return {**line, "top": fitted.ladder.top, **_lost(fitted), "error": None}
+
+
+def _lost(fitted: Fitted) -> dict[str, int]:
+    return {"uncovered": int(fitted.uncovered.sum()), "records": int(fitted.counts[fitted.uncovered].sum())}
+
+
+# All levels of a column side by side.
+
+
+def levels(
+    bench: Bench,
+    progress: Progress,
+    *,
+    recipe: Recipe,
+    column: str,
+    at: Mapping[str, int],
+    hierarchy: Mapping[str, Any] | None = None,
+    alone: bool = False,
+) -> dict[str, Any]:
+    """What each level of a column would show: its values, and the classes with the other columns at the levels ``at``, or of this column ``alone``.
+
+    ``hierarchy`` is tried instead of that of the recipe, in a recipe's words. Labels are values of people: the owner's eyes only.
+    """
+    table, k = described(bench, recipe), edits.crowd_of(recipe)
+    base = _base(table)
+    rule = hierarchy_of(table, column, hierarchy, recipe.base)
+    fitted = _of_column(bench, table, base, column, rule)
+    others = _base(_only(table, column)) if alone else _others(bench, table, base, column, at)
+    classes = dataclasses.replace(others, ladders=_with_own(others, column, fitted.ladder))
+    return {
+        "column": column,
+        "k": k,
+        "records": base.total,
+        "top": fitted.ladder.top,
+        "uncovered": _lost(fitted)["uncovered"],
+        "records_lost": _lost(fitted)["records"],
+        "words": words_of(table, column),
+        "levels": [
+            {**_level(fitted, classes.roll_up({column: n}), n, k, rule), "name": name_of(rule, n, fitted.ladder)}
+            for n in range(fitted.ladder.depth)
+        ],
+    }
+
+
+def words_of(table: Dataset, column: str) -> dict[str, str]:
+    """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside numbers."""
+    return {label(code): str(words) for code, words in table.source.labels.get("values", {}).get(column, {}).items()}
+
+
+def name_of(hierarchy: Hierarchy | None, level: int, ladder: Ladder) -> str:
+    """What a level between the lowest and the top is called, where its rule says that: ``month``, ``width 10``; else nothing."""
+    if not 0 < level < ladder.top:
+        return ""
+    if isinstance(hierarchy, Dates):
+        return hierarchy.periods(timed=ladder.top > len(USUAL) + 1)[level - 1]
+    return f"width {hierarchy.widths[level - 1]:,g}" if isinstance(hierarchy, Intervals) else ""
+
+
+def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder, ...]:
+    return tuple(ladder if name == column else own for name, own in zip(classes.columns, classes.ladders, strict=True))
+
+
+def _only(table: Dataset, column: str) -> Dataset:
+    """The table with this column as its only quasi-identifier."""
+    schema = table.schema
+    for name in schema.quasi:
+        if name != column:
+            left = tuple(role for role in schema[name].roles if role is not Role.QUASI)
+            schema = schema.replace(name, roles=left or (Role.PLAIN,))
+    return table.with_schema(schema)
+
+
+def _others(bench: Bench, table: Dataset, base: ClassTable, column: str, at: Mapping[str, int]) -> ClassTable:
+    """The classes with the other columns at their levels, and this one as it is."""
+    ladders, chosen = [], {}
+    for name, own in zip(base.columns, base.ladders, strict=True):
+        ladder = own
+        if name != column and at.get(name, 0) > 0:
+            try:
+                ladder = _of_column(bench, table, base, name, table.schema[name].hierarchy).ladder
+                chosen[name] = min(at[name], ladder.top)
+            except SfumatoError:  # told where that column is looked at; here it stays as it is
+                ladder = own
+        ladders.append(ladder)
+    memory: Lately = bench.known("classes at levels", Lately)
+    parts = (base.columns, table.schema, table.source.intake, column, sorted(chosen.items()))
+    raised = dataclasses.replace(base, ladders=tuple(ladders))
+    classes: ClassTable = memory.known(parts, lambda: raised.roll_up(chosen), KEPT)
+    return classes
+
+
+def _level(
+    fitted: Fitted, classes: ClassTable, level: int, k: int, hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
+    labels, records = fitted.ladder.labels[level], fitted.records(level)
+    nodes = [(name, int(n)) for name, n in zip(labels, records.tolist(), strict=True) if name != NOWHERE]
+    sizes, amounts = classes.sizes, classes.records
+    small = sizes < k
+    ordered = in_reading_order(nodes, None if hierarchy is None else hierarchy.day_of)
+    return {
+        "level": level,
+        "values": len(nodes),
+        "rare": sum(n < k for _, n in nodes),
+        "small": int(amounts[small].sum()),
+        "classes": len(classes),
+        "smallest": int(sizes.min()) if len(sizes) else 0,
+        "mean": classes.total / len(classes) if len(classes) else 0.0,
+        "bands": [int(amounts[(sizes >= low) & (sizes < high)].sum()) for low, high in bands(k)],
+        "items": ordered[:SHOWN],
+        "more": max(0, len(ordered) - SHOWN),
+        "most": max((n for _, n in nodes), default=0),
+    }
+
+
+def bands(k: int) -> tuple[tuple[int, float], ...]:
+    """Sizes of classes that a picture tells apart: alone, below k, below twice, below ten times k, and above.
+
+    >>> bands(5)
+    ((1, 2), (2, 5), (5, 10), (10, 50), (50, inf))
+    """
+    if k <= 2:
+        return ((1, 2), (2, 2), (2, 4), (4, 20), (20, float("inf")))
+    return ((1, 2), (2, k), (k, 2 * k), (2 * k, 10 * k), (10 * k, float("inf")))
+
+
+_NUMBER = re.compile(r"[<>=\[( ]*(-?\d+(?:\.\d+)?)")
+
+
+def in_reading_order(
+    nodes: Sequence[tuple[str | None, int]], day_of: Callable[[str], float | None] | None = None
+) -> list[tuple[str | None, int]]:
+    """Nodes as a reader looks for them: numbers, intervals and dates from low to high, words from common to rare, missing last.
+
+    >>> in_reading_order([("10-14", 1), (None, 9), ("5-9", 2), (">=80", 1), ("<5", 3)])
+    [('<5', 3), ('5-9', 2), ('10-14', 1), ('>=80', 1), (None, 9)]
+
+    ``day_of`` tells the day of a date that is not written as the calendar goes.
+    """
+    days = {} if day_of is None else {name: day_of(name) for name, _ in nodes if name is not None}
+    if days and None not in days.values():
+        return sorted(nodes, key=lambda node: (node[0] is None, days.get(node[0] or "", 0.0)))
+    found = {name: _NUMBER.match(name) for name, _ in nodes if name is not None}
+    missing = [node for node in nodes if node[0] is None]
+    present = [(str(name), n) for name, n in nodes if name is not None]
+    if found and all(found.values()):
+        numbers = {name: float(match[1]) for name, match in found.items() if match}
+        present.sort(key=lambda node: (numbers[node[0]], not node[0].startswith("<"), node[0]))
+    else:
+        present.sort(key=lambda node: (-node[1], node[0]))
+    return [*present, *missing]
+
+
+def without_place(
+    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, hierarchy: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The values that a hierarchy has no place for, the commonest first; for the owner's eyes."""
+    table = described(bench, recipe)
+    fitted = _of_column(bench, table, _base(table), column, hierarchy_of(table, column, hierarchy, recipe.base))
+    labels = fitted.ladder.labels[0]
+    lost = [(labels[i], int(fitted.counts[i])) for i in np.flatnonzero(fitted.uncovered).tolist()]
+    lost.sort(key=lambda node: (-node[1], str(node[0])))
+    return {"values": lost[:LISTED], "more": max(0, len(lost) - LISTED)}
+
+
+# What a builder begins with.
+
+
+def begin(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str) -> dict[str, Any] | None:
+    """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must say more first."""
+    table = described(bench, recipe)
+    fields = _begun(table, column, builder)
+    return None if fields is None else {builder: fields}
+
+
+def _begun(table: Dataset, column: str, builder: str) -> dict[str, Any] | None:
+    cls = registry.family("hierarchies")[builder]
+    if cls in BEGINNINGS:
+        return BEGINNINGS[cls](table, column)
+    return None if required_fields(cls) else {}
+
+
+def _as_tree(table: Dataset, column: str) -> dict[str, Any] | None:
+    """The groups that the column has now; the lowest level of them where a tree would count the levels otherwise."""
+    now = _grouping(table, column, _counts(table, column))
+    made = now.hierarchy()
+    if not isinstance(made, Tree):
+        lowest = tuple((row[0], row[1], row[-1]) for row in now.rows)
+        made = dataclasses.replace(now, rows=lowest).hierarchy()
+    return values_of(made) if isinstance(made, Tree) else None
+
+
+def _as_table(table: Dataset, column: str) -> dict[str, Any]:
+    return values_of(_grouping(table, column, _counts(table, column)).hierarchy(as_table=True))
+
+
+def _whole_length(table: Dataset, column: str) -> dict[str, Any]:
+    return {"length": max(map(len, _counts(table, column)), default=1) or 1}
+
+
+def _in_order_read(table: Dataset, column: str) -> dict[str, Any]:
+    nodes = in_reading_order(list(_counts(table, column).items()))
+    return {"values": [value for value, _ in nodes], "sizes": [2, 4]}
+
+
+def _round_widths(table: Dataset, column: str) -> dict[str, Any]:
+    suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
+    return suggested.get(Intervals.name) or {"widths": [5, 10, 20]}
+
+
+def _about_the_sensitive(table: Dataset, column: str) -> dict[str, Any] | None:
+    sensitive = table.schema.sensitive
+    return {"sensitive": sensitive[0]} if sensitive else None
+
+
+def _likeliest(table: Dataset, column: str) -> dict[str, Any]:
+    """The classification that knows most of the values."""
+    values = list(_counts(table, column))
+    known = {name: len(values) for name in SCHEMES}
+    for name in SCHEMES:
+        with contextlib.suppress(SfumatoError):
+            known[name] = len(uncovered(PublicClassification(name), values))
+    return {"of": min(known, key=lambda name: known[name])}
+
+
+BEGINNINGS: dict[Any, Callable[[Dataset, str], dict[str, Any] | None]] = {
+    Tree: _as_tree,
+    Table: _as_table,
+    MaskRight: _whole_length,
+    MaskLeft: _whole_length,
+    Order: _in_order_read,
+    Intervals: _round_widths,
+    GroupedNumbers: _about_the_sensitive,
+    PublicClassification: _likeliest,
+}
+"""Hierarchies that want something of the column to begin with, and what that is."""
+
+
+def _grouping(table: Dataset, column: str, counts: Mapping[str, int]) -> Grouping:
+    """The groups that the column has now; where its hierarchy fails, none."""
+    try:
+        return Grouping.of(table.schema[column].hierarchy, counts)
+    except SchemaError:
+        return Grouping.of(None, counts)
+
+
+# Levels that the search would choose.
+
+
+def search_levels(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, int]:
+    """The levels that the recipe's recoding chooses, without making a release."""
+    step = edits.recoding(recipe)
+    if step is None:
+        raise ParameterError("the recipe has no step that gives whole columns a level")
+    plan = step.plan(described(bench, recipe).checked(), Goal(models=recipe.goals, progress=progress))
+    return {column: int(told["level"]) for column, told in plan.describe()["levels"].items()}
+
+
+# Groups of categories.
+
+
+def groups(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int) -> dict[str, Any]:
+    """The groups of a level with what stands in each and how often it occurs, and the values without a group."""
+    table, k = described(bench, recipe), edits.crowd_of(recipe)
+    counts = _counts(table, column)
+    grouping = Grouping.of(table.schema[column].hierarchy, counts)
+    return {**grouping.to_dict(level, counts), "k": k}
+
+
+def regroup(
+    bench: Bench, progress: Progress, *, recipe: Recipe, column: str, level: int, act: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The hierarchy after groups were changed (``move``, ``rename``, ``adopt``), in a recipe's words; it is not in use yet."""
+    table = described(bench, recipe)
+    hierarchy = table.schema[column].hierarchy
+    grouping = Grouping.of(hierarchy, _counts(table, column))
+    changed = grouping.changed(act, level, **given)
+    return registry.write(changed.hierarchy(as_table=isinstance(hierarchy, Table)))
+
+
+def _counts(table: Dataset, column: str) -> dict[str, int]:
+    encoded = table.encoded(column)
+    pairs = zip(encoded.labels, encoded.counts.tolist(), strict=True)
+    return {value: int(count) for value, count in pairs if value is not None}
+
+
+# Files.
+
+
+def delimiter_of(bench: Bench, progress: Progress, *, path: str) -> dict[str, Any]:
+    """How a hierarchy file is written: the sign between its levels and its encoding, and how many values it lists."""
+    problem: SfumatoError | None = None
+    for encoding in ("utf-8", "cp1252"):
+        for delimiter in DELIMITERS:
+            try:
+                table = read_hierarchy(path, delimiter=delimiter, encoding=encoding)
+            except SfumatoError as error:
+                problem = problem or error
+                continue
+            return {"delimiter": delimiter, "encoding": encoding, "listed": len(table.listed())}
+    raise problem or ParameterError("this is no hierarchy file")
+
+
+def export_hierarchy(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, path: str) -> dict[str, Any]:
+    """Write the hierarchy of a column down in ARX's format, for the values that occur and have a place."""
+    table = described(bench, recipe)
+    hierarchy = table.schema[column].hierarchy
+    if hierarchy is None:
+        raise ParameterError(f"column {column!r} has no hierarchy to write down")
+    counts = _counts(table, column)
+    lost = uncovered(hierarchy, list(counts))
+    kept = {value: count for value, count in counts.items() if value not in lost}
+    ladder = bind(hierarchy, list(kept), list(kept.values()))
+    written = write_hierarchy(ladder, list(kept), path)
+    return {"path": str(written), "values": len(kept)}

@@ -1,0 +1,104 @@
+"""Tasks about promises: how the table stands today, and what each promise would ask."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core import registry
+from sfumato.core.choices import is_number
+from sfumato.core.classes import count_classes
+from sfumato.errors import SfumatoError
+from sfumato.interfaces.api import judge
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Model, Verdict
+    from sfumato.core.progress import Progress
+    from sfumato.core.recipe import Recipe
+    from sfumato.interfaces.web.data_process import Bench
+
+
+def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+    """How many records stand in classes of each size, on the quasi-identifiers as they are: sizes and records, ascending."""
+    described = bench.data.with_schema(recipe.schema)
+    sizes, classes = np.unique(count_classes(described).sizes, return_counts=True)
+    return {"sizes": sizes.tolist(), "records": (sizes * classes).tolist()}
+
+
+def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+    """How the table stands today against each promise of the recipe.
+
+    ``problems`` is what is wrong with the columns, one sentence each. ``promises`` has one mapping a promise, in order: ``holds``
+    (None: it cannot be judged), ``attained`` in words (``k = 1``; ""), ``sentence``, ``records`` that stand in its way, ``problem`` (why it
+    cannot be judged; ""), ``implies`` (promises of this recipe that follow from it) and ``strong_enough`` (names of models that follow from it
+    when it is strong enough).
+    """
+    try:
+        described = bench.data.with_schema(recipe.schema).checked()
+    except SfumatoError as error:
+        unknown: dict[str, Any] = {
+            "holds": None,
+            "attained": "",
+            "sentence": "",
+            "records": 0,
+            "implies": [],
+            "strong_enough": [],
+        }
+        promised = [{"promise": model.promise, **unknown, "problem": "not judged: see above"} for model in recipe.meet]
+        return {"problems": str(error).split("\n"), "promises": promised}
+    return {"problems": [], "promises": [_stands(bench, described, recipe, model) for model in recipe.meet]}
+
+
+def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
+    others = [other.promise for other in recipe.meet if other is not model and model.implies(other)]
+    follows = bench.known(f"implied by {model.name}", lambda: _follows(model.name))
+    plain = {"promise": model.promise, "implies": others, "strong_enough": follows}
+    try:
+        verdict = judge(described, model)[0]
+    except SfumatoError as error:
+        return {**plain, "holds": None, "attained": "", "sentence": "", "records": 0, "problem": str(error)}
+    told = {"holds": bool(verdict.holds), "attained": attained(model, verdict), "sentence": verdict.sentence}
+    return {**plain, **told, "records": int(verdict.records), "problem": ""}
+
+
+def _follows(name: str) -> list[str]:
+    return [other for other in registry.implied_by(name) if other != name]
+
+
+def attained(model: Model, verdict: Verdict) -> str:
+    """What a table attains of a promise: the field that states the degree, and its value today.
+
+    >>> from sfumato import examples
+    >>> from sfumato.methods.models import KAnonymity
+    >>> attained(KAnonymity(5), judge(examples.load("hospital"), KAnonymity(5))[0])
+    'k = 1'
+    """
+    cls = type(model)
+    degrees = [
+        field.name
+        for field in dataclasses.fields(cls)  # type: ignore[arg-type]
+        if is_number(cls, field.name) and getattr(model, field.name) == verdict.required
+    ]
+    if verdict.attained is None or not math.isfinite(verdict.attained) or not degrees:
+        return ""
+    return f"{degrees[0]} = {verdict.attained:.4g}"
+
+
+def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]:
+    """How many combinations of levels a search looks among, within the levels that its step allows; None: no step searches."""
+    searching = next((step for step in recipe.steps if step.surveys), None)
+    if searching is None:
+        return {"combinations": None}
+    classes = count_classes(bench.data.with_schema(recipe.schema))
+    (fields,) = registry.write(searching).values()
+    allowed = {
+        name: (0, level) if isinstance(level, int) else level for name, level in fields.get("levels", {}).items()
+    }
+    sizes = []
+    for name, ladder in zip(classes.columns, classes.ladders, strict=True):
+        low, high = allowed.get(name, (0, ladder.top))
+        sizes.append(max(1, min(high, ladder.top) - low + 1))
+    return {"combinations": math.prod(sizes)}

@@ -1,0 +1,168 @@
+"""Asking the bench: one process apart that holds the data; when it dies or is ended, another one takes its place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.data_process import work
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+PATIENCE = 2.0
+"""Seconds that work has to stop by itself before its process is ended."""
+
+
+class TaskFailed(SfumatoError):
+    """A task failed. ``kind`` is the name of the error it ended with, ``closest`` what comes nearest where nothing satisfies a recipe."""
+
+    def __init__(self, kind: str, message: str, closest: Any = None) -> None:
+        super().__init__(message)
+        self.kind, self.closest = kind, closest
+
+
+class Cancelled(SfumatoError):
+    """The user ended the work."""
+
+
+@dataclasses.dataclass(eq=False)
+class Waiting:
+    """A task that was sent and not answered yet."""
+
+    task: str
+    answer: asyncio.Future[Any]
+    on_progress: Callable[[float, str], None] | None
+
+
+class BenchProcess:
+    """The process that does the work, seen from the pages. All members are called on the event loop.
+
+    ``on_fresh`` is called after a process had to be replaced, with whether the user had asked for its end: the data must be opened again.
+    """
+
+    def __init__(self, on_fresh: Callable[[bool], Any] | None = None) -> None:
+        self._on_fresh = on_fresh
+        self._asked: dict[int, Waiting] = {}
+        self._last = 0
+        self._process: Any = None
+        self._pipe: Connection | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the process; it is ready about a second later, and what is asked meanwhile waits."""
+        context = multiprocessing.get_context("spawn")
+        mine, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs,), daemon=True, name="sfumato bench")
+        self._process.start()
+        theirs.close()
+        self._pipe = mine
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, args=(mine, loop), daemon=True).start()
+
+    async def ask(self, task: str, /, *, on_progress: Callable[[float, str], None] | None = None, **given: Any) -> Any:
+        """What a task answers; raises :class:`TaskFailed` or :class:`Cancelled`."""
+        if self._process is None:
+            self.start()
+        self._last += 1
+        number, future = self._last, asyncio.get_running_loop().create_future()
+        self._asked[number] = Waiting(task, future, on_progress)
+        try:
+            self._send(("ask", number, task, given))
+        except (OSError, ValueError):
+            self._asked.pop(number, None)
+            raise TaskFailed("InternalError", "the process that holds the data has ended") from None
+        return await future
+
+    async def cancel(self, task: str | None = None) -> None:
+        """End tasks of a name, or all: ask them to stop, and end the process of what does not within two seconds."""
+        mine = [number for number, asked in self._asked.items() if task is None or asked.task == task]
+        for number in mine:
+            with contextlib.suppress(OSError, ValueError):
+                self._send(("stop", number))
+        for _ in range(int(PATIENCE * 20)):
+            if not any(number in self._asked for number in mine):
+                return
+            await asyncio.sleep(0.05)
+        self._replace()
+
+    def close(self) -> None:
+        """End the process."""
+        self._closed = True
+        self._end()
+
+    def _replace(self) -> None:
+        """End the process and start another one; all that was asked is over."""
+        self._end()
+        self._another("")
+
+    def _end(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        process, self._process = self._process, None
+        if process is not None and process.pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+                os.killpg(process.pid, 9)
+            process.kill()
+            process.join(5)
+
+    def _another(self, reason: str) -> None:
+        """Start another process, and tell all who wait why theirs is gone (no reason: they asked for it)."""
+        if not self._closed:
+            self.start()
+            if self._on_fresh is not None:
+                self._on_fresh(not reason)
+        self._give_up(reason)
+
+    def _give_up(self, reason: str) -> None:
+        asked, self._asked = self._asked, {}
+        for each in asked.values():
+            if not each.answer.done():
+                each.answer.set_exception(TaskFailed("InternalError", reason) if reason else Cancelled("Cancelled."))
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        if self._pipe is None:
+            raise OSError("closed")
+        self._pipe.send(message)
+
+    def _listen(self, pipe: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        """Hand what comes through the pipe to the event loop; in a thread of its own."""
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            while True:
+                try:
+                    message = pipe.recv()
+                except (EOFError, OSError):
+                    loop.call_soon_threadsafe(self._lost, pipe)
+                    return
+                loop.call_soon_threadsafe(self._take, message)
+
+    def _lost(self, pipe: Connection) -> None:
+        """The process died by itself: say so, and start another."""
+        if pipe is self._pipe:
+            self._end()
+            self._another("the process that holds the data died, perhaps for want of memory; another one was started")
+
+    def _take(self, message: tuple[Any, ...]) -> None:
+        word, number, *rest = message
+        if word == "progress":
+            asked = self._asked.get(number)
+            if asked is not None and asked.on_progress is not None:
+                asked.on_progress(*rest)
+            return
+        asked = self._asked.pop(number, None)
+        if asked is None or asked.answer.done():
+            return
+        if word == "done":
+            asked.answer.set_result(rest[0])
+        elif word == "stopped":
+            asked.answer.set_exception(Cancelled("Cancelled."))
+        else:
+            asked.answer.set_exception(TaskFailed(*rest))

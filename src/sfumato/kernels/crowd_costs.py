@@ -1,0 +1,131 @@
+"""Loops of a bound for large lattices: what it costs at least that a class is in a crowd of k records.
+
+Two classes *meet* in a column at the lowest level on which their values are the same. A node puts both into one class
+exactly when it is, in every column, at least on the level at which they meet. ``terms[a, l]`` is what column *a* costs at
+least on level *l* or above, so the sum of the terms of the levels at which two classes meet bounds every node that puts
+them together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.kernels.loop_cache import njit
+
+
+@njit(cache=True, nogil=True)
+def meet(chosen, codes, paths, starts, levels, meets, offsets):
+    """Write, for every code of every column, the level at which it meets the code of one class.
+
+    ``codes`` has a row a class and a column a column. ``paths[starts[a] + code * levels[a] + l]`` is the code above a code on level
+    *l*; levels are counted from the lowest that the search takes. ``meets[offsets[a] + code]`` receives the level,
+    ``levels[a]`` where the two never meet. A code above is a function of the code below, so codes that are equal on a level
+    are equal on all higher ones, and the first level is enough.
+    """
+    for a in range(levels.size):
+        own = starts[a] + codes[chosen, a] * levels[a]
+        for code in range(offsets[a + 1] - offsets[a]):
+            other = starts[a] + code * levels[a]
+            level = 0
+            while level < levels[a] and paths[own + level] != paths[other + level]:
+                level += 1
+            meets[offsets[a] + code] = level
+
+
+@njit(cache=True, nogil=True)
+def sums_of_terms(codes, terms, meets, offsets, sums):
+    """Write, for every class, the sum of the terms of the levels at which it meets the chosen one: one look-up a cell."""
+    for s in range(codes.shape[0]):
+        total = 0.0
+        for a in range(codes.shape[1]):
+            total += terms[a, meets[offsets[a] + codes[s, a]]]
+        sums[s] = total
+
+
+@njit(cache=True, nogil=True)
+def crowd_sum(sums, records, count, k):
+    """The least number such that ``k`` records have sums up to it; infinite where there are fewer records.
+
+    The smallest sums are kept in order, no more of them than hold *k* records; most sums are larger than all of these
+    and cost one comparison.
+    """
+    values, weights = np.empty(k), np.empty(k, np.int64)
+    held, weight = 0, 0
+    for s in range(count):
+        value = sums[s]
+        if weight >= k and value >= values[held - 1]:
+            continue
+        at = min(held, k - 1)
+        if held == k:
+            weight -= weights[held - 1]
+        else:
+            held += 1
+        while at > 0 and values[at - 1] > value:
+            values[at], weights[at] = values[at - 1], weights[at - 1]
+            at -= 1
+        values[at], weights[at] = value, min(records[s], k)
+        weight += weights[at]
+        while weight - weights[held - 1] >= k:
+            held -= 1
+            weight -= weights[held]
+    return values[held - 1] if weight >= k else np.inf
+
+
+PROVED, REFUTED, STOPPED = 0, 1, 2
+
+
+@njit(cache=True, nogil=True)
+def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
+    """Whether every choice of levels that leaves the chosen class ``k`` records costs at least ``goal``.
+
+    Columns are decided in ``order``, depth first. The *candidates* of a prefix are the classes that the decided levels leave
+    together with the chosen one; ``sums`` are their sums of terms. A prefix is cut off when its candidates hold fewer than *k*
+    records, for higher levels of other columns never bring a class back; when the decided terms and the
+    least sums over the other columns of *k* records reach the goal, for *k* records must stay and each of them costs
+    its sum; and when a lower level of its last column has the same candidates, for that one costs no more and leaves the
+    same choices.
+
+    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked at, and the search ends unproved when they are more than ``most``. Room:
+    the candidates of one prefix a column.
+    """
+    (meets, offsets, levels), (goal, k, most) = tree, limits
+    n, columns = codes.shape
+    candidates, rest = np.empty((columns + 1, n), np.int32), np.empty((columns + 1, n))
+    sizes, decided = np.zeros(columns + 1, np.int64), np.zeros(columns + 1)
+    level, before = np.full(columns + 1, -1, np.int64), np.full(columns + 1, -1, np.int64)
+    held = np.empty(n, np.int64)
+    for s in range(n):
+        if sums[s] < goal:  # whoever costs the goal alone is in no cheaper choice
+            candidates[0, sizes[0]], rest[0, sizes[0]] = s, sums[s]
+            sizes[0] += 1
+    depth = 0
+    while depth >= 0:
+        if depth == columns:
+            return REFUTED
+        a = order[depth]
+        level[depth] += 1
+        if level[depth] == levels[a] or decided[depth] + terms[a, level[depth]] >= goal:
+            level[depth], before[depth] = -1, -1
+            depth -= 1
+            continue
+        work[0] += sizes[depth]
+        if work[0] > most:
+            return STOPPED
+        size, weight = 0, 0
+        for i in range(sizes[depth]):
+            s = candidates[depth, i]
+            at = meets[offsets[a] + codes[s, a]]
+            if at <= level[depth]:
+                candidates[depth + 1, size], rest[depth + 1, size] = s, rest[depth, i] - terms[a, at]
+                held[size] = records[s]
+                weight += records[s]
+                size += 1
+        if size == before[depth] or weight < k:
+            continue
+        before[depth] = size
+        cost = decided[depth] + terms[a, level[depth]]
+        if cost + crowd_sum(rest[depth + 1], held, size, k) >= goal:
+            continue
+        depth += 1
+        sizes[depth], decided[depth] = size, cost
+    return PROVED

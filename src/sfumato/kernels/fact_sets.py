@@ -1,0 +1,534 @@
+"""Loops over facts: who shares some rows with a person, and what the people who share them have in common.
+
+A person is a multiset of rows. The rows of person *t* stand as numbers ``items[pointers[t]:pointers[t + 1]]``, ascending; somebody who has a row
+three times has three numbers that follow each other, the first, second and third copy of that row, and ``deeper`` marks the second and third. A sub-multiset is so
+a set that holds no copy without those before it: behind a number comes either its own next copy or the first copy of another row. Sets are
+walked depth first: the people who have a prefix are kept as a list, with the place of its last number in each of them, and what stands behind
+that place extends it. Rows are numbered by rising support, so lists get short early.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.kernels.group_closeness import in_tree, on_line
+from sfumato.kernels.loop_cache import njit
+
+
+class FactLists(NamedTuple):
+    """People as multisets of rows, and per number who has it and where (see :func:`sfumato.kernels.baskets.transposed`).
+
+    ``roots`` marks numbers of first copies.
+    """
+
+    pointers: Any
+    items: Any
+    deeper: Any
+    roots: Any
+    starts: Any
+    people: Any
+    places: Any
+
+
+class FactWalk(NamedTuple):
+    """Where a walk stands. Lists of people lie behind one another, those of larger sets further on.
+
+    ``spans[depth]`` is (next child, number of children, where the next child's list begins, where the lists end).
+    """
+
+    people: Any
+    places: Any
+    counts: Any
+    touched: Any
+    child_end: Any
+    spans: Any
+
+
+@njit(cache=True, nogil=True)
+def _room(rows):
+    """The most entries that the extensions of one row need."""
+    most = 0
+    for root in range(rows.starts.size - 1):
+        entries = 0
+        for at in range(rows.starts[root], rows.starts[root + 1]):
+            entries += rows.pointers[rows.people[at] + 1] - rows.places[at] - 1
+        most = max(most, entries)
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _walk(rows, m):
+    """Room for a walk over sets of at most ``m`` rows; the lists of single rows come first."""
+    base = rows.people.size
+    size = rows.starts.size - 1
+    wide = _room(rows)
+    people = np.empty(base + wide * max(m - 1, 0), np.int32)
+    places = np.empty(base + wide * max(m - 1, 0), np.int64)
+    people[:base] = rows.people
+    places[:base] = rows.places
+    spans = np.zeros((m + 1, 4), np.int64)
+    spans[0, 3] = base
+    children = min(size, wide) + 1
+    return FactWalk(
+        people,
+        places,
+        np.zeros(size, np.int64),
+        np.empty(children, np.int64),
+        np.empty((m + 1, children), np.int64),
+        spans,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _count_next(rows, walk, first, last):
+    """How many people of a list have each number that may come next. Returns how many numbers there are."""
+    found = 0
+    for at in range(first, last):
+        behind = walk.places[at] + 1
+        for place in range(behind, rows.pointers[walk.people[at] + 1]):
+            if rows.deeper[place] and place != behind:
+                continue  # a second copy comes only behind the first
+            item = rows.items[place]
+            if walk.counts[item] == 0:
+                walk.touched[found] = item
+                found += 1
+            walk.counts[item] += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _forget(walk, found):
+    for j in range(found):
+        walk.counts[walk.touched[j]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _deepen(rows, walk, depth, first, last):
+    """Write the lists of all extensions of a list behind those that are there. Returns the new depth."""
+    found = _count_next(rows, walk, first, last)
+    base = walk.spans[depth, 3]
+    end = base
+    for j in range(found):
+        item = walk.touched[j]
+        length = walk.counts[item]
+        walk.counts[item] = end
+        end += length
+    for at in range(first, last):
+        person = walk.people[at]
+        behind = walk.places[at] + 1
+        for place in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[place] and place != behind:
+                continue
+            item = rows.items[place]
+            walk.people[walk.counts[item]] = person
+            walk.places[walk.counts[item]] = place
+            walk.counts[item] += 1
+    for j in range(found):
+        walk.child_end[depth + 1, j] = walk.counts[walk.touched[j]]
+    _forget(walk, found)
+    walk.spans[depth + 1, 0] = 0
+    walk.spans[depth + 1, 1] = found
+    walk.spans[depth + 1, 2] = base
+    walk.spans[depth + 1, 3] = end
+    return depth + 1
+
+
+@njit(cache=True, nogil=True)
+def _next(walk, depth):
+    """The next set: its depth (−1: there is none), and where the list of its people begins and ends."""
+    spans = walk.spans
+    while depth > 0 and spans[depth, 0] == spans[depth, 1]:
+        depth -= 1
+    if depth == 0:
+        return -1, np.int64(0), np.int64(0)
+    child = spans[depth, 0]
+    first, last = spans[depth, 2], walk.child_end[depth, child]
+    spans[depth, 0] = child + 1
+    spans[depth, 2] = last
+    return depth, first, last
+
+
+@njit(cache=True, nogil=True)
+def _shared(walk, first, last, least, floor):
+    """Tell the people of a list how few they are. Returns whether somebody may still be among fewer than is known, and above ``floor``."""
+    support = last - first
+    open_ones = False
+    for at in range(first, last):
+        person = walk.people[at]
+        if support < least[person]:
+            least[person] = support
+        if least[person] > floor:
+            open_ones = True
+    return open_ones
+
+
+@njit(cache=True, nogil=True)
+def _last_facts(rows, walk, first, last, least):
+    """Extensions by a last row: nothing is kept of them, their supports are enough."""
+    found = _count_next(rows, walk, first, last)
+    for at in range(first, last):
+        person = walk.people[at]
+        behind = walk.places[at] + 1
+        for place in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[place] and place != behind:
+                continue
+            support = walk.counts[rows.items[place]]
+            if support < least[person]:
+                least[person] = support
+    _forget(walk, found)
+
+
+@njit(cache=True, nogil=True)
+def rarest(rows, m, floor, least):
+    """Lower ``least[t]`` to the fewest people who share at most ``m`` rows of person *t*.
+
+    More rows are shared by fewer people: where everybody on a list is known to be among at most ``floor``, no larger set is looked at.
+    """
+    walk = _walk(rows, m)
+    for root in range(rows.starts.size - 1):
+        if not rows.roots[root]:
+            continue
+        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        while depth >= 0 and last > first:
+            if _shared(walk, first, last, least, floor) and depth + 1 < m:
+                if depth + 2 == m:
+                    _last_facts(rows, walk, first, last, least)
+                else:
+                    depth = _deepen(rows, walk, depth, first, last)
+            depth, first, last = _next(walk, depth)
+
+
+class ValueSets(NamedTuple):
+    """The sensitive values of people: those of person *t* are ``codes[pointers[t]:pointers[t + 1]]``, ascending, no repeats.
+
+    ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what
+    share of all people has each value, and at the end what share has none; ``common`` are the values from the most frequent one on. The rest is room.
+    """
+
+    pointers: Any
+    codes: Any
+    kind: Any
+    set_pointers: Any
+    set_codes: Any
+    shares: Any
+    common: Any
+    tally: Any
+    touched: Any
+    seen: Any
+    kinds: Any
+    line: Any
+    tree: Any
+
+
+@njit(cache=True, nogil=True)
+def _tallied(secrets, people, first, last):
+    """Count the values of the people of a list; ``tally`` holds at its end how many have none. Returns how many values there are."""
+    none = secrets.tally.size - 1
+    found = 0
+    for at in range(first, last):
+        person = people[at]
+        begin, end = secrets.pointers[person], secrets.pointers[person + 1]
+        if begin == end:
+            secrets.tally[none] += 1
+        for place in range(begin, end):
+            code = secrets.codes[place]
+            if secrets.tally[code] == 0:
+                secrets.touched[found] = code
+                found += 1
+            secrets.tally[code] += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _untallied(secrets, found):
+    for j in range(found):
+        secrets.tally[secrets.touched[j]] = 0
+    secrets.tally[secrets.tally.size - 1] = 0
+
+
+@njit(cache=True, nogil=True)
+def _apart(secrets, people, first, last):
+    """How many people of a list have pairwise nothing in common, at least: smaller sets of values are taken first. Who has no value counts once."""
+    found = 0
+    nobody = 0
+    for at in range(first, last):
+        kind = secrets.kind[people[at]]
+        if secrets.set_pointers[kind] == secrets.set_pointers[kind + 1]:
+            nobody = 1
+        elif not secrets.seen[kind]:
+            secrets.seen[kind] = True
+            secrets.kinds[found] = kind
+            found += 1
+    several = np.sort(secrets.kinds[:found])
+    taken = 0
+    marked = 0
+    for j in range(found):
+        secrets.seen[several[j]] = False
+        begin, end = secrets.set_pointers[several[j]], secrets.set_pointers[several[j] + 1]
+        free = True
+        for place in range(begin, end):
+            if secrets.tally[secrets.set_codes[place]]:
+                free = False
+                break
+        if free:
+            taken += 1
+            for place in range(begin, end):
+                secrets.tally[secrets.set_codes[place]] = 1
+                secrets.touched[marked] = secrets.set_codes[place]
+                marked += 1
+    _untallied(secrets, marked)
+    return taken + nobody if taken else 0
+
+
+@njit(cache=True, nogil=True)
+def _largest(secrets, found, size):
+    most = 0
+    for j in range(found):
+        most = max(most, secrets.tally[secrets.touched[j]])
+    return most / size
+
+
+@njit(cache=True, nogil=True)
+def _concentration(secrets, found, size):
+    """exp(−entropy) of values of which everybody has one, or none."""
+    entropy = 0.0
+    none = secrets.tally[secrets.tally.size - 1]
+    for j in range(found):
+        share = secrets.tally[secrets.touched[j]] / size
+        entropy -= share * math.log(share)
+    if none:
+        entropy -= none / size * math.log(none / size)
+    return math.exp(-entropy) if found else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _distance(secrets, found, size):
+    """Half the sum of differences of shares, of values of which everybody has one, or none."""
+    last = secrets.tally.size - 1
+    apart = abs(secrets.tally[last] / size - secrets.shares[last])
+    left = 1.0 - secrets.shares[last]
+    for j in range(found):
+        code = secrets.touched[j]
+        apart += abs(secrets.tally[code] / size - secrets.shares[code])
+        left -= secrets.shares[code]
+    return (apart + max(left, 0.0)) / 2.0
+
+
+@njit(cache=True, nogil=True)
+def _largest_change(secrets, found, size):
+    """The largest difference of shares of one value."""
+    most = 0.0
+    for j in range(found):
+        code = secrets.touched[j]
+        most = max(most, abs(secrets.tally[code] / size - secrets.shares[code]))
+    for j in range(secrets.common.size):
+        if secrets.tally[secrets.common[j]] == 0:  # the most frequent of those that nobody on the list has
+            return max(most, secrets.shares[secrets.common[j]])
+    return most
+
+
+DISTINCT, FREQUENCY, ENTROPY, EQUAL, EACH, LINE, TREE = range(7)
+
+
+@njit(cache=True, nogil=True)
+def _told(secrets, measure, people, first, last):
+    """What the people of a list give away about each other: the larger, the more."""
+    if measure == DISTINCT:
+        apart = _apart(secrets, people, first, last)
+        return 1.0 / apart if apart else 0.0
+    if measure == LINE:
+        return on_line(secrets, people, first, last)
+    if measure == TREE:
+        return in_tree(secrets, people, first, last)
+    found = _tallied(secrets, people, first, last)
+    size = last - first
+    if measure == FREQUENCY:
+        worst = _largest(secrets, found, size)
+    elif measure == ENTROPY:
+        worst = _concentration(secrets, found, size)
+    elif measure == EQUAL:
+        worst = _distance(secrets, found, size)
+    else:
+        worst = _largest_change(secrets, found, size)
+    _untallied(secrets, found)
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def told_by_groups(secrets, measure, starts, people):
+    """What each group of people, ``people[starts[g]:starts[g + 1]]``, gives away about its members."""
+    told = np.zeros(starts.size - 1)
+    for group in range(starts.size - 1):
+        if starts[group + 1] > starts[group]:
+            told[group] = _told(secrets, measure, people, starts[group], starts[group + 1])
+    return told
+
+
+@njit(cache=True, nogil=True)
+def told_by_facts(rows, secrets, m, measure, ceiling, worst):
+    """Raise ``worst[t]`` to the most that the people who share at most ``m`` rows of person *t* give away, for any such rows.
+
+    Who is alone stays alone, and where everybody on a list is known to be at ``ceiling`` or above, no larger set is looked at.
+    """
+    walk = _walk(rows, m)
+    for root in range(rows.starts.size - 1):
+        if not rows.roots[root]:
+            continue
+        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        while depth >= 0 and last > first:
+            told = _told(secrets, measure, walk.people, first, last)
+            settled = True
+            for at in range(first, last):
+                person = walk.people[at]
+                worst[person] = max(worst[person], told)
+                if worst[person] < ceiling:
+                    settled = False
+            if last - first > 1 and not settled and depth + 1 < m:
+                depth = _deepen(rows, walk, depth, first, last)
+            depth, first, last = _next(walk, depth)
+
+
+@njit(cache=True, nogil=True)
+def sub_multisets(pointers, deeper, m):
+    """Over all people, how many different sub-multisets of 0, 1, … m of the own rows there are; copies beyond m do not matter."""
+    totals = np.zeros(m + 1)
+    ways = np.zeros(m + 1)
+    fewer = np.zeros(m + 1)
+    for person in range(pointers.size - 1):
+        ways[:] = 0.0
+        ways[0] = 1.0
+        place = pointers[person]
+        while place < pointers[person + 1]:
+            copies = 1
+            while place + copies < pointers[person + 1] and deeper[place + copies]:
+                copies += 1
+            fewer[:] = ways
+            for size in range(m, 0, -1):
+                for taken in range(1, min(copies, size) + 1):
+                    ways[size] += fewer[size - taken]
+            place += copies
+        for size in range(m + 1):
+            totals[size] += ways[size]
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def _same(pointers, codes, one, other):
+    first, second = pointers[one], pointers[other]
+    length = pointers[one + 1] - first
+    if pointers[other + 1] - second != length:
+        return False
+    for j in range(length):
+        if codes[first + j] != codes[second + j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def alike(classes, pointers, codes):
+    """Per person the number of the group of those in the same class who have exactly the same codes, numbered as they come up.
+
+    A table of hashes finds who may be alike; whoever is found is compared code by code, so nothing is left to chance.
+    """
+    persons = classes.size
+    room = 16
+    while room < 2 * persons:
+        room *= 2
+    table = np.full(room, -1, np.int64)
+    groups = np.empty(persons, np.int64)
+    made = 0
+    for person in range(persons):
+        key = np.uint64(classes[person]) * np.uint64(0x9E3779B97F4A7C15)
+        for place in range(pointers[person], pointers[person + 1]):
+            key = (key ^ np.uint64(codes[place])) * np.uint64(0xBF58476D1CE4E5B9)
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key & np.uint64(room - 1))
+        while table[slot] >= 0:
+            other = table[slot]
+            if classes[other] == classes[person] and _same(pointers, codes, person, other):
+                break
+            slot = (slot + 1) & (room - 1)
+        if table[slot] < 0:
+            table[slot] = person
+            groups[person] = made
+            made += 1
+        else:
+            groups[person] = groups[table[slot]]
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
+    """Write the extensions of a set by a last row that fewer than ``k`` people share, once for everybody who has one. Returns how many there are then."""
+    size = members.shape[1]
+    found = _count_next(rows, walk, first, last)
+    for at in range(first, last):
+        person = walk.people[at]
+        behind = walk.places[at] + 1
+        for place in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[place] and place != behind:
+                continue
+            if walk.counts[rows.items[place]] < k:
+                if count < people.size:
+                    members[count, : size - 1] = prefix[: size - 1]
+                    members[count, size - 1] = rows.items[place]
+                    people[count] = person
+                count += 1
+    _forget(walk, found)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def rare_sets(rows, size, k, members, people):
+    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these people, as long as there is room.
+
+    None that begins with a rarer set is looked at: those were dealt with before. Returns how many there are, in all.
+    """
+    walk = _walk(rows, size)
+    prefix = np.empty(size, np.int64)
+    count = 0
+    for root in range(rows.starts.size - 1):
+        if not rows.roots[root] or rows.starts[root + 1] - rows.starts[root] < k:
+            continue
+        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        while depth >= 0 and last > first:
+            prefix[depth] = rows.items[walk.places[first]]
+            if last - first >= k and depth + 2 < size:
+                depth = _deepen(rows, walk, depth, first, last)
+            elif last - first >= k and depth + 2 == size:
+                count = _rare_last(rows, walk, first, last, k, prefix, members, people, count)
+            depth, first, last = _next(walk, depth)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def fitting(pointers, codes, members, mine, true):
+    """Of some people, who has no row beyond ``mine`` (ascending codes, copies repeated), and of these most rows.
+
+    Returns how many such people there are, how many rows each has (−1: there are none), and whether ``true`` is one of them.
+    """
+    most, count, found = -1, 0, False
+    for at in range(members.size):
+        person = members[at]
+        first, last = pointers[person], pointers[person + 1]
+        if last - first < most or last - first > mine.size:
+            continue
+        j = 0
+        fits = True
+        for place in range(first, last):
+            while j < mine.size and mine[j] < codes[place]:
+                j += 1
+            if j == mine.size or mine[j] != codes[place]:
+                fits = False
+                break
+            j += 1
+        if fits:
+            if last - first > most:
+                most, count, found = last - first, 0, False
+            count += 1
+            if person == true:
+                found = True
+    return count, most, found

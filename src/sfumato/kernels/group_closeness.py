@@ -1,0 +1,107 @@
+"""Loops over the sensitive values of people who lie on a line or in a tree: how far some people are from all of them.
+
+``secrets`` is a :class:`sfumato.kernels.fact_sets.ValueSets`. A person's mass, 1, is shared out evenly among the values of the person.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.kernels.loop_cache import njit
+
+
+class ValueLine(NamedTuple):
+    """Values on a line from 0 to 1: ``places`` is the rank of every value, ``positions`` where each rank lies, ascending.
+
+    ``shares`` is the share of all masses up to a rank, ``areas`` what lies below it up to there. A person's mass, 1, is shared out evenly among the
+    values of the person. The rest is room.
+    """
+
+    places: Any
+    positions: Any
+    shares: Any
+    areas: Any
+    mass: Any
+    ranks: Any
+
+
+class ValueTree(NamedTuple):
+    """Values in a tree: ``ancestors`` are the nodes from a value up to below the top, ``expected`` the mass of all people in each. The rest is room."""
+
+    ancestors: Any
+    expected: Any
+    mass: Any
+    reached: Any
+
+
+@njit(cache=True, nogil=True)
+def _area(line, share, first, last):
+    """Area between a share that stays and that of all people, between two ranks."""
+    low, high = first, last
+    while low < high:  # the first rank from which on all people have more
+        middle = (low + high) // 2
+        if line.shares[middle] > share:
+            high = middle
+        else:
+            low = middle + 1
+    under = share * (line.positions[low] - line.positions[first]) - (line.areas[low] - line.areas[first])
+    over = line.areas[last] - line.areas[low] - share * (line.positions[last] - line.positions[low])
+    return max(under, 0.0) + max(over, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def on_line(secrets, people, first, last):
+    """Earth mover's distance on a line; who has no value is as far from all as can be, and those who have one are moved among themselves."""
+    line = secrets.line
+    size, none, found = last - first, 0, 0
+    for at in range(first, last):
+        begin, end = secrets.pointers[people[at]], secrets.pointers[people[at] + 1]
+        if begin == end:
+            none += 1
+        for place in range(begin, end):
+            rank = line.places[secrets.codes[place]]
+            if line.mass[rank] == 0.0:
+                line.ranks[found] = rank
+                found += 1
+            line.mass[rank] += 1.0 / (end - begin)
+    without, lacking = none / size, secrets.shares[secrets.shares.size - 1]
+    area = 0.0
+    if found and line.positions.size > 1:
+        ranks = np.sort(line.ranks[:found])
+        area = _area(line, 0.0, 0, ranks[0])
+        running = 0.0
+        for j in range(found):
+            running += line.mass[ranks[j]]
+            last_rank = ranks[j + 1] if j + 1 < found else line.positions.size - 1
+            area += _area(line, running / (size - none), ranks[j], last_rank)
+    for j in range(found):
+        line.mass[line.ranks[j]] = 0.0
+    return abs(without - lacking) + (1.0 - max(without, lacking)) * area
+
+
+@njit(cache=True, nogil=True)
+def in_tree(secrets, people, first, last):
+    """Earth mover's distance in a tree whose levels are equally far apart; having no value is a branch of its own."""
+    tree = secrets.tree
+    height = tree.ancestors.shape[1]
+    size, none, found = last - first, 0, 0
+    for at in range(first, last):
+        begin, end = secrets.pointers[people[at]], secrets.pointers[people[at] + 1]
+        if begin == end:
+            none += 1
+        for place in range(begin, end):
+            for level in range(height):
+                node = tree.ancestors[secrets.codes[place], level]
+                if tree.mass[node] == 0.0:
+                    tree.reached[found] = node
+                    found += 1
+                tree.mass[node] += 1.0 / (end - begin)
+    lacking = secrets.shares[secrets.shares.size - 1]
+    apart = height * (abs(none / size - lacking) + 1.0 - lacking)
+    for j in range(found):
+        node = tree.reached[j]
+        apart += abs(tree.mass[node] / size - tree.expected[node]) - tree.expected[node]
+        tree.mass[node] = 0.0
+    return max(apart, 0.0) / (2.0 * height)

@@ -1,0 +1,359 @@
+"""Loops of MDAV on many records of few dimensions: the same groups as ``microaggregation.mdav``, found in a tree of boxes.
+
+Records that are left stand first in the leaves of a balanced tree, whose nodes hold the box around their records and the
+least of their numbers. A box that ends before the farthest record so far, or begins behind the k nearest, is not opened.
+Distances to boxes are computed as those to records are, so that rounding is monotone and no box is left out wrongly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.loop_cache import njit
+from sfumato.kernels.points import inner
+
+_LEAF = 12
+"""The most records of a leaf."""
+_UNIT = 1.1102230246251565e-16
+"""Half the distance of 1 to the next number."""
+
+
+class BoxTree(NamedTuple):
+    """Node i has the children 2i and 2i + 1; those from ``leaves`` on are leaves. Records stand in the order of the leaves.
+
+    ``points`` and ``numbers`` are the records by position, ``at`` the position of a number; a node reaches from ``starts[i]``
+    to ``ends[i]`` (of a leaf: as far as records are left), has the box ``lows``, ``highs`` and the ``least`` number (that of
+    all records: none is left).
+    """
+
+    points: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+    at: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    least: NDArray[np.int64]
+    leaves: int
+
+
+@inner
+def _select(values, order, low, high, middle):
+    """Put the positions low…high−1 in an order where none before ``middle`` has a greater value than any from there on."""
+    high -= 1
+    while low < high:
+        pivot = values[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while values[order[i]] < pivot:
+                i += 1
+            while values[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@inner
+def _widest(columns, order, low, high):
+    """The dimension in which some records reach farthest."""
+    best, width = 0, -1.0
+    for a in range(columns.shape[0]):
+        least, most = np.inf, -np.inf
+        for i in range(low, high):
+            value = columns[a, order[i]]
+            least, most = min(least, value), max(most, value)
+        if most - least > width:
+            best, width = a, most - least
+    return best
+
+
+@inner
+def _planted(columns):
+    """The tree of all records."""
+    d, n = columns.shape
+    leaves = 1
+    while leaves * _LEAF < n:
+        leaves *= 2
+    starts, ends = np.zeros(2 * leaves, np.int64), np.zeros(2 * leaves, np.int64)
+    order, ends[1] = np.arange(n), n
+    for node in range(1, leaves):
+        low, high = starts[node], ends[node]
+        middle = (low + high) // 2
+        _select(columns[_widest(columns, order, low, high)], order, low, high, middle)
+        starts[2 * node], ends[2 * node] = low, middle
+        starts[2 * node + 1], ends[2 * node + 1] = middle, high
+    points, at = np.empty((n, d)), np.empty(n, np.int64)
+    for i in range(n):
+        at[order[i]] = i
+        for a in range(d):
+            points[i, a] = columns[a, order[i]]
+    lows, highs = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
+    tree = BoxTree(points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves)
+    for node in range(2 * leaves - 1, 0, -1):
+        _measure(tree, node)
+    return tree
+
+
+@inner
+def _measure(tree, node):
+    """The box and the least number of a node, from its records or its children."""
+    least = tree.numbers.size
+    for a in range(tree.points.shape[1]):
+        tree.lows[node, a], tree.highs[node, a] = np.inf, -np.inf
+    if node >= tree.leaves:
+        for i in range(tree.starts[node], tree.ends[node]):
+            least = min(least, tree.numbers[i])
+            for a in range(tree.points.shape[1]):
+                tree.lows[node, a] = min(tree.lows[node, a], tree.points[i, a])
+                tree.highs[node, a] = max(tree.highs[node, a], tree.points[i, a])
+    else:
+        for child in range(2 * node, 2 * node + 2):
+            least = min(least, tree.least[child])
+            for a in range(tree.points.shape[1]):
+                tree.lows[node, a] = min(tree.lows[node, a], tree.lows[child, a])
+                tree.highs[node, a] = max(tree.highs[node, a], tree.highs[child, a])
+    tree.least[node] = least
+
+
+@inner
+def _away(point, other):
+    """The squared distance of two points, added up dimension by dimension."""
+    total = (point[0] - other[0]) * (point[0] - other[0])
+    for a in range(1, point.size):
+        total += (point[a] - other[a]) * (point[a] - other[a])
+    return total
+
+
+@inner
+def _reach(tree, node, centre):
+    """The squared distance of a point from the farthest corner of a box."""
+    total = 0.0
+    for a in range(centre.size):
+        low, high = tree.lows[node, a] - centre[a], tree.highs[node, a] - centre[a]
+        total += max(low * low, high * high)
+    return total
+
+
+@inner
+def _gap(tree, node, centre):
+    """The squared distance of a point from a box."""
+    total = 0.0
+    for a in range(centre.size):
+        gap = max(tree.lows[node, a] - centre[a], 0.0) + min(tree.highs[node, a] - centre[a], 0.0)
+        total += gap * gap
+    return total
+
+
+@inner
+def _same(point, other):
+    for a in range(point.size):
+        if point[a] != other[a]:
+            return False
+    return True
+
+
+@inner
+def _only(tree, node, point):
+    """Whether a box is nothing but a point."""
+    return _same(tree.lows[node], point) and _same(tree.highs[node], point)
+
+
+@inner
+def _farthest(tree, centre, waiting):
+    """The position of the record farthest from a point, its squared distance, and that of the next one elsewhere."""
+    best, most, second = -1, -1.0, -1.0
+    waiting[0], height = 1, 1
+    while height > 0:
+        height -= 1
+        node = waiting[height]
+        if tree.least[node] == tree.numbers.size:
+            continue
+        reach = _reach(tree, node, centre)
+        if best >= 0 and not (reach >= most and tree.least[node] < tree.numbers[best]):
+            if reach <= second or _only(tree, node, tree.points[best]):
+                continue
+        if node < tree.leaves:
+            nearer = 2 * node + (1 if _reach(tree, 2 * node, centre) > _reach(tree, 2 * node + 1, centre) else 0)
+            waiting[height], waiting[height + 1] = nearer, 4 * node + 1 - nearer
+            height += 2
+            continue
+        for i in range(tree.starts[node], tree.ends[node]):
+            away = _away(tree.points[i], centre)
+            if away < most:
+                second = max(second, away)
+                continue
+            if best >= 0 and not _same(tree.points[i], tree.points[best]):
+                second = most
+            if away > most or tree.numbers[i] < tree.numbers[best]:
+                best, most = i, away
+    return best, most, second
+
+
+@inner
+def _nearest(tree, centre, k, waiting, taken, outs):
+    """The numbers of the k records nearest to a point, in ``taken``; ``outs`` receives their squared distances."""
+    found = 0
+    waiting[0], height = 1, 1
+    while height > 0:
+        height -= 1
+        node = waiting[height]
+        if tree.least[node] == tree.numbers.size:
+            continue
+        gap = _gap(tree, node, centre)
+        if found == k and (gap > outs[k - 1] or (gap == outs[k - 1] and tree.least[node] > taken[k - 1])):
+            continue
+        if node < tree.leaves:
+            nearer = 2 * node + (1 if _gap(tree, 2 * node + 1, centre) < _gap(tree, 2 * node, centre) else 0)
+            waiting[height], waiting[height + 1] = 4 * node + 1 - nearer, nearer
+            height += 2
+            continue
+        for i in range(tree.starts[node], tree.ends[node]):
+            away, number = _away(tree.points[i], centre), tree.numbers[i]
+            if found == k and (away > outs[k - 1] or (away == outs[k - 1] and number > taken[k - 1])):
+                continue
+            place = found if found < k else k - 1
+            found = min(found + 1, k)
+            while place > 0 and (outs[place - 1] > away or (outs[place - 1] == away and taken[place - 1] > number)):
+                taken[place], outs[place] = taken[place - 1], outs[place - 1]
+                place -= 1
+            taken[place], outs[place] = number, away
+
+
+@inner
+def _leaf_of(tree, position):
+    """The leaf that holds a position."""
+    node = 1
+    while node < tree.leaves:
+        node = 2 * node + (1 if position >= tree.starts[2 * node + 1] else 0)
+    return node
+
+
+@inner
+def _remove(tree, number):
+    """Take a record out of its leaf, and make the boxes above it smaller."""
+    place = tree.at[number]
+    node = _leaf_of(tree, place)
+    tree.ends[node] -= 1
+    last = tree.ends[node]
+    tree.numbers[place], tree.at[tree.numbers[last]] = tree.numbers[last], place
+    for a in range(tree.points.shape[1]):
+        tree.points[place, a] = tree.points[last, a]
+    while node >= 1:
+        _measure(tree, node)
+        node //= 2
+
+
+class RecordsLeft(NamedTuple):
+    """The records that are left as ``microaggregation.mdav`` holds them, whose means are sums in this order.
+
+    ``columns`` and ``numbers`` by place, ``at`` the place of a number; ``sums`` and ``carried`` are what they add up to.
+    """
+
+    columns: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+    at: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    carried: NDArray[np.float64]
+
+
+@inner
+def _add(left, a, value):
+    """Add to the sum of a dimension; what rounding takes away is carried along."""
+    total = left.sums[a] + value
+    if abs(left.sums[a]) >= abs(value):
+        left.carried[a] += (left.sums[a] - total) + value
+    else:
+        left.carried[a] += (value - total) + left.sums[a]
+    left.sums[a] = total
+
+
+@inner
+def _take(tree, left, count, taken, groups, group):
+    """Put records into a group and close the gaps they leave; returns how many are left."""
+    gone = np.sort(left.at[taken])
+    for b in range(gone.size):
+        number = left.numbers[gone[b]]
+        groups[number] = group
+        _remove(tree, number)
+    for b in range(gone.size - 1, -1, -1):
+        count -= 1
+        left.numbers[gone[b]] = left.numbers[count]
+        left.at[left.numbers[count]] = gone[b]
+        for a in range(left.columns.shape[0]):
+            _add(left, a, -left.columns[a, gone[b]])
+            left.columns[a, gone[b]] = left.columns[a, count]
+    return count
+
+
+@inner
+def _unsure(tree, count, widest):
+    """How far the mean, added up in any order, may lie from the one that is carried along."""
+    n, total = tree.numbers.size, 0.0
+    for a in range(tree.points.shape[1]):
+        most = max(abs(tree.lows[1, a]), abs(tree.highs[1, a]))
+        error = 2.0 * (count + 4.0) * _UNIT * most + 8.0 * (n * _UNIT) * (n * _UNIT) * widest / count
+        total += error * error
+    return np.sqrt(total)
+
+
+@inner
+def _outermost(tree, left, count, widest, centre, waiting):
+    """The position of the record farthest from the mean of those that are left.
+
+    Where rounding could decide, the mean is added up in the order of ``microaggregation.mdav``.
+    """
+    for a in range(centre.size):
+        centre[a] = (left.sums[a] + left.carried[a]) / count
+    best, most, second = _farthest(tree, centre, waiting)
+    slack = 2.0 * _unsure(tree, count, widest) + 4.0 * (centre.size + 4.0) * _UNIT * np.sqrt(most)
+    if second < 0.0 or np.sqrt(most) - np.sqrt(second) > slack:
+        return best
+    for a in range(centre.size):
+        total = 0.0
+        for i in range(count):
+            total += left.columns[a, i]
+        centre[a] = total / count
+    return _farthest(tree, centre, waiting)[0]
+
+
+@njit(cache=True, nogil=True)
+def mdav(columns, k, groups):
+    """Maximum distance to average vector; returns the number of groups, as ``microaggregation.mdav`` finds them.
+
+    ``columns`` has one row a dimension, without missing or infinite numbers, and is used up.
+    """
+    d, count = columns.shape
+    made, tree = 0, _planted(columns)
+    left = RecordsLeft(columns, np.arange(count), np.arange(count), np.zeros(d), np.zeros(d))
+    widest = 0.0
+    for a in range(d):
+        widest = max(widest, abs(tree.lows[1, a]), abs(tree.highs[1, a]))
+        for i in range(count):
+            _add(left, a, columns[a, i])
+    waiting, taken, outs = np.empty(128, np.int64), np.empty(k, np.int64), np.empty(k)
+    centre, other = np.empty(d), np.empty(d)
+    while count >= 2 * k:
+        both = count >= 3 * k
+        centre[:] = tree.points[_outermost(tree, left, count, widest, centre, waiting)]
+        other[:] = tree.points[_farthest(tree, centre, waiting)[0]]
+        _nearest(tree, centre, k, waiting, taken, outs)
+        count = _take(tree, left, count, taken, groups, made)
+        made += 1
+        if both:
+            _nearest(tree, other, k, waiting, taken, outs)
+            count = _take(tree, left, count, taken, groups, made)
+            made += 1
+    for i in range(count):
+        groups[left.numbers[i]] = made
+    return made + (1 if count > 0 else 0)

@@ -1,0 +1,39 @@
+"""Loops over counting queries, of which up to 64 are asked at once: a bit of a word each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.kernels.loop_cache import njit
+
+
+@njit(cache=True, nogil=True)
+def add_by_bit(words, amounts):
+    """Per bit the sum of the amounts whose word has it; costs a step for every word and every bit that is set."""
+    sums = np.zeros(64, np.int64)
+    for i in range(words.size):
+        word = words[i]
+        while word:
+            lowest = word & (~word + np.uint64(1))
+            sums[_place(lowest)] += amounts[i]
+            word ^= lowest
+    return sums
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _place(bit):
+    """Which bit a word with one bit has: six halvings."""
+    place = 0
+    if bit & np.uint64(0xFFFFFFFF00000000):
+        place += 32
+    if bit & np.uint64(0xFFFF0000FFFF0000):
+        place += 16
+    if bit & np.uint64(0xFF00FF00FF00FF00):
+        place += 8
+    if bit & np.uint64(0xF0F0F0F0F0F0F0F0):
+        place += 4
+    if bit & np.uint64(0xCCCCCCCCCCCCCCCC):
+        place += 2
+    if bit & np.uint64(0xAAAAAAAAAAAAAAAA):
+        place += 1
+    return place

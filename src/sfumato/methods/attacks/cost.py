@@ -1,0 +1,366 @@
+"""What an attack costs: how many candidates are left, and how much work was spent, fact by fact."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import Attack, Finding, cut_short
+from sfumato.core.classes import count_rows
+from sfumato.core.consistency import Pairs, pair_up
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, percent, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.files import files_of
+from sfumato.methods.formulas.matchings import MOST, matchings_with
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.methods.attacks.linkage.comparable_columns import Compared
+    from sfumato.methods.attacks.linkage.files import Files
+
+ALL_ORDERS = 6
+"""Facts of which all orders are averaged over; with more, some orders are drawn."""
+DRAWN_ORDERS = 20
+MOST_LADDER_CELLS = 1_000_000
+"""Cells of quasi-identifiers up to which everybody is paired up with all records that fit: beyond, that takes longer than the attack itself."""
+MOST_WAYS = 1 << 22
+"""Sets of records that the exact posteriors of a table may look at."""
+
+
+@parameters
+class AttackCost(Attack):
+    r"""How many candidates are left for a person, and how much work it took, as the intruder uses one known fact after the other.
+
+    .. math:: w_j = \sum_{i<j} |C_i|, \qquad C_{i} = \{y \in C_{i-1} : \text{fact } i \text{ fits } y\}, \quad C_0 = \text{all released records}
+
+    A unit of work is one test of one fact on one candidate that is left, which no machine changes. Facts are the cells that the intruder knows of a
+    person; what is missing is none. ``order`` is ``rarest`` (the fact that fits fewest released records first) or ``random`` (the mean of all orders). The details hold both: per
+    number of facts the work, the mean and quantiles of the candidates left, and the share of people left with one. The value is the share of people who are left
+    with their own record alone once all facts are used; beside it stand the work for each of them, and the work until half of the people
+    are among at most ``few`` candidates (None: never). An intruder is *sound* for a person while the own record is still a candidate: where values were
+    only generalised, always.
+
+    Where values were only generalised and the intruder knows all quasi-identifiers of everybody, a ladder of three rungs is told, each more work than the last:
+    the records that fit a person (*neighbours*), those that fit in some assignment of all people at once (*matches*), and the probability of the own record
+    if all assignments are equally likely (*posterior*, exact within groups of at most 20 records that can trade places; the work doubles with each; tables of up to a million cells of quasi-identifiers). Matches
+    may be k while the posterior of one is above 1/k.
+
+    "Computational anonymity" is named in the literature without a definition that we know of. This is a **measurement of ours**, of named intruders, and no
+    guarantee against others.
+
+    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: An Alternative Model of k-Type Anonymity*, Transactions on Data Privacy 5 (the graph of the ladder).
+
+    >>> AttackCost(order="random").few
+    1
+    """
+
+    order: Annotated[Literal["rarest", "random"], Field(description="in which order facts are used")] = "rarest"
+    few: Annotated[int, Field(ge=1, description="candidates that are few enough")] = 1
+
+    name: ClassVar[str] = "attack_cost"
+    follows_rows: ClassVar[bool] = True
+    line: ClassVar[str] = "What it takes to be left with a person's own record"
+    tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
+    turn: ClassVar[int] = 4
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the intruder knows a released column of somebody in the table."""
+        return refusal(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Use the facts one by one, for as many people as the work is enough for."""
+        if (reason := refusal(scene)) is not None:
+            raise ParameterError(f"{self.name}: {reason}")
+        files = files_of(scene)
+        asked = np.flatnonzero(scene.intruder.truth >= 0)
+        hunts: list[_Hunt] = []
+        dearest = len(files.ours.records) * len(files.columns) * DRAWN_ORDERS
+        people = scene.sampled(len(asked), "attack cost", cost=dearest, spent=lambda: sum(hunt.cells for hunt in hunts))
+        for number in people:
+            hunts.append(_hunt(scene, files, int(asked[number])))  # noqa: PERF401 - how many there will be depends on the first ones
+        facts = len(files.columns)
+        curves = {
+            "rarest": _curve([hunt.rarest for hunt in hunts], facts),
+            "random": _curve([hunt.random for hunt in hunts], facts),
+        }
+        chosen = curves[self.order]
+        alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
+        found, work = float(alone.sum()), chosen[-1]["work"] * len(hunts)
+        until = next((one["work"] for one in chosen if one["quantiles"]["0.5"] <= self.few), None)
+        sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
+        details: dict[str, Any] = {
+            "a measurement of ours": "work is counted in tests of one fact on one candidate that is left",
+            "curve": {"known": "facts used", "points": [[one["facts"], one["unique"]] for one in chosen]},
+            "cost": curves,
+            "work_per_found": work / found if found else None,
+            "work_until_few": until,
+            "sound": float(np.mean(sound)) if sound else None,
+            "ladder": _ladder(scene),
+        }
+        effort = (
+            f"{work / found:,.0f} tests of a fact for each of them" if found else f"{work:,.0f} tests of a fact in vain"
+        )
+        sentence = (
+            f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an intruder is left with {chosen[-1]['candidates']:,.1f} of "
+            f"{len(scene.pair.released):,} records on average, and with the own record alone for {percent(float(alone.mean()))} of {len(hunts):,} people"
+            f"{cut_short(len(hunts), len(asked))}: {effort}."
+        )
+        return Finding(
+            self.name,
+            float(alone.mean()),
+            sentence,
+            sampled_interval(alone, everybody=len(hunts) == len(asked) and not scene.intruder.sampled),
+            1.0 / len(scene.pair.released),
+            np.sort(np.array([hunt.row for hunt in hunts if hunt.own_alone], dtype=np.int64)),
+            details=details,
+            trials=len(hunts),
+        )
+
+
+_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Hunt:
+    """One person sought: candidates and the chance to be the only one, per number of facts used; ``sound``: None where nothing was released of them.
+
+    ``cells`` is how many cells our search looked at, which is more than the intruder's work.
+    """
+
+    row: int
+    rarest: tuple[list[float], list[float]]
+    random: tuple[list[float], list[float]]
+    own_alone: bool
+    sound: bool | None
+    cells: int
+
+
+def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
+    """Seek one person by all facts known of them."""
+    records = files.ours.records
+    facts = [_fits(column, files, at, row) for at, column in enumerate(files.columns)]
+    known = [fact for fact in facts if fact is not None]
+    known.sort(key=lambda fact: int(records[fact].sum()))
+    narrowing = _Narrowing(known, records)
+    left, size = EVERYBODY, narrowing.total
+    sizes, alone = [float(size)], [float(size == 1)]
+    for fact in range(len(known)):
+        left, size = narrowing.left_after(left, size, fact)
+        sizes.append(float(size))
+        alone.append(float(size == 1))
+    own = files.ours.kind_of[np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])]
+    kept = bool(np.isin(own, left).any() if left is not EVERYBODY else True) if len(own) else None
+    random = _any_order(scene, narrowing, row)
+    cells = narrowing.cells + len(facts) * len(records) + len(scene.pair.rows)
+    return _Hunt(int(scene.intruder.truth[row]), (sizes, alone), random, bool(kept) and sizes[-1] == 1, kept, cells)
+
+
+EVERYBODY = None
+"""The candidates before any fact is used that rules somebody out."""
+
+
+class _Narrowing:
+    """Candidates, as numbers of distinct records, that are left after some of the facts; what was looked at is counted in ``cells``."""
+
+    def __init__(self, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64]) -> None:
+        self.facts, self.records, self.total = facts, records, int(records.sum())
+        self.fitting = [EVERYBODY if fact.all() else np.flatnonzero(fact) for fact in facts]
+        self.sizes = [self.total if fit is EVERYBODY else int(records[fit].sum()) for fit in self.fitting]
+        self.cells = len(facts) * len(records)
+
+    def left_after(self, left: NDArray[np.int64] | None, size: int, fact: int) -> tuple[NDArray[np.int64] | None, int]:
+        """Who is left of some candidates, who are so many rows, after one more fact, and how many rows these are."""
+        if self.fitting[fact] is EVERYBODY:
+            return left, size
+        if left is EVERYBODY:
+            return self.fitting[fact], self.sizes[fact]
+        self.cells += len(left)
+        fewer = left[self.facts[fact][left]]
+        return fewer, int(self.records[fewer].sum())
+
+
+def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_] | None:
+    """Per distinct released record whether a cell of the intruder's may be its; None where the intruder does not know the cell."""
+    value = int(column.theirs[row])
+    if column.missing_theirs[value] or column.open_theirs[value]:
+        return None
+    labels = column.open_ours.copy()
+    if column.scale == "category":
+        starts, listed = column.theirs_fit_starts, column.theirs_fit[1]
+        labels[listed[starts[value] : starts[value + 1]]] = True
+    else:
+        slack = 1e-9 * max(1.0, abs(column.span))
+        place = column.places[value]
+        with np.errstate(invalid="ignore"):
+            labels |= (column.low - slack <= place) & (place <= column.high + slack)
+    return np.asarray(labels[files.ours.codes[:, at]], dtype=np.bool_)
+
+
+def _any_order(scene: Scene, narrowing: _Narrowing, row: int) -> tuple[list[float], list[float]]:
+    """Candidates and the chance to be the only one when so many facts were used, on average over orders."""
+    facts = len(narrowing.facts)
+    sizes: list[list[int]] = [[] for _ in range(facts + 1)]
+    if facts <= ALL_ORDERS:
+        for used, size in _subsets(narrowing, EVERYBODY, narrowing.total):
+            sizes[used].append(size)
+    else:
+        draws = scene.seed.stream(f"attack cost: orders of {row}")
+        for _ in range(DRAWN_ORDERS):
+            left, size = EVERYBODY, narrowing.total
+            sizes[0].append(size)
+            for used, fact in enumerate(draws.permutation(facts).tolist(), start=1):
+                left, size = narrowing.left_after(left, size, fact)
+                sizes[used].append(size)
+    return [float(np.mean(one)) for one in sizes], [float(np.mean(np.array(one) == 1)) for one in sizes]
+
+
+def _subsets(
+    narrowing: _Narrowing, left: NDArray[np.int64] | None, size: int, fact: int = 0, used: int = 0
+) -> Iterator[tuple[int, int]]:
+    """Every set of the facts from one on, by how many they are and how many rows they leave."""
+    if fact == len(narrowing.facts):
+        yield used, size
+        return
+    yield from _subsets(narrowing, left, size, fact + 1, used)
+    yield from _subsets(narrowing, *narrowing.left_after(left, size, fact), fact + 1, used + 1)
+
+
+def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[dict[str, Any]]:
+    """Work, candidates and the share of people left with one, per number of facts; who has fewer facts stays where they end."""
+    sizes = np.array([_to_length(one[0], facts + 1) for one in people])
+    alone = np.array([_to_length(one[1], facts + 1) for one in people])
+    used = np.array([len(one[0]) - 1 for one in people])
+    tests = np.where(np.arange(facts)[None, :] < used[:, None], sizes[:, :-1], 0.0)
+    work = np.cumsum(tests, axis=1)
+    points = []
+    for j in range(facts):
+        quantiles = {str(q): float(np.quantile(sizes[:, j + 1], q)) for q in (0.1, 0.5, 0.9)}
+        points.append(
+            {
+                "facts": j + 1,
+                "work": float(work[:, j].mean()),
+                "candidates": float(sizes[:, j + 1].mean()),
+                "quantiles": quantiles,
+                "unique": float(alone[:, j + 1].mean()),
+            }
+        )
+    return points
+
+
+def _to_length(values: Sequence[float], length: int) -> list[float]:
+    return list(values) + [values[-1]] * (length - len(values))
+
+
+# The ladder on the consistency graph.
+
+
+def _ladder(scene: Scene) -> dict[str, Any] | str:
+    """Neighbours, matches and posteriors of everybody, or why there are none."""
+    if set(scene.pair.quasi) - set(common_columns(scene)):
+        return "the intruder does not know all quasi-identifiers"
+    if len(scene.pair.original) * len(scene.pair.quasi) > MOST_LADDER_CELLS:
+        return "the table is too large to pair all its records up"
+    if "ladder" not in scene.pair.memo:
+        try:
+            classes, rows = count_rows(scene.pair.released, scene.pair.quasi)
+            scene.pair.memo["ladder"] = ladder(pair_up(scene.pair.original, scene.pair.released, classes, rows))
+        except SfumatoError as error:  # values were changed, or too many pairs fit
+            scene.pair.memo["ladder"] = str(error)
+    told: dict[str, Any] | str = scene.pair.memo["ladder"]
+    return told
+
+
+def ladder(pairs: Pairs) -> dict[str, Any]:
+    """The fewest neighbours and matches of anybody, and the largest posterior of the own record, where it is known.
+
+    ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of records for the third.
+    """
+    neighbours, matches = pairs.neighbours_of_originals(), pairs.matches_of_originals()
+    edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
+    largest, people, ways = _posteriors(pairs)
+    return {
+        "neighbours": {
+            "fewest": _fewest(neighbours),
+            "mean": _mean(neighbours, pairs.originals),
+            "work": edges,
+        },
+        "matches": {"fewest": _fewest(matches), "mean": _mean(matches, pairs.originals), "work": edges},
+        "posterior": {"largest": largest, "people": people, "of": int(pairs.originals.sum()), "work": ways},
+    }
+
+
+def _fewest(values: NDArray[np.int64]) -> int:
+    return int(values.min()) if len(values) else 0
+
+
+def _mean(values: NDArray[np.int64], weights: NDArray[np.int64]) -> float:
+    return float((values * weights).sum() / max(1, int(weights.sum())))
+
+
+def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
+    """The largest probability of an own record, for how many people it was worked out, and how many sets were looked at."""
+    largest, people, ways = 0.0, 0, 0
+    for group in _groups(pairs):
+        if group.joined.all():  # everybody can be anybody
+            largest, people = max(largest, 1 / group.size), people + group.size
+        elif group.size <= MOST and ways + (1 << group.size) <= MOST_WAYS:
+            largest, people, ways = max(largest, group.largest()), people + group.size, ways + (1 << group.size)
+    return (largest if people else None), people, ways
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Group:
+    """Original and released classes whose records can trade places: how large they are, which fit, and which are the same people's."""
+
+    originals: NDArray[np.int64]
+    released: NDArray[np.int64]
+    joined: NDArray[np.bool_]
+    same: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """Records on either side."""
+        return int(self.originals.sum())
+
+    def largest(self) -> float:
+        """The largest posterior of an own record."""
+        records = np.repeat(np.repeat(self.joined, self.originals, axis=0), self.released, axis=1)
+        total, counts = matchings_with(records)
+        firsts = np.cumsum(self.originals) - self.originals, np.cumsum(self.released) - self.released
+        shares = counts[np.ix_(*firsts)] / max(1, total)
+        return float(shares[self.same].max(initial=0.0))
+
+
+def _groups(pairs: Pairs) -> Iterator[_Group]:
+    """The groups of a graph, one after the other."""
+    left, right = pairs.components()
+    sides = [np.argsort(side, kind="stable") for side in (left, right)]
+    place = [np.empty(len(side), dtype=np.int64) for side in sides]
+    within = left[pairs.edges[0]] == right[pairs.edges[1]]
+    edges = [side[within] for side in pairs.edges]
+    inside = np.argsort(left[edges[0]], kind="stable")
+    own = np.argsort(left[pairs.same[0]], kind="stable")
+    for group in np.unique(left).tolist():
+        mine, theirs = (_run(members, side, group) for members, side in zip(sides, (left, right), strict=True))
+        for numbers, members in zip(place, (mine, theirs), strict=True):
+            numbers[members] = np.arange(len(members))
+        marks = []
+        for ends, order in ((edges, inside), (pairs.same, own)):
+            chosen = _run(order, left[ends[0]], group)
+            mark = np.zeros((len(mine), len(theirs)), dtype=np.bool_)
+            mark[place[0][ends[0][chosen]], place[1][ends[1][chosen]]] = True
+            marks.append(mark)
+        yield _Group(pairs.originals[mine], pairs.released[theirs], *marks)
+
+
+def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """The places that have a number, where ``order`` puts equal ones together."""
+    low, high = np.searchsorted(numbers, [wanted, wanted + 1], sorter=order)
+    return order[low:high]

@@ -1,0 +1,369 @@
+"""The crowd a person stands in: the released records an intruder cannot tell apart, and the sensitive values they have."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.encoding import positions_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
+
+
+WORD = 1 << 62
+"""Combinations of codes that fit one word."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells, ``records`` how often it occurs."""
+
+    kind_of: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
+def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
+    """Number records alike that have the same codes, in the order of the codes.
+
+    The codes of a record are one number to a mixed base; where it would not fit a word, records are numbered before the next column.
+
+    >>> import numpy as np
+    >>> found = distinct([np.array([1, 0, 1]), np.array([5, 5, 5])])
+    >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
+    ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
+    """
+    keys, size = np.zeros(len(codes[0]), dtype=np.int64), 1
+    for part in codes:
+        width = int(part.max()) + 1 if len(part) else 1
+        if size * width > WORD:
+            keys, first = _in_order(keys)
+            size = len(first)
+        keys, size = keys * width + part, size * width
+    ids, first = _in_order(keys)
+    return Distinct(ids, np.column_stack([part[first] for part in codes]), np.bincount(ids, minlength=len(first)))
+
+
+def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of every key among the distinct ones, and the first row that has each of them."""
+    ids, first = kernels.keys.group(keys.astype(np.uint64)[:, None])
+    order = np.argsort(keys[first])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[ids], first[order]
+
+
+def alike_records(pair: Pair, names: Sequence[str]) -> Distinct:
+    """The distinct released records of some columns, whatever their order; found once for a pair."""
+    key = ("alike", *sorted(names))
+    if key not in pair.memo:
+        pair.memo[key] = distinct([pair.reading(name).released for name in key[1:]])
+    found: Distinct = pair.memo[key]
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Crowd:
+    """Classes of released records and how often each value of one sensitive column occurs in each, as an intruder sees it.
+
+    ``classes`` are codes per released row; pair *j* says that value ``pair_values[j]`` (a code of ``labels``) occurs ``counts[j]``
+    times in class ``pair_classes[j]``. ``sizes`` are class sizes, ``totals`` counts in the whole release. ``truth`` is, per row,
+    the label that the person's true value stands under (−1: none that was released) and ``pairs`` its pair in the class (−1: the
+    class does not have it): whether an intruder is right is decided by these alone. Where the released values are true they
+    are the released ones.
+    """
+
+    column: str
+    classes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    sizes: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    pair_classes: NDArray[np.int64]
+    pair_values: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        column: str,
+        classes: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        labels: tuple[str | None, ...],
+        truth: NDArray[np.int64],
+        counted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+        totals: NDArray[np.float64],
+    ) -> Crowd:
+        """Find the pair of every person's true value among those that are counted, which come in order."""
+        width = max(1, len(labels))
+        keys = counted[0] * width + counted[1]
+        wanted = classes * width + truth
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        pairs = np.where((truth >= 0) & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(truth), -1)
+        return cls(column, classes, labels, sizes, totals, truth, pairs, *counted)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Per pair the share of the class that has the value: the intruder's posterior."""
+        shares: NDArray[np.float64] = self.counts / self.sizes[self.pair_classes]
+        return shares
+
+    def largest(self) -> NDArray[np.float64]:
+        """Per class the count of its most frequent value."""
+        most = np.zeros(len(self.sizes))
+        np.maximum.at(most, self.pair_classes, self.counts)
+        return most
+
+    def guesses(self) -> NDArray[np.int64]:
+        """Per class its most frequent value; the first of several."""
+        found = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
+        most = self.counts >= self.largest()[self.pair_classes]
+        np.minimum.at(found, self.pair_classes[most], self.pair_values[most])
+        return found
+
+    def mine(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Per row whether the pair of the person's true value is among some."""
+        found: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
+        return found
+
+
+def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
+    """The crowds that an intruder sees who knows some columns of the release; found once for a pair."""
+    known = sorted(name for name in knows if name in pair.released.columns and name != column)
+    key = ("crowd", column, *known)
+    if key not in pair.memo:
+        pair.memo[key] = _crowd(pair, known, column)
+    found: Crowd = pair.memo[key]
+    return found
+
+
+def _crowd(pair: Pair, known: Sequence[str], column: str) -> Crowd:
+    reading = pair.reading(column)
+    released, truth = reading.released, true_labels(pair, column)
+    rows = len(released)
+    nothing = Distinct(np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows]))
+    classes = alike_records(pair, known) if known else nothing
+    cells = distinct([classes.kind_of, released])
+    counted = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
+    totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)
+    if generalises(pair, column):
+        pairs = cells.kind_of  # what is released is true, so the pair of every person is that of the own record
+        return Crowd(column, classes.kind_of, tuple(reading.labels), classes.records, totals, truth, pairs, *counted)
+    return Crowd.of(column, classes.kind_of, classes.records, tuple(reading.labels), truth, counted, totals)
+
+
+def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:
+    """Per released row the label that its true value stands under: the released one where that is true.
+
+    A value that was changed stands under its own label, or under the narrowest that holds it; −1 where none was released.
+    """
+    reading = pair.reading(column)
+    true = pair.truthful(column)
+    if true.all():
+        return reading.released
+    return np.where(true, reading.released, standing_under(reading)[reading.original[pair.rows]])
+
+
+def standing_under(reading: Reading) -> NDArray[np.int64]:
+    """Per original value of a column its own label, or the narrowest that holds it; −1 where none was released."""
+    under = positions_in(reading.labels, reading.values)
+    for label in _wide_labels(reading):
+        under[(under < 0) & reading.held_by(label)] = label
+    return under
+
+
+def _wide_labels(reading: Reading) -> list[int]:
+    """The labels that stand for more than one value but not for all, the narrowest first."""
+    several = np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
+    wide = np.flatnonzero(several & ~reading.everything)
+    return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
+
+
+def targets(scene: Scene) -> tuple[str, ...]:
+    """The sensitive columns that were released and that the intruder does not know already."""
+    pair = scene.pair
+    return tuple(
+        name
+        for name in pair.original.schema.sensitive
+        if name in pair.released.columns and name not in scene.intruder.knows
+    )
+
+
+def generalises(pair: Pair, column: str) -> bool:
+    """Whether every released cell of a column can stand for its own original: whether what is released is true."""
+    return bool(pair.truthful(column).all())
+
+
+def no_secret(scene: Scene) -> str | None:
+    """Why there is no secret to learn from this release, or None."""
+    schema = scene.pair.original.schema
+    if not schema.sensitive:
+        return NothingToAttack("the table has no sensitive column")
+    if not any(name in scene.pair.released.columns for name in schema.sensitive):
+        return NothingToAttack("no sensitive column was released")
+    if not targets(scene):
+        return NothingToAttack("this intruder knows every sensitive column that was released already")
+    return None
+
+
+def no_target(scene: Scene) -> str | None:
+    """Why attacks on the classes of a release cannot be tried on sensitive columns here, or None."""
+    reason = no_secret(scene)
+    if reason is not None:
+        return reason
+    if not len(scene.pair.released):
+        return NothingToAttack("nothing was released")
+    changed = [c for c in scene.intruder.knows if c in scene.pair.columns and not generalises(scene.pair, c)]
+    if changed:
+        return f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not hold the people it seems to"
+    return None
+
+
+def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding], *, by_matrix: bool = True) -> Finding:
+    """The attack on each sensitive column; the most successful one counts, and the others are told beside it.
+
+    A column that was randomised with a known matrix is attacked twice: with what was released, and with what that makes likely
+    (``by_matrix``). Only what is true of a person counts.
+    """
+    found = {column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)}
+    worst = max(found, key=lambda column: (found[column].gain, found[column].beyond_guessing, column))
+    others = {column: finding.value for column, finding in found.items()}
+    details = {**found[worst].details, "column": worst, "per_column": others}
+    return dataclasses.replace(found[worst], attack=name, details=details)
+
+
+def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *, by_matrix: bool) -> Finding:
+    """The better of what the released values give and what a known matrix gives."""
+    crowd = crowd_of(scene.pair, scene.intruder.knows, column)
+    changed = int((~scene.pair.truthful(column)).sum())
+    found = attack(crowd)
+    if not changed:
+        return found
+    likely = crowd_by_matrix(scene, crowd) if by_matrix else None
+    guessed = None if likely is None else attack(likely)
+    if guessed is not None and guessed.beyond_guessing > found.beyond_guessing:
+        found = _told(guessed, "by Bayes' rule with the known transition matrix", matrix=True)
+    return _told(found, f"{changed:,} of the released values are not the true ones, which alone count", changed=changed)
+
+
+def _told(finding: Finding, words: str, **details: Any) -> Finding:
+    return dataclasses.replace(finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details})
+
+
+# Sensitive columns that were randomised with known probabilities: what an intruder believes who uses them.
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+
+ROUNDS = 50
+CLASSES_AT_ONCE = 2_000_000
+"""Cells of classes × values that are held at a time."""
+LEAST = 1e-6
+"""Values that are less likely in a class are left out."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class KnownMatrix:
+    """How a column was randomised: ``chances[v, l]`` is the probability that value *v* is released as label *l*.
+
+    Values and labels are those of the column's reading. ``shares`` is how frequent values are in the whole table, as far as
+    the release tells it.
+    """
+
+    chances: Floats
+    shares: Floats
+
+    @property
+    def beliefs(self) -> Floats:
+        """Per released label and value, how likely the label stands for the value (Bayes' rule)."""
+        joint = (self.shares[:, None] * self.chances).T
+        total = joint.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
+
+
+def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
+    """The transition matrix of a column that one step randomised, value by value and everywhere alike; else None."""
+    reading = scene.pair.reading(column)
+    steps = [step for step in scene.steps if column in step.masks]
+    told = [t for step in steps for t in step.transitions(scene.pair.original)]
+    told = [t for t in told if t.columns == (column,)]
+    if len(steps) != 1 or len(told) != 1:
+        return None
+    place = {label[0]: i for i, label in enumerate(told[0].labels)}
+    if not {v for v in (*reading.values, *reading.labels) if v is not None} <= set(place):
+        return None
+    chances = np.array([[_chance(told[0].matrix, place, v, t) for t in reading.labels] for v in reading.values])
+    counts = np.bincount(reading.released, minlength=len(reading.labels)).astype(np.float64)
+    even = np.full(len(reading.values), 1 / len(reading.values))
+    return KnownMatrix(chances, likeliest(counts[None, :], chances, even, weight=1.0)[0])
+
+
+def _chance(matrix: Floats, place: dict[str, int], value: str | None, label: str | None) -> float:
+    if value is None or label is None:
+        return float(value == label)  # a missing value stays missing
+    return float(matrix[place[value], place[label]])
+
+
+def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) -> Floats:
+    r"""Per class the likeliest shares of true values, from the counts of its released labels.
+
+    .. math:: q_v \leftarrow \frac{1}{m+w}\Bigl(w\,p_v + \sum_l n_l \frac{q_v R_{vl}}{\sum_u q_u R_{ul}}\Bigr)
+
+    with :math:`n_l` of the *m* records released as label *l*, the transition matrix *R* and a prior *p* that weighs as much as
+    *w* records: expectation and maximisation.
+
+    >>> import numpy as np
+    >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> likeliest(np.array([[40.0, 60.0]]), chances, np.array([0.5, 0.5]), weight=0.0).round(3).tolist()
+    [[0.3, 0.7]]
+    """
+    found = np.repeat(prior[None, :], len(counts), axis=0)
+    total = counts.sum(axis=1, keepdims=True) + weight
+    for _ in range(ROUNDS):
+        expected = found @ chances
+        ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
+        found = (found * (ratio @ chances.T) + weight * prior) / np.maximum(total, 1e-300)
+        found /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+    return found
+
+
+def crowd_by_matrix(scene: Scene, crowd: Crowd) -> Crowd | None:
+    """The crowds as an intruder believes them to be who knows how the column was randomised; None where nobody can know.
+
+    Every class is taken for itself, with the whole table as a prior that weighs as much as one record.
+    """
+    known = known_matrix(scene, crowd.column)
+    if known is None:
+        return None
+    reading = scene.pair.reading(crowd.column)
+    parts = list(_believed(crowd, known, len(reading.labels)))
+    classes, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    original = reading.original[scene.pair.rows]
+    return Crowd.of(
+        crowd.column, crowd.classes, crowd.sizes, tuple(reading.values), original,
+        (classes, values, counts), known.shares * len(original),
+    )  # fmt: skip
+
+
+def _believed(crowd: Crowd, known: KnownMatrix, labels: int) -> Iterator[tuple[Any, Any, Any]]:
+    """Class, value and expected count of all values that are likely in a class, some classes at a time."""
+    step = max(1, CLASSES_AT_ONCE // max(labels, len(known.shares)))
+    for start in range(0, len(crowd.sizes), step):
+        end = min(len(crowd.sizes), start + step)
+        inside = (crowd.pair_classes >= start) & (crowd.pair_classes < end)
+        counts = np.zeros((end - start, labels))
+        counts[crowd.pair_classes[inside] - start, crowd.pair_values[inside]] = crowd.counts[inside]
+        shares = likeliest(counts, known.chances, known.shares, weight=1.0)
+        classes, values = np.nonzero(shares >= LEAST)
+        yield classes + start, values, shares[classes, values] * crowd.sizes[start:end][classes]

@@ -1,0 +1,146 @@
+"""Which columns give people away: contributions and the smallest sets that single people out."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from itertools import combinations, permutations
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
+
+MOST_PERMUTED = 7
+CHEAP = 20_000_000
+"""Classes grouped, in all, that take well under a second."""
+CALL = 2000
+"""Classes that could be grouped in the time it takes to ask for it."""
+MOST_SETS = 2000
+"""Sets of columns looked at before the search for small ones stops."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exposure:
+    """A set of columns and how many records it makes unique."""
+
+    columns: tuple[str, ...]
+    unique_records: int
+
+
+def contributions(classes: ClassTable) -> dict[str, float]:
+    r"""Per column, its fair share in how many records are unique (its Shapley value), in falling order.
+
+    .. math:: \frac1{|R|} \sum_{r \in R} u(P_i^r \cup \{i\}) - u(P_i^r)
+
+    *u* is the share of records that are unique on a set of columns, *r* an order in which an intruder learns the
+    columns, and :math:`P_i^r` the columns learnt before *i*. The values sum to the share of records that are unique on
+    all columns. *R* is every order where that costs little; otherwise the rotations of the columns and their reverses,
+    in which every column stands at every place; for very large tables one order and its reverse.
+    """
+    exposed = cache(lambda known: unique_records(classes, sorted(known)) if known else 0)
+    total = max(1, classes.total)
+    if not exposed(frozenset(classes.columns)):
+        return dict.fromkeys(classes.columns, 0.0)
+    orders = _orders(classes)
+    gained = dict.fromkeys(classes.columns, 0.0)
+    for order in orders:
+        for place, name in enumerate(order):
+            gained[name] += exposed(frozenset(order[: place + 1])) - exposed(frozenset(order[:place]))
+    shares = {name: gain / len(orders) / total for name, gain in gained.items()}
+    return dict(sorted(shares.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _orders(classes: ClassTable) -> list[tuple[str, ...]]:
+    names = tuple(sorted(classes.columns))  # whatever their order in the table
+    if len(names) <= MOST_PERMUTED and 2 ** len(names) * len(classes) <= CHEAP:
+        return list(permutations(names))
+    turns = len(names) if 2 * len(names) ** 2 * (len(classes) + CALL) <= CHEAP else 1
+    rotated = [names[turn:] + names[:turn] for turn in range(turns)]
+    return rotated + [order[::-1] for order in rotated]
+
+
+def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Exposure, ...]:
+    """The smallest sets of columns on which somebody is unique, those that expose most people first.
+
+    Sets of one column are tried, then of two, and so on; the first size at which somebody is unique is reported.
+    """
+    if not unique_records(classes, classes.columns):
+        return ()
+    tried = 0
+    for size in range(1, len(classes.columns) + 1):
+        tried += comb(len(classes.columns), size)
+        if tried > MOST_SETS and size > 1:
+            break
+        exposures = [Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)]
+        exposing = [e for e in exposures if e.unique_records]
+        if exposing:
+            return tuple(sorted(exposing, key=lambda e: (-e.unique_records, e.columns))[:most])
+    return ()
+
+
+def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
+    """Number of records that are unique on some of the columns.
+
+    Where a person can have several records, those that only one person has are unique. A missing value is a category
+    of its own here, whatever the schema says.
+    """
+    if not len(classes):
+        return 0
+    few = classes.records_by(columns) if classes.person is None else None
+    if few is not None:
+        return int((few == 1).sum())
+    if classes.person is None and (alone := classes.unique_by(columns)) is not None:
+        return alone
+    ids = classes.project(columns)
+    records, sizes = _projected(classes, ids)
+    return int(records[sizes == 1].sum())
+
+
+def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Records and size of each group of classes."""
+    records = np.bincount(ids, weights=classes.records).astype(np.int64)
+    if classes.person is None:
+        return records, records
+    return records, classes.counts[classes.person].merged(ids, len(records)).distinct()
+
+
+def why_alone(
+    dataset: Dataset, row: int, columns: Sequence[str] | None = None, *, most: int = 5
+) -> tuple[tuple[str, ...], ...]:
+    """The smallest sets of columns on which one record is alone: what an intruder must know of a person to find that record.
+
+    Every set is minimal: without any one of its columns somebody else fits too. Sets of at most ``most`` columns are searched,
+    smallest first; nothing is returned when the record shares all its values with another. ``columns`` are the quasi-identifiers
+    by default. The answer names columns, never values.
+
+    >>> from sfumato import examples
+    >>> why_alone(examples.special_uniques(), 8)
+    (('age', 'gender', 'education'),)
+    """
+    names = tuple(dataset.schema.quasi if columns is None else columns)
+    dataset.require(names)
+    if not 0 <= row < len(dataset):
+        raise ParameterError(f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0")
+    alike = np.zeros(len(dataset), dtype=np.int64)
+    for place, name in enumerate(names):
+        codes = dataset.encoded(name).codes
+        alike |= (codes == codes[row]).astype(np.int64) << place
+    alike[row] = 0
+    others = np.unique(alike)
+    minimal: list[int] = []
+    for size in range(1, min(most, len(names)) + 1):
+        for chosen in combinations(range(len(names)), size):
+            mask = sum(1 << place for place in chosen)
+            if not any(mask & smaller == smaller for smaller in minimal) and not ((others & mask) == mask).any():
+                minimal.append(mask)
+    return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in minimal)

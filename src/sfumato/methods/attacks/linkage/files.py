@@ -1,0 +1,299 @@
+"""Both files as arrays of distinct records, and who is whom."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
+from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
+from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
+from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare, plain_arrays
+from sfumato.methods.attacks.linkage.search import TIE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Files:
+    """The columns in common, the distinct records of either file, and the pairs of rows that describe one person."""
+
+    columns: tuple[Compared, ...]
+    theirs: Distinct
+    ours: Distinct
+    same: NDArray[np.int64]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns in common."""
+        return tuple(column.name for column in self.columns)
+
+    @functools.cached_property
+    def plain(self) -> Arrays:
+        """The files under the distance that all columns count alike in; made once, with its tree, for all who search by it."""
+        return plain_arrays(self)
+
+
+def files_of(scene: Scene) -> Files:
+    """Read the columns in common and compress either file to its distinct records; done once for an intruder and a pair."""
+    key, memo = ("files", scene.pair), scene.intruder.memo
+    if key not in memo:
+        memo[key] = _files(scene)
+    found: Files = memo[key]
+    return found
+
+
+def _files(scene: Scene) -> Files:
+    columns = tuple(compare(scene, name) for name in common_columns(scene))
+    theirs = distinct([column.theirs for column in columns])
+    ours = alike_records(scene.pair, [column.name for column in columns])
+    same = (
+        same_person(scene.intruder.truth, scene.pair.rows) if scene.pair.aligned else np.zeros((0, 2), dtype=np.int64)
+    )
+    return Files(columns, theirs, ours, same)
+
+
+def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (intruder's row, released row) that describe the same row of the original.
+
+    >>> import numpy as np
+    >>> same_person(np.array([2, -1, 0, 2]), np.array([0, 2])).tolist()
+    [[0, 1], [2, 0], [3, 1]]
+    """
+    sought = np.zeros(max(int(rows.max(initial=-1)), int(truth.max(initial=-1))) + 1, dtype=bool)
+    sought[truth[truth >= 0]] = True
+    some = np.flatnonzero(sought[rows])  # of a large release few rows are sought
+    order = some[np.argsort(rows[some], kind="stable")]
+    first = np.searchsorted(rows[order], truth, side="left")
+    amount = np.where(truth >= 0, np.searchsorted(rows[order], truth, side="right") - first, 0)
+    left = np.repeat(np.arange(len(truth)), amount)
+    step = np.arange(len(left)) - np.repeat(np.cumsum(amount) - amount, amount)
+    return np.column_stack([left, order[np.repeat(first, amount) + step]]).astype(np.int64)
+
+
+# Records and their own in the other file, what others are near, and how many a distance tells from all others.
+
+MARGIN = 1e-4
+"""The program takes a record for the nearest alone when every other is farther by at least this much: it knows no strict inequality."""
+KEPT = 8
+"""Others remembered per record and look."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Units:
+    """Distinct pairs of an intruder's record and its own released one.
+
+    ``people`` is how many there are of each, ``records`` how many released records are just like their own.
+    """
+
+    pairs: NDArray[np.int64]
+    people: NDArray[np.int64]
+    records: NDArray[np.int64]
+    whole: tuple[Pool, NDArray[np.int64]] | None = None
+    """A pool of units these are some of, and which: what is seen there of a unit is seen here, too."""
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def part(self, which: NDArray[np.int64], of: Pool | None = None) -> Units:
+        """Some of them; ``of`` is a pool that all of them were looked at in."""
+        whole = None if of is None else (of, which)
+        return Units(self.pairs[which], self.people[which], self.records[which], whole)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Look:
+    """What a look at all records under some parameters shows, per unit.
+
+    ``credit``: of its people, how many a random one of the nearest records links rightly, which is what distance linkage counts.
+    ``apart``: whether its own record is nearer than all others by the margin, but for ``twins``, which are that many records as far
+    as its own under all parameters. ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
+    """
+
+    credit: NDArray[np.float64]
+    apart: NDArray[np.bool_]
+    twins: NDArray[np.int64]
+    reach: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+    def part(self, which: NDArray[np.int64]) -> Look:
+        """The same of some units: what is seen of one does not depend on which others are looked at."""
+        return Look(self.credit[which], self.apart[which], self.twins[which], self.reach[which], self.others[which])
+
+
+def units_of(files: Files) -> Units:
+    """All units; who has several released records is sought by the first."""
+    _, first = np.unique(files.same[:, 0], return_index=True)
+    same = files.same[first]
+    kinds = np.column_stack([files.theirs.kind_of[same[:, 0]], files.ours.kind_of[same[:, 1]]])
+    pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
+    return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
+
+
+class Looking:
+    """Looks at all released records in turns: between two of them the clock is looked at, and what was compared is counted in ``spent``."""
+
+    def __init__(self, between: Callable[[], object] = bool, at_once: int = AT_ONCE) -> None:
+        self.between, self.at_once, self.spent = between, at_once, 0
+
+    def impostors(
+        self, arrays: Arrays, pairs: NDArray[np.int64], family: Family, parameters: NDArray[np.float64], *, first: bool
+    ) -> tuple[NDArray[Any], ...]:
+        """What :func:`sfumato.kernels.linkage.impostors` finds for all pairs."""
+        cost = max(1, len(arrays.ours.records) * max(family.width, len(arrays.kinds)))
+        parts: list[tuple[NDArray[Any], ...]] = []
+        done = 0
+        while done < len(pairs) or not parts:
+            self.between()
+            some = pairs[done : done + max(1, min(MOST_AT_ONCE, self.at_once // cost))]
+            part, spent = _impostors(arrays, some, family, parameters, first=first)
+            parts.append(part)
+            self.spent += spent
+            done += len(some)
+            cost = max(1, spent // max(1, len(some)))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _impostors(
+    arrays: Arrays, pairs: NDArray[np.int64], family: Family, parameters: NDArray[np.float64], *, first: bool
+) -> tuple[tuple[NDArray[Any], ...], int]:
+    """What the loops find, and how many cells they compared."""
+    left, right = arrays.theirs, arrays.ours
+    files = (left.numbers, left.marks, right.numbers, right.marks, right.records, left.bases, left.starts, left.matches)
+    loops: Any = kernels
+    if family.kind == MEAN:
+        held = np.zeros(1, dtype=np.int64)
+        found = loops.neighbours.impostors(
+            pairs, parameters, KEPT, first, roots_of(arrays, pairs), arrays.kinds, arrays.constants,
+            *files, *arrays.tree, arrays.lowest, right.bases, MARGIN, TIE, held,
+        )  # fmt: skip
+        return found, int(held[0]) * len(arrays.kinds)
+    found = loops.linkage.impostors(
+        pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, *files, right.bases, MARGIN, TIE,
+    )  # fmt: skip
+    return found, len(pairs) * len(right.records) * max(family.width, len(arrays.kinds))
+
+
+def look(
+    arrays: Arrays,
+    units: Units,
+    family: Family,
+    parameters: NDArray[np.float64],
+    *,
+    before: Look | None = None,
+    looking: Looking | None = None,
+) -> Look:
+    """Compare every unit with all released records; by a weighted mean, with those that are not plainly too far.
+
+    ``before`` is a look of the same family at the same units: what no parameters change is taken from it.
+    """
+    own, others, distances, tied, twins, reach = (looking or Looking()).impostors(
+        arrays, units.pairs, family, parameters, first=before is None
+    )
+    if before is not None and family.kind == MEAN:
+        twins, reach = before.twins, before.reach
+    credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
+    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, others)
+
+
+def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Signed roots of the differences of pairs of distinct records (the intruder's, the released), a column each."""
+    left, right = arrays.theirs, arrays.ours
+    found: NDArray[np.float64] = kernels.linkage.roots_of(
+        pairs, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+        left.bases, left.starts, left.matches,
+    )  # fmt: skip
+    return found
+
+
+class Pool:
+    """The others each unit is kept apart from: pairs (unit, released record), without repeats and twins, in order.
+
+    ``alone`` is what a unit is worth where its own record and its twins are the nearest, ``shared`` the most it is worth where another
+    record ties with them.
+    """
+
+    def __init__(self, arrays: Arrays, units: Units, family: Family, looking: Looking) -> None:
+        self.arrays, self.units, self.family, self.looking = arrays, units, family, looking
+        self.rows = np.zeros((0, 2), dtype=np.int64)
+        self.roots = np.zeros((0, family.columns))
+        self.own_roots = roots_of(arrays, units.pairs)
+        self.own_terms = self._terms(self.own_roots)
+        self.gains = np.zeros((0, family.width))
+        self._looks: dict[tuple[int, bytes], Look] = {}
+        equal = family.of_weights(np.full(family.columns, 1 / family.columns))
+        alike = units.records + self.look(equal).twins
+        self.alone = units.people / alike
+        self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
+
+    def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
+        """What is linked where some units are nearest alone and others with a tie."""
+        return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
+
+    def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
+        """Compare every unit with all released records; what was looked at before is remembered."""
+        chosen = family or self.family
+        key = (chosen.kind, parameters.tobytes())
+        if key not in self._looks:
+            self._looks[key] = self._seen(key) or look(
+                self.arrays,
+                self.units,
+                chosen,
+                parameters,
+                before=self._before(chosen.kind),
+                looking=self.looking,
+            )
+        return self._looks[key]
+
+    def _seen(self, key: tuple[int, bytes]) -> Look | None:
+        """What was seen of these units among others, by the same parameters."""
+        if self.units.whole is None:
+            return None
+        pool, which = self.units.whole
+        return pool._looks[key].part(which) if key in pool._looks else None
+
+    def _before(self, kind: int) -> Look | None:
+        """Any look of the same family."""
+        return next((seen for (other, _), seen in self._looks.items() if other == kind), None)
+
+    def first_looks(self) -> None:
+        """Fill with the nearest others under equal weights and under each column's emphasis."""
+        size = self.family.columns
+        plain = Family(MEAN, size)
+        for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
+            self.add(self.look(weights, plain).others)
+
+    def add(self, others: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+        """Take in others of (some) units; returns how many are new."""
+        unit = np.repeat(np.arange(len(self.units)), others.shape[1])
+        fresh = np.column_stack([unit, others.ravel()])
+        keep = fresh[:, 1] >= 0
+        if which is not None:
+            keep &= np.repeat(which, others.shape[1])
+        return self.add_rows(fresh[keep])
+
+    def add_rows(self, fresh: NDArray[np.int64]) -> int:
+        """Take in pairs (unit, released record); returns how many are new."""
+        before = len(self.rows)
+        width = max(1, len(self.arrays.ours.records))
+        keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
+        rows = np.column_stack(np.divmod(keys, width))
+        if len(rows) > before:
+            roots = roots_of(self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            gains = self._terms(roots) - self.own_terms[rows[:, 0]]
+            told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
+            self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
+        return len(self.rows) - before
+
+    def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = kernels.linkage.terms_of(self.family.kind, roots, self.family.width)
+        return found

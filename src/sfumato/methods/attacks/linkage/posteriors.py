@@ -1,0 +1,89 @@
+"""What an attack that links records believes of who is behind each released one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+from sfumato.methods.attacks.linkage.search import Lookup
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.attacks.linkage.comparable_columns import Arrays
+    from sfumato.methods.attacks.linkage.files import Files
+
+MOST_PAIRS = 100_000_000
+"""Pairs of distinct records that are weighed one by one."""
+SLACK = 1e-12
+"""Probabilities that differ by no more than this are equal."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EvenPosterior:
+    """Every released record may be any of so many originals, all equally likely."""
+
+    candidates: NDArray[np.int64]
+
+    @property
+    def records(self) -> int:
+        """How many released records there are."""
+        return len(self.candidates)
+
+    def likely(self, least: float | None) -> NDArray[np.int64]:
+        """Per released record its candidates, or none where each of them is less likely than asked for.
+
+        >>> EvenPosterior(np.array([1, 2, 5])).likely(0.5).tolist()
+        [1, 2, 0]
+        """
+        if least is None:
+            return self.candidates
+        return np.where(1 / np.maximum(1, self.candidates) >= least - SLACK, self.candidates, 0)
+
+
+def nearest_posterior(files: Files, arrays: Arrays, *, classes: bool) -> EvenPosterior:
+    """The originals nearest to each released record; with ``classes`` the people of its class, where these are fewer."""
+    _, tied, _ = Lookup(arrays, backwards=True).nearest(np.arange(len(files.ours.records)))
+    candidates = np.minimum(tied, files.ours.records) if classes else tied
+    return EvenPosterior(candidates[files.ours.kind_of])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WeighedPosterior:
+    """Bayes' rule with weights of agreement: who costs *c* bits less than the best is behind a record in proportion to 2^-c."""
+
+    files: Files
+    arrays: Arrays
+
+    def __post_init__(self) -> None:
+        pairs = len(self.files.theirs.records) * len(self.files.ours.records)
+        if pairs > MOST_PAIRS:
+            raise ParameterError(
+                f"probabilistic linkage gives probabilities of up to {MOST_PAIRS:,} pairs of records, these are {pairs:,}; limit linkage instead"
+            )
+
+    @property
+    def records(self) -> int:
+        """How many released records there are."""
+        return len(self.files.ours.kind_of)
+
+    def probabilities(self, kind: int) -> NDArray[np.float64]:
+        """How likely it is that a distinct released record is one person of each distinct record of the intruder."""
+        others = np.arange(len(self.files.theirs.records))
+        costs = self.arrays.costs(np.column_stack([others, np.full(len(others), kind)])).sum(axis=1)
+        weights = np.exp2(costs.min() - costs)
+        found: NDArray[np.float64] = weights / (weights * self.files.theirs.records).sum()
+        return found
+
+    def likely(self, least: float | None) -> NDArray[np.int64]:
+        """Per released record how many originals are at least as likely as asked for."""
+        counts = np.zeros(len(self.files.ours.records), dtype=np.int64)
+        for kind in range(len(counts)):
+            chances = self.probabilities(kind)
+            enough = chances > 0 if least is None else chances >= least - SLACK
+            counts[kind] = self.files.theirs.records[enough].sum()
+        found: NDArray[np.int64] = counts[self.files.ours.kind_of]
+        return found

@@ -1,0 +1,422 @@
+"""The worst distance of a family: the one that links most, and how many any could link."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato.errors import MissingExtra, require
+from sfumato.methods.attacks.linkage.aggregators import CHOQUET, MEAN, ORDERED, PAIRWISE, SQUARE_FORM, Family
+from sfumato.methods.attacks.linkage.files import MARGIN, Pool
+from sfumato.methods.attacks.linkage.search import TIE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+
+
+# The mixed-integer program of worst-case linkage: the least that is not linked.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Program:
+    r"""Minimise ``costs`` over ``low ≤ x ≤ high`` with ``rows_low ≤ rows x ≤ rows_high``; the last ``whole`` are 0 or 1.
+
+    .. math:: \min \sum_i (v_i - t_i) K_i + t_i L_i \quad \text{s.t.} \quad
+              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + M_{ij} K_i \ge \varepsilon \quad (j \ne i) \\
+              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + (M_{ij} - \varepsilon) L_i \ge 0, \quad L_i \le K_i
+
+    :math:`K_i` = 1: the own record is not nearest alone, and what linking it is worth falls from :math:`v_i` to at most
+    :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
+    """
+
+    costs: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    rows: Any
+    rows_low: NDArray[np.float64]
+    rows_high: NDArray[np.float64]
+    whole: int
+
+
+def large_constants(pool: Pool) -> NDArray[np.float64]:
+    r"""Per row the least M that never binds where K = 1.
+
+    For families between the least and the greatest difference (weighted mean, OWA, Choquet)
+    :math:`M = \varepsilon + \max_k (d_k(a_i, b_i) - d_k(a_i, b_j))_+`, with the differences in falling order for the OWA; for a
+    square form of trace 1 the greatest eigenvalue of :math:`\delta_i \delta_i^T - \delta_j \delta_j^T` takes that place.
+    """
+    family = pool.family
+    own = pool.own_roots[pool.rows[:, 0]]
+    if family.kind == SQUARE_FORM:
+        apart = own[:, :, None] * own[:, None, :] - pool.roots[:, :, None] * pool.roots[:, None, :]
+        return np.asarray(MARGIN + np.maximum(0.0, np.linalg.eigvalsh(apart)[:, -1]))
+    if family.kind == ORDERED:
+        return np.asarray(MARGIN + np.maximum(0.0, (-pool.gains).max(axis=1)))
+    return np.asarray(MARGIN + np.maximum(0.0, (own**2 - pool.roots**2).max(axis=1)))
+
+
+def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
+    """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not be negative."""
+    from scipy.sparse import block_array, coo_array, csr_array, eye_array
+
+    family, units, rows = pool.family, len(pool.units), len(pool.rows)
+    low, high, shape, shape_low, shape_high = allowed(family)
+    shape = csr_array(np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))]))
+    large = large_constants(pool)
+    weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
+    failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
+    losing = coo_array((large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units))
+    linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
+    one = eye_array(units)
+    free = len(weak) + units
+    return Program(
+        np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
+        np.concatenate([low, np.zeros(2 * units)]),
+        np.concatenate([high, np.ones(2 * units)]),
+        block_array(
+            [[linking, failing, None], [linking[weak], None, losing], [None, one, -one], [shape, None, None]],
+            format="csr",
+        ),
+        np.concatenate([np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]),
+        np.concatenate([np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]),
+        2 * units,
+    )
+
+
+def allowed(family: Family) -> tuple[Any, Any, Any, Any, Any]:
+    """Bounds of the parameters (and of what helps to state them), and rows with their bounds."""
+    from scipy.sparse import csr_array
+
+    size = family.columns
+    if family.kind in (MEAN, ORDERED):
+        return np.zeros(size), np.ones(size), csr_array(np.ones((1, size))), np.ones(1), np.ones(1)
+    if family.kind == CHOQUET:
+        return _measure(size)
+    if family.kind == PAIRWISE:
+        return _interactions(size)
+    trace = np.concatenate([np.ones(size), np.zeros(family.width - size)])
+    low = np.concatenate([np.zeros(size), np.full(family.width - size, -0.5)])
+    high = np.concatenate([np.ones(size), np.full(family.width - size, 0.5)])
+    return low, high, csr_array(trace[None, :]), np.ones(1), np.ones(1)
+
+
+def _measure(size: int) -> tuple[Any, Any, Any, Any, Any]:
+    from scipy.sparse import coo_array
+
+    sets = np.arange(1 << size)
+    smaller = np.concatenate([sets[sets >> k & 1 == 0] for k in range(size)])
+    larger = np.concatenate([sets[sets >> k & 1 == 0] | 1 << k for k in range(size)])
+    number = np.arange(len(smaller))
+    entries = np.concatenate([np.ones(len(number)), -np.ones(len(number))])
+    rows = coo_array((entries, (np.tile(number, 2), np.concatenate([larger, smaller]))), shape=(len(number), len(sets)))
+    low, high = np.zeros(len(sets)), np.ones(len(sets))
+    high[0], low[-1] = 0.0, 1.0
+    return low, high, rows.tocsr(), np.zeros(len(number)), np.full(len(number), np.inf)
+
+
+def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
+    """Rows of a 2-additive measure; per pair a helper at least as large as what is negative of its interaction."""
+    from scipy.sparse import csr_array
+
+    one, two = np.triu_indices(size, 1)
+    pairs = len(one)
+    rows = np.zeros((1 + pairs + size, size + 2 * pairs))
+    rows[0, : size + pairs] = 1.0
+    for pair in range(pairs):
+        rows[1 + pair, size + pair] = rows[1 + pair, size + pairs + pair] = 1.0
+        rows[1 + pairs + one[pair], size + pairs + pair] = rows[1 + pairs + two[pair], size + pairs + pair] = -1.0
+    for k in range(size):
+        rows[1 + pairs + k, k] = 1.0
+    low = np.concatenate([np.zeros(size), np.full(pairs, -1.0), np.zeros(pairs)])
+    least = np.zeros(len(rows))
+    least[0] = 1.0
+    most = np.full(len(rows), np.inf)
+    most[0] = 1.0
+    return low, np.ones(size + 2 * pairs), csr_array(rows), least, most
+
+
+def extended(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parameters with what helps to state them."""
+    if family.kind != PAIRWISE:
+        return parameters
+    return np.concatenate([parameters, np.maximum(0.0, -parameters[family.columns :])])
+
+
+# Solvers of mixed-integer programs: HiGHS by highspy, which starts from a known solution, or by scipy, which cannot.
+
+Solver = Literal["auto", "highspy", "scipy", "none"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found: a point (or None), a value no point can go below, whether the point is optimal, and in how many nodes.
+
+    ``stopped``: it was the clock that ended the search.
+    """
+
+    point: NDArray[np.float64] | None
+    bound: float
+    optimal: bool
+    nodes: int = 0
+    stopped: bool = False
+
+
+def chosen(solver: Solver) -> Solver:
+    """The solver to use: highspy where it can be loaded, else scipy."""
+    if solver == "auto":
+        try:  # its library may be there and yet not load: ortools brings another version of it into the process
+            require("highspy", extra="solvers", to="solve programs from a known start")
+        except MissingExtra:
+            return "scipy"
+        return "highspy"
+    if solver == "highspy":
+        require("highspy", extra="solvers", to="solve programs from a known start")
+    return solver
+
+
+NODE_COST = 20
+"""Times that a node of a search goes over all entries of the program, roughly."""
+ROOT_NODES = 20
+"""Nodes that the beginning of a search is as much work as."""
+SOLVER_SHARE = 4
+"""Times the work of an attack that all searches together may take."""
+PATIENCE = 10.0
+"""Times the seconds left that a solver may take by the clock on the wall where it knows no other: a busy machine must not decide."""
+
+
+def affordable_nodes(program: Program, work: int, nodes: int) -> int:
+    """How many nodes of a search some work is enough for, at most ``nodes``; less than 1 where it is not even enough to begin."""
+    affordable: int = work // max(1, NODE_COST * program.rows.nnz) - ROOT_NODES
+    return min(nodes, affordable)
+
+
+def search_cost(program: Program, nodes: int) -> int:
+    """The work of a search over so many nodes."""
+    cost: int = NODE_COST * program.rows.nnz * (nodes + ROOT_NODES)
+    return cost
+
+
+def solve(solver: Solver, program: Program, start: NDArray[np.float64], *, scene: Scene, nodes: int) -> Solution:
+    """Solve within some nodes of the search tree; ``start`` satisfies the program. The clock stops the search, and the attack with it."""
+    if solver == "scipy":
+        solution = _by_scipy(program, max(1.0, scene.left), nodes)
+    else:
+        solution = _by_highspy(program, start, scene, nodes)
+    if solution.stopped:
+        scene.give_up()
+    scene.require_time()
+    return solution
+
+
+def _by_scipy(program: Program, seconds: float, nodes: int) -> Solution:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    whole = np.concatenate([np.zeros(len(program.costs) - program.whole), np.ones(program.whole)])
+    found = milp(
+        program.costs,
+        integrality=whole,
+        bounds=Bounds(program.low, program.high),
+        constraints=LinearConstraint(program.rows, program.rows_low, program.rows_high),
+        options={"time_limit": seconds, "node_limit": nodes, "mip_rel_gap": 0.0},
+    )
+    bound = getattr(found, "mip_dual_bound", None)
+    least = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
+    stopped = found.status == 1 and "time limit" in found.message.lower()
+    return Solution(found.x, least, found.status == 0, int(found.get("mip_node_count") or 0), stopped)
+
+
+def _by_highspy(program: Program, start: NDArray[np.float64], scene: Scene, nodes: int) -> Solution:
+    highspy: Any = require("highspy", extra="solvers", to="solve programs from a known start")
+    highs = highspy.Highs()
+    options = {
+        "output_flag": False, "time_limit": PATIENCE * max(1.0, scene.left), "mip_max_nodes": int(nodes), "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-6, "threads": 1, "random_seed": 0,
+    }  # fmt: skip
+    for name, value in options.items():
+        highs.setOptionValue(name, value)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(program.costs), program.rows.shape[0]
+    model.col_cost_, model.col_lower_, model.col_upper_ = program.costs, program.low, program.high
+    model.row_lower_ = np.where(np.isfinite(program.rows_low), program.rows_low, -highspy.kHighsInf)
+    model.row_upper_ = np.where(np.isfinite(program.rows_high), program.rows_high, highspy.kHighsInf)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = program.rows.indptr, program.rows.indices
+    model.a_matrix_.value_ = program.rows.data
+    kinds = [highspy.HighsVarType.kContinuous] * (len(program.costs) - program.whole)
+    model.integrality_ = kinds + [highspy.HighsVarType.kInteger] * program.whole
+    highs.passModel(model)
+    known = highspy.HighsSolution()
+    known.col_value = start.tolist()
+    highs.setSolution(known)
+
+    def interrupt(kind: Any, message: str, seen: Any, answer: Any, data: Any) -> None:
+        if answer is not None and not scene.left:  # seconds of computing, which the solver itself does not count
+            answer.user_interrupt = True
+
+    highs.setCallback(interrupt, None)
+    for moment in (highspy.cb.kCallbackMipInterrupt, highspy.cb.kCallbackSimplexInterrupt):
+        highs.startCallback(moment)
+    highs.run()
+    info = highs.getInfo()
+    values = np.array(highs.getSolution().col_value)
+    bound = float(info.mip_dual_bound)
+    status, states = highs.getModelStatus(), highspy.HighsModelStatus
+    optimal = status == states.kOptimal
+    stopped = status in (states.kTimeLimit, states.kInterrupt)
+    usable = (
+        len(values) == len(program.costs)
+        and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    )
+    point = values if usable else None
+    return Solution(point, bound if np.isfinite(bound) else 0.0, optimal, int(info.mip_node_count), stopped)
+
+
+MOST_SOLVED = 500
+"""Units beyond which the program says nothing in any time there is."""
+TURNS = 30
+EDGE = 1e-6
+"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact zeros only."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Worst:
+    """Parameters, what they link, what no parameters can exceed, and whether the two were proved equal."""
+
+    parameters: NDArray[np.float64]
+    linked: float
+    bound: float
+    proved: bool
+    rows: int
+
+
+def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
+    r"""The worth of all units, shared where some other is plainly as near and nothing where it is nearer: it needs no solver.
+
+    For a monotone distance a record cannot be nearest alone when some other is no farther in any column, nor nearest at all when it
+    is nearer in all; for a square form when :math:`\delta_j \delta_j^T - \delta_i \delta_i^T` has no eigenvalue of at least ε,
+    or only negative ones.
+    """
+    if pool.family.kind != SQUARE_FORM:
+        reach = pool.look(parameters).reach
+        return pool.worth(reach == 2, reach >= 1)
+    own = pool.own_roots[pool.rows[:, 0]]
+    apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
+    top = np.linalg.eigvalsh(apart)[:, -1]
+    alone, tied = np.ones(len(pool.units), dtype=bool), np.ones(len(pool.units), dtype=bool)
+    alone[pool.rows[top < MARGIN, 0]] = False
+    tied[pool.rows[top < -TIE, 0]] = False
+    return pool.worth(alone & tied, tied)
+
+
+def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: Solver, nodes: int) -> Worst:
+    r"""Improve on known parameters and bound all others, by a program whose rows are added as they are violated.
+
+    The program over some of the rows has more solutions than that over all, so its bound holds for all. A square form is held
+    to be semidefinite by cuts :math:`v^T Q v \ge 0` for the eigenvectors that violate it, which is a relaxation too.
+    """
+    total = float(pool.alone.sum())
+    best, most = known, float(pool.look(known).credit.sum())
+    bound = linkable(pool, known)
+    if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
+        return Worst(best, most, max(bound, most), most >= bound - 1e-9, len(pool.rows))
+    cuts = _pair_cuts(pool.family)
+    proved = most >= bound - 1e-9
+    work = SOLVER_SHARE * scene.work
+    for _ in range(TURNS):
+        if proved:
+            break
+        scene.require_time()
+        program = program_of(pool, cuts)
+        most_nodes = affordable_nodes(program, work, nodes)
+        if most_nodes < min(1, nodes):
+            break
+        found = solve(solver, program, _point(pool, best), scene=scene, nodes=most_nodes)
+        work -= search_cost(program, found.nodes)
+        bound = min(bound, total - found.bound)
+        if found.point is None:
+            break
+        raw = found.point[: pool.family.width]
+        shared, failed = found.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
+        added = 0
+        for candidate in (raw, np.where(np.abs(raw) < EDGE, 0.0, raw), polished(scene, pool, ~shared, cuts)):
+            near = pool.family.nearest_allowed(candidate)
+            view = pool.look(near)
+            if float(view.credit.sum()) > most:
+                best, most = near, float(view.credit.sum())
+            added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
+        fresh = _violated(pool.family, raw)
+        cuts = np.vstack([cuts, fresh])
+        proved = most >= bound - 1e-6
+        if not added and not len(fresh):
+            break
+    return Worst(best, most, max(bound, most), proved, len(pool.rows))
+
+
+def polished(scene: Scene, pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parameters that link the wanted units with the widest margin: a solver's own stand on the edge, within its tolerance."""
+    from scipy.optimize import linprog
+
+    low, high, shape, shape_low, shape_high = allowed(pool.family)
+    extra = len(low) - pool.family.width
+    gains = np.pad(pool.gains[wanted[pool.rows[:, 0]]], ((0, 0), (0, extra)))
+    linking = np.column_stack([-gains, np.ones(len(gains))])
+    dense = np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, extra)))])
+    least = np.concatenate([shape_low, np.zeros(len(cuts))])
+    most = np.concatenate([shape_high, np.full(len(cuts), np.inf)])
+    flat = np.column_stack([dense, np.zeros(len(dense))])
+    equal = least == most
+    bounds = np.column_stack([np.append(low, -10.0), np.append(high, 10.0)])
+    upper = np.vstack([linking, -flat[~equal]])
+    limits = np.concatenate([np.zeros(len(linking)), -least[~equal]])
+    goal = np.append(np.zeros(len(low)), -1.0)
+    found = linprog(
+        goal,
+        upper,
+        limits,
+        flat[equal] if equal.any() else None,
+        least[equal] if equal.any() else None,
+        bounds,
+        options={"time_limit": PATIENCE * max(1.0, scene.left)},
+    )
+    scene.require_time()
+    return (
+        np.asarray(found.x[: pool.family.width])
+        if found.x is not None
+        else pool.family.of_weights(np.full(pool.family.columns, 1 / pool.family.columns))
+    )
+
+
+def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parameters as a point of the program: whoever they do not tell apart shares, and whoever another is nearer to fails."""
+    shared, failed = np.zeros(len(pool.units)), np.zeros(len(pool.units))
+    margins = pool.gains @ parameters
+    shared[pool.rows[margins < MARGIN, 0]] = 1.0
+    failed[pool.rows[margins < 0, 0]] = 1.0
+    return np.concatenate([extended(pool.family, parameters), shared, failed])
+
+
+def _pair_cuts(family: Family) -> NDArray[np.float64]:
+    r"""What two columns alone say of a semidefinite matrix: :math:`q_{kk} + q_{ll} \pm 2 q_{kl} \ge 0`."""
+    if family.kind != SQUARE_FORM:
+        return np.zeros((0, family.width))
+    unit = np.eye(family.columns)
+    vectors = [unit[k] + sign * unit[m] for k in range(family.columns) for m in range(k) for sign in (1, -1)]
+    return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
+
+
+def _violated(family: Family, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    if family.kind != SQUARE_FORM:
+        return np.zeros((0, family.width))
+    values, vectors = np.linalg.eigh(family.matrix(parameters))
+    return np.array([_cut(family, v) for v, e in zip(vectors.T, values, strict=True) if e < -1e-6]).reshape(
+        -1, family.width
+    )
+
+
+def _cut(family: Family, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    outer = np.outer(vector, vector)
+    return np.concatenate([np.diag(outer), 2 * outer[np.triu_indices(family.columns, 1)]])

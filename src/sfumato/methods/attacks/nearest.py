@@ -1,0 +1,212 @@
+"""The released records nearest to people: both files as distinct records, and whom an attack is tried on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.attack import NOT_IN_FILE, Scene
+from sfumato.methods.attacks.linkage.comparable_columns import Arrays, refusal
+from sfumato.methods.attacks.linkage.files import Files, files_of
+from sfumato.methods.attacks.rates import Successes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# How far every distinct released record is from a target, column by column.
+
+AT_MOST = 500
+"""Targets an attack is tried on."""
+TIE = 1e-9
+Near = tuple[float, "NDArray[np.int64]"]
+NEARBY_CODES = 1 << 16
+"""Codes of all categories together that a search still finds in the processor's cache."""
+FAR_CELL = 4
+"""How many other cells one takes the time of where there are more codes: a tree leaves out little then, and memory is slow."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Both files as distinct records; ``targets`` are rows of the intruder's file whose record was released.
+
+    ``own`` is the released row of each target; ``names`` are the columns in the order of the costs. Of rows that were drawn anew none
+    is anybody's own: then the first ``members`` targets are people that the rows were learnt from, and the others, their control, such
+    as were set aside.
+    """
+
+    files: Files
+    arrays: Arrays
+    targets: NDArray[np.int64]
+    own: NDArray[np.int64]
+    members: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in the order of the costs."""
+        return tuple(self.arrays.names)
+
+    def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
+        """How far the nearest released record is from a target, columns weighted, and all distinct records that are so near.
+
+        First as it is, then as if the target had not taken part: infinitely far where no record is left then.
+        """
+        own = int(self.files.ours.kind_of[self.own[target]])
+        found = self.nearest(target, weights)
+        return found, found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+
+    def nearest(self, target: int, weights: NDArray[np.float64] | None = None) -> Near:
+        """The first of these; without weights all columns count alike."""
+        return self._near(target, np.ones(len(self.names)) if weights is None else weights, -1)
+
+    def cost(self, target: int) -> float:
+        """How far the nearest released record is from a target, all columns alike."""
+        here = int(self.files.theirs.kind_of[self.targets[target]])
+        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
+        search: Any = kernels.neighbours.least_cost
+        least: float = search(
+            here, TIE, np.ones(len(self.names)), arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps, self.held,
+        )  # fmt: skip
+        return least
+
+    def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
+        """On how many members and on how many of their control an attack succeeds, of a random sample as large as the work allows."""
+        seen = [(target < self.members, succeeds(target)) for target in self.sampled(scene, purpose)]
+        members = [hit for member, hit in seen if member]
+        others = [hit for member, hit in seen if not member]
+        return Successes(sum(members), len(members), sum(others), len(others))
+
+    def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
+        here = int(self.files.theirs.kind_of[self.targets[target]])
+        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
+        search: Any = kernels.neighbours.all_nearest
+        found: Near = search(
+            here, skip, TIE, weights, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps, self.held,
+        )  # fmt: skip
+        return found
+
+    @functools.cached_property
+    def held(self) -> NDArray[np.int64]:
+        """How many records and boxes of records targets were compared with."""
+        return np.zeros(1, dtype=np.int64)
+
+    @property
+    def spent(self) -> int:
+        """Cells that were compared so far, by the time they take."""
+        return int(self.held[0]) * self._record_cost
+
+    @property
+    def full_cost(self) -> int:
+        """Cells that one target is compared with at most, by the time they take."""
+        return len(self.files.ours.records) * self._record_cost
+
+    @property
+    def _record_cost(self) -> int:
+        """What it costs to compare a target with one record."""
+        far = int(self.arrays.ours.bases[-1]) > NEARBY_CODES
+        return len(self.names) * (FAR_CELL if far else 1)
+
+    def sampled(self, scene: Scene, purpose: str) -> Iterator[int]:
+        """Targets in a random order, as many as the work of an attack is enough for."""
+        return scene.sampled(len(self.targets), purpose, cost=self.full_cost, spent=lambda: self.spent)
+
+    @functools.cached_property
+    def stamps(self) -> NDArray[np.int64]:
+        """Where the search notes which codes agree with those of a record."""
+        return np.full(int(self.arrays.ours.bases[-1]) + 1, -1, dtype=np.int64)
+
+    @functools.cached_property
+    def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The released rows in order of their distinct record, and where those of each begin."""
+        ours = self.files.ours
+        return np.argsort(ours.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(ours.records)])
+
+    def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The released rows that have some of the distinct records, in order."""
+        order, starts = self.by_kind
+        if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
+            chosen = np.zeros(len(self.files.ours.records), dtype=bool)
+            chosen[kinds] = True
+            return np.flatnonzero(chosen[self.files.ours.kind_of])
+        return np.sort(slices_of(order, starts[kinds], starts[kinds + 1]))
+
+
+def slices_of(values: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The slices of an array that begin and end at these places, one after the other.
+
+    >>> slices_of(np.arange(10, 20), np.array([6, 0, 3]), np.array([8, 1, 3])).tolist()
+    [16, 17, 10]
+    """
+    if len(begins) == 1:
+        return values[begins[0] : ends[0]]
+    sizes = ends - begins
+    gone = np.cumsum(sizes) - sizes
+    places = np.arange(int(sizes.sum())) + np.repeat(begins - gone, sizes)
+    taken: NDArray[np.int64] = values[places]
+    return taken
+
+
+def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
+    """Read both files and draw the targets; where rows were drawn anew, as many of the control besides."""
+    files = files_of(scene)
+    if not scene.pair.aligned:
+        drawn = [_some(scene, group, purpose, most) for group in beside_held_out(scene)]
+        nobody = np.full(sum(map(len, drawn)), NOT_IN_FILE, dtype=np.int64)
+        return Surroundings(files, files.plain, np.concatenate(drawn), nobody, len(drawn[0]))
+    released = np.full(len(scene.pair.original), -1, dtype=np.int64)
+    released[scene.pair.rows] = np.arange(len(scene.pair.rows))
+    truth = scene.intruder.truth
+    there = _some(scene, np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0)), purpose, most)
+    return Surroundings(files, files.plain, there, released[truth[there]], len(there))
+
+
+def _some(scene: Scene, rows: NDArray[np.int64], purpose: str, most: int) -> NDArray[np.int64]:
+    """At most so many of some rows, in order."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(rows, most, replace=False))
+
+
+NO_CONTROL = (
+    "nobody is known to have been set aside before the rows were drawn, so there is no control; "
+    "let the step set a share of the people aside (holdout: 0.2), or give people of whom a table made elsewhere was not made (control)"
+)
+
+
+def beside_held_out(scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the intruder's file: people that drawn rows were learnt from, and such as were set aside before."""
+    pair, truth = scene.pair, scene.intruder.truth
+    none = np.zeros(0, dtype=np.int64)
+    groups = (none if rows is None else rows for rows in (pair.learnt_from, pair.held_out))
+    learnt, aside = (np.flatnonzero(np.isin(truth, group)) for group in groups)
+    return learnt, aside
+
+
+def no_control(scene: Scene) -> str | None:
+    """Why nothing is known of an attack on rows that were drawn anew: nobody was set aside; None: somebody was."""
+    if scene.held_out is None or scene.pair.learnt_from is None:
+        return NO_CONTROL
+    learnt, aside = beside_held_out(scene)
+    if not len(learnt) or not len(aside):
+        return f"the intruder knows {len(learnt):,} people that the rows were learnt from and {len(aside):,} set aside: both are needed"
+    return None
+
+
+def refused(scene: Scene) -> str | None:
+    """Why there is nothing to attack, or None."""
+    reason = refusal(scene)
+    if reason is not None:
+        return reason
+    if not scene.pair.aligned:
+        return no_control(scene)
+    truth = scene.intruder.truth
+    known = truth[truth != NOT_IN_FILE]
+    if not np.isin(known, scene.pair.rows).any():
+        return "nobody the intruder knows was released"
+    return None if len(scene.pair.released) > 1 else "one record alone has no control"

@@ -1,0 +1,84 @@
+"""Uniqueness in the population: who is alone there can be found by anyone who has a register."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, rows_of
+from sfumato.core.design import weights_of
+from sfumato.core.encoding import alike
+from sfumato.core.parameters import parameters
+from sfumato.errors import SchemaError
+from sfumato.methods.formulas.uniqueness import Estimator
+from sfumato.methods.formulas.uniqueness import population_uniques as estimated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.dataset import Dataset
+
+
+@parameters
+class PopulationUniques(Attack):
+    """The share of released records that are, by estimate, unique in the population they were drawn from.
+
+    The sampling fraction is the number of records over the sum of their weights, or given. Zayatz, Pitman, slide negative
+    binomial, or Dankar's rule that chooses among them: see :func:`sfumato.methods.formulas.uniqueness.population_uniques`. Every record that is
+    unique in the release is a possible victim.
+    """
+
+    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
+    estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
+
+    name: ClassVar[str] = "population_uniques"
+    follows_rows: ClassVar[bool] = True
+    line: ClassVar[str] = "A record belongs to somebody whom nobody in the population resembles"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 1
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the sampling fraction is known."""
+        columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if not columns:
+            return NothingToAttack("this intruder knows no column of the release")
+        if self.fraction is None and weights_of(scene.pair.released) is None:
+            return not_a_sample(scene)
+        return None
+
+    def attack(self, scene: Scene) -> Finding:
+        """Estimate how many records are unique in the population."""
+        released = scene.pair.released
+        columns = tuple(c for c in scene.intruder.knows if c in released.columns)
+        sizes = _sizes(released, columns)
+        fraction = self.fraction if self.fraction is not None else _fraction(released)
+        uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
+        alone = sizes == 1
+        sentence = (
+            f"{int(alone.sum()):,} records are unique in the release; about {uniques.share:.2%} of the population of "
+            f"{uniques.population:,} is unique there ({uniques.how})"
+        )
+        details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": uniques.estimator}
+        details["capped"] = uniques.capped
+        return Finding(self.name, uniques.share, sentence, victims=rows_of(scene, alone), details=details)
+
+
+def _fraction(released: Dataset) -> float:
+    weights = weights_of(released)
+    total = 0.0 if weights is None else float(weights.sum())
+    if total <= 0:
+        raise SchemaError("the survey weights add up to nothing, so there is no population to compare with")
+    return min(1.0, len(released) / total)
+
+
+def _class_sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    return np.bincount(alike(dataset, columns)[0]).astype(np.int64)
+
+
+def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    """Per row the size of its class."""
+    ids = alike(dataset, columns)[0]
+    return np.bincount(ids).astype(np.int64)[ids]

@@ -1,0 +1,551 @@
+"""Columns in a few bins, before and after: to draw their distribution and to compare tables of two columns.
+
+A generalised cell is spread over the bins it may stand for: evenly over its range, or over the values below it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import heapq
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.encoding import missing_in, tallied
+from sfumato.core.hierarchy import TOP, bind_column
+from sfumato.core.schema import Kind
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
+    from sfumato.core.schema import Attribute
+
+
+# Borders of bins that people can read: round numbers, and days, months or years for dates.
+
+STEPS = (1.0, 2.0, 2.5, 5.0)
+DAYS = (1, 2, 7, 14)
+MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)
+LEAST = 1e-300
+EPOCH = datetime.date(1970, 1, 1)
+
+
+def round_step(low: float, high: float, most: int, *, whole: bool = False) -> float:
+    """The smallest of 1, 2, 2.5, 5 times a power of ten with which at most ``most`` bins reach from low to high.
+
+    >>> round_step(0, 85, 12), round_step(0, 0.9, 12), round_step(0, 21, 12, whole=True), round_step(3, 3, 12)
+    (10.0, 0.1, 2.0, 1.0)
+    """
+    if high <= low:
+        return 1.0
+    power = math.floor(math.log10(max(LEAST, high / most - low / most))) - 1
+    sizes = (step * 10.0**exponent for exponent in itertools.count(power) for step in STEPS)
+    fits = (s for s in sizes if (not whole or s.is_integer()) and _bins(low, high, s) <= most)
+    return next(fits)
+
+
+def _bins(low: float, high: float, step: float) -> int:
+    first, last = _ends(low, high, step)
+    return last - first + 1
+
+
+def _ends(low: float, high: float, step: float) -> tuple[int, int]:
+    """Which bins hold the lowest and the highest value, forgiving what floating point takes off a border."""
+    return math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
+
+
+def number_edges(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
+    """Round borders from at most ``low`` to more than ``high``, each bin with its lower border.
+
+    >>> number_edges(17, 90, 12, whole=True)
+    [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0]
+    """
+    step = round_step(low, high, most, whole=whole)
+    first, last = _ends(low, high, step)
+    digits = max(0, 2 - math.floor(math.log10(step)))
+    return [round(place * step, digits) for place in range(first, last + 2)]
+
+
+def number_names(edges: Sequence[float], *, whole: bool, below: bool, above: bool) -> list[str]:
+    """What bins are called; the outer ones by one border where values lie beyond the other.
+
+    >>> number_names([0, 10, 20], whole=True, below=False, above=True), number_names([0, 0.5, 1], whole=False, below=True, above=False)
+    (['0–9', '≥ 10'], ['< 0.5', '0.5–1'])
+    >>> number_names([94, 95, 96], whole=True, below=False, above=False)
+    ['94', '95']
+    """
+    names = [_between(low, high, whole=whole) for low, high in itertools.pairwise(edges)]
+    if above:
+        names[-1] = f"≥ {_short(edges[-2])}"
+    if below:
+        names[0] = f"< {_short(edges[1])}" if len(names) > 1 else "all"
+    return names
+
+
+def date_edges(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
+    """Borders of dates (days since 1970) in natural units, and the names of the bins.
+
+    >>> date_edges(0, 700, 12)[1]
+    ['1970 Q1', '1970 Q2', '1970 Q3', '1970 Q4', '1971 Q1', '1971 Q2', '1971 Q3', '1971 Q4']
+    >>> date_edges(0, 5, 12)[1][:2], date_edges(-36500, 0, 12)[1][:2], date_edges(0, 300, 12)[1][0]
+    (['1970-01-01', '1970-01-02'], ['1870–1879', '1880–1889'], '1970-01')
+    """
+    for days in DAYS:
+        edges, names = _by_days(low, high, days) if high - low <= most * days else ([], [])
+        if edges and len(names) <= most:
+            return edges, names
+    spans = ((m, _month(low) // m, _month(high) // m) for m in MONTHS)
+    months, first, last = next(one for one in spans if one[2] - one[1] < most or one[0] == MONTHS[-1])
+    edges = [_start(place * months) for place in range(first, last + 2)]
+    return edges, [_period(place * months, months) for place in range(first, last + 1)]
+
+
+def _by_days(low: float, high: float, days: int) -> tuple[list[float], list[str]]:
+    """Weeks begin on Mondays; the first day of 1970 was a Thursday."""
+    shift = 4 if days in (7, 14) else 0
+    first, last = (math.floor((at - shift) / days) for at in (low, high))
+    edges = [float(place * days + shift) for place in range(first, last + 2)]
+    return edges, [_day(at) if days == 1 else f"from {_day(at)}" for at in edges[:-1]]
+
+
+def _period(month: int, months: int) -> str:
+    """A period of so many months that begins with this one, counted from the year 0."""
+    year, inside = divmod(month, 12)
+    if months == 1:
+        return f"{year}-{inside + 1:02d}"
+    if months in (3, 6):
+        return f"{year} {'Q' if months == 3 else 'H'}{inside // months + 1}"
+    return str(year) if months == 12 else f"{year}–{year + months // 12 - 1}"
+
+
+def _month(days: float) -> int:
+    at = EPOCH + datetime.timedelta(days=math.floor(days))
+    return at.year * 12 + at.month - 1
+
+
+def _start(month: int) -> float:
+    """The first day of a month; years beyond the calendar count as its ends."""
+    year = min(max(month // 12, 1), 9999)
+    return float((datetime.date(year, month % 12 + 1, 1) - EPOCH).days)
+
+
+def _day(days: float) -> str:
+    return (EPOCH + datetime.timedelta(days=math.floor(days))).isoformat()
+
+
+def _between(low: float, high: float, *, whole: bool) -> str:
+    if whole and high - low <= 1:
+        return _short(low)
+    return f"{_short(low)}–{_short(high - 1 if whole else high)}"
+
+
+def _short(number: float) -> str:
+    """A number with at most six digits, whole ones with commas between the thousands.
+
+    >>> _short(1400.0), _short(0.25), _short(-0.0), _short(2.5e-7), _short(3e15)
+    ('1,400', '0.25', '0', '2.5e-07', '3e+15')
+    """
+    if float(number).is_integer() and abs(number) < 1e9:
+        return f"{int(number):,}"
+    return f"{number:.6g}"
+
+
+MOST_BINS = 12
+MOST_CELLS = 4_000_000
+"""Numbers that a table may hold."""
+OTHERS = "others"
+MISSING = "missing"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Binned:
+    """A column in bins: ``names`` of the bins, the bin of every original row, and what every released row may stand for.
+
+    ``spread[released[i]]`` is the share of each bin in the cell of released row *i*; cells that lie in one bin are alike.
+    ``blind`` is the share of each bin in a cell that says nothing (``*``); it is empty unless it was asked for.
+    """
+
+    column: str
+    names: tuple[str, ...]
+    original: NDArray[Any]
+    released: NDArray[Any]
+    spread: NDArray[np.float64]
+    blind: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """Share of the original records in each bin."""
+        return tallied(self.original, len(self.names), None) / max(1, len(self.original))
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """Share of the released records in each bin, generalised cells spread out."""
+        counts = tallied(self.released, len(self.spread), None)
+        expected: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
+        return expected
+
+    @property
+    def distance(self) -> float:
+        """Total variation between before and after: the share of records that would have to change their bin."""
+        return float(np.abs(self.before - self.after).sum() / 2)
+
+    @functools.cached_property
+    def plain(self) -> bool:
+        """Whether every released cell lies in one bin."""
+        return len(self.spread) == len(self.names) and np.array_equal(self.spread, np.eye(len(self.names)))
+
+
+def binned(
+    pair: Pair,
+    column: str,
+    most: int = MOST_BINS,
+    *,
+    fewest: int = 1,
+    even: bool = False,
+    single: bool = False,
+    blind: bool = False,
+) -> Binned:
+    """A column of a release and its original in at most so many bins, and one for missing values where there are any.
+
+    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
+    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures, unless
+    ``single`` gives every number a bin where there are no more than that: then a number that only the release has is in the bin of the nearest.
+    ``blind`` asks for the share of each bin in a cell that says nothing, too.
+    """
+    reading = pair.reading(column)
+    attribute = pair.original.schema[column]
+    by_value = reading.scale != "number"
+    if single and reading.scale == "number" and len(reading.values) <= most:
+        reading, by_value = _snapped(reading), True
+    if by_value:
+        names, bin_of = _bins_of_values(reading, most, fewest)
+        labels = _spread_of_sets(*_sets(reading), bin_of, len(names), missing=missing_in(reading.labels))
+    else:
+        edges, between = _borders(reading, attribute, most, even=even)
+        names, bin_of = (*between, MISSING), _bins_of_numbers(reading, edges)
+        labels = _spread_of_ranges(edges, reading.low, reading.high)
+    nothing: _Labels | None = None
+    if blind and by_value:
+        members = _everything(reading, attribute)
+        nothing = _spread_of_sets(np.array([0, len(members)]), members, bin_of, len(names), missing=np.zeros(1, bool))
+    elif blind:
+        ends = reading.places[~np.isnan(reading.places)]
+        low, high = (ends.min(keepdims=True), ends.max(keepdims=True)) if len(ends) else (np.full(1, np.nan),) * 2
+        nothing = _spread_of_ranges(edges, low, high)
+    return _without_unused(reading, names, bin_of, labels, nothing)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Labels:
+    """Where labels lie: label *i* in the one bin ``kind[i]``, or, from ``bins`` on, as row ``kind[i] - bins`` of ``wide`` says."""
+
+    kind: NDArray[np.int64]
+    wide: NDArray[np.float64]
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """The share of each bin in every kind of cell."""
+        return np.concatenate([np.eye(self.wide.shape[1]), self.wide])
+
+
+def _snapped(reading: Reading) -> Reading:
+    """A column of numbers whose released points are moved to the nearest original number; ranges stay what they are."""
+    line = np.unique(reading.places[np.isfinite(reading.places)])
+    points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
+    if not len(line) or not len(points):
+        return reading
+    at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
+    after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
+    left, right = line[after - 1], line[np.minimum(after, len(line) - 1)]
+    low[points] = high[points] = np.where(at - left <= right - at, left, right)
+    return dataclasses.replace(reading, low=low, high=high)
+
+
+def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
+    """The 1st and the 99th percentile of the known values, or the ends where these are one, and the values."""
+    order = reading.line
+    order = order[np.isfinite(reading.places[order]) & (reading.before.counts[order] > 0)]
+    places = reading.places[order]
+    if not places.size:
+        return 0.0, 1.0, places
+    upto = np.cumsum(reading.before.counts[order])
+    low, high = (_quantile(places, upto, share) for share in (0.01, 0.99))
+    return (low, high, places) if high > low else (float(places[0]), float(places[-1]), places)
+
+
+def weighted_quantile(values: NDArray[np.float64], counts: NDArray[np.int64], share: float) -> float:
+    """The quantile of numbers that occur so often each: what numpy says of the numbers one by one, to the last bit.
+
+    >>> weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9), float(np.quantile([1, 1, 1, 5], 0.9))
+    (3.8000000000000007, 3.8000000000000007)
+    """
+    order = np.argsort(values)
+    return _quantile(values[order], np.cumsum(counts[order]), share)
+
+
+def _quantile(values: NDArray[np.float64], upto: NDArray[np.int64], share: float) -> float:
+    """The same of numbers in order, of which ``upto`` says how many there are up to each."""
+    at = share * (int(upto[-1]) - 1)
+    places = np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(max=len(upto) - 1)
+    low, high = values[places]
+    part, step = at - math.floor(at), high - low
+    return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
+
+
+def _borders(
+    reading: Reading, attribute: Attribute, most: int, *, even: bool
+) -> tuple[NDArray[np.float64], Sequence[str]]:
+    """Borders of bins for numbers, and the names of the bins."""
+    if even:
+        return _even(reading, most)
+    return _calendar(reading, most) if attribute.kind is Kind.DATE else _round(reading, most)
+
+
+def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    """Bins of equal width."""
+    low, high, _ = _span(reading)
+    edges = np.linspace(low, high, most + 1) if high > low else np.array([low, low + 1.0])
+    return edges, [str(place) for place in range(len(edges) - 1)]
+
+
+def _round(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    """Bins with round borders, and one border where values lie beyond."""
+    low, high, places = _span(reading)
+    whole = bool(np.all(places == np.floor(places)))
+    edges = number_edges(*((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole)
+    beyond = {"below": bool((places < edges[0]).any()), "above": bool((places >= edges[-1]).any())}
+    return np.array(edges), number_names(edges, whole=whole, **beyond)
+
+
+def _calendar(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    low, high, _ = _span(reading)
+    edges, names = date_edges(low, high, most)
+    return np.array(edges), names
+
+
+def _bin_at(edges: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bin that each place lies in; what lies outside is in the outer ones."""
+    return np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(edges) - 2).astype(np.int64)
+
+
+def _bins_of_numbers(reading: Reading, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bin of every original value; missing ones are in the last."""
+    order = reading.line
+    bin_of = np.full(len(reading.places), len(edges) - 1, dtype=np.int64)
+    bin_of[order] = _bin_at(edges, reading.places[order])  # neighbours are looked up faster one after the other
+    return bin_of
+
+
+WIDE_AT_ONCE = 1 << 14
+"""Ranges that are laid over bins at a time."""
+
+
+def _spread_of_ranges(edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> _Labels:
+    """Per range how it lies over bins, the outer ones reaching to infinity; what lies nowhere is in the last bin, missing.
+
+    Most labels are points or lie in one bin: only of the others shares are kept.
+    """
+    bins = len(edges)
+    kind = np.full(len(low), bins - 1, dtype=np.int64)
+    points = np.flatnonzero(high <= low)
+    kind[points] = _bin_at(edges, low[points])
+    outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
+    ranges = np.flatnonzero(high > low)
+    rows: list[NDArray[np.float64]] = []
+    count = 0
+    for at in range(0, len(ranges), WIDE_AT_ONCE):
+        some = ranges[at : at + WIDE_AT_ONCE]
+        start, end = low[some, None], high[some, None]
+        covered = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (end - start)
+        shares = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
+        inside = shares.max(axis=1) >= 1 - 1e-12
+        kind[some[inside]] = shares[inside].argmax(axis=1)
+        rows.append(shares[~inside])
+        kind[some[~inside]] = bins + count + np.arange(len(rows[-1]))
+        count += len(rows[-1])
+    return _Labels(kind, np.concatenate([np.zeros((0, bins)), *rows]))
+
+
+def _bins_of_values(reading: Reading, most: int, fewest: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """A bin for each of the most frequent values, in the order of the line where there is one, and one for all others."""
+    missing = missing_in(reading.values)
+    common = sorted(_most_frequent(reading, most, fewest, missing), key=lambda v: _place(reading, v))
+    names = (*(str(reading.values[v]) for v in common), OTHERS, MISSING)
+    bin_of = np.full(len(reading.values), len(common), dtype=np.int64)
+    bin_of[common] = np.arange(len(common))
+    bin_of[missing] = len(common) + 1
+    return names, bin_of
+
+
+def _most_frequent(reading: Reading, most: int, fewest: int, missing: NDArray[np.bool_]) -> list[int]:
+    """The values that most records have; of equally frequent ones the first in the alphabet."""
+    counts = reading.before.counts
+    frequent = np.flatnonzero(~missing & (counts >= fewest))
+    if len(frequent) <= most:
+        return frequent.tolist()
+    last = np.partition(counts[frequent], len(frequent) - most)[len(frequent) - most]
+    above = frequent[counts[frequent] > last].tolist()
+    tied = ((str(reading.values[v]), v) for v in frequent[counts[frequent] == last].tolist())
+    return [*above, *(v for _, v in heapq.nsmallest(most - len(above), tied))]
+
+
+def _spread_of_sets(
+    starts: NDArray[np.int64],
+    members: NDArray[np.int64],
+    bin_of: NDArray[np.int64],
+    bins: int,
+    *,
+    missing: NDArray[np.bool_],
+) -> _Labels:
+    """Per label the share of the values it may stand for in each bin; the last bins are all others, and missing."""
+    sizes = np.diff(starts)
+    kind = np.full(len(sizes), bins - 2, dtype=np.int64)
+    alone = np.flatnonzero(sizes == 1)
+    kind[alone] = bin_of[members[starts[alone]]]
+    several = np.flatnonzero((sizes > 1) & ~missing)
+    kind[missing] = bins - 1
+    some = sizes[several]
+    row = np.repeat(np.arange(len(several)), some)
+    inside = np.repeat(starts[several] - (np.cumsum(some) - some), some) + np.arange(len(row))
+    cells = np.bincount(row * bins + bin_of[members[inside]], weights=1.0 / some[row], minlength=len(several) * bins)
+    shares: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(len(several), bins)
+    within = shares.max(axis=1, initial=0.0) >= 1 - 1e-12
+    kind[several[within]] = shares[within].argmax(axis=1)
+    kind[several[~within]] = bins + np.arange(int((~within).sum()))
+    return _Labels(kind, shares[~within])
+
+
+def _place(reading: Reading, value: int) -> tuple[float, str]:
+    at = float(reading.places[value])
+    return (0.0 if math.isnan(at) else at), str(reading.values[value])
+
+
+def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The values that labels stand for, one label after the other, and where each begins."""
+    if reading.scale == "category":
+        return reading.starts, reading.members
+    order = reading.line
+    line = reading.places[order]
+    first = np.searchsorted(line, reading.low - 1e-9, "left")
+    last = np.searchsorted(line, reading.high + 1e-9, "right")
+    sizes = np.where(np.isnan(reading.low) | np.isnan(reading.high), 0, np.maximum(0, last - first))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return starts, order[np.repeat(first - starts[:-1], sizes) + np.arange(starts[-1])]
+
+
+def _everything(reading: Reading, attribute: Attribute) -> NDArray[np.int64]:
+    """The values that a cell which says nothing may stand for: all of them, or those that the hierarchy writes so."""
+    every = np.arange(len(reading.values))
+    if reading.scale != "category":
+        return reading.line
+    if attribute.hierarchy is None:
+        return _written_so(reading.values) if TOP in reading.values else every
+    try:
+        ladder = bind_column(attribute.hierarchy, reading.before)
+    except SchemaError:  # a hierarchy that does not know its column says nothing about it
+        return _written_so(reading.values) if TOP in reading.values else every
+    below = np.zeros(len(ladder.labels[0]), dtype=bool)
+    for level, labels in enumerate(ladder.labels):
+        if TOP in labels:
+            below |= np.isin(ladder.climb(0, level), _written_so(labels))
+    leaves = ladder.codes_of(reading.values)
+    there = leaves >= 0
+    return every[there & below[leaves]] if below.any() else every[there]
+
+
+def _written_so(labels: Sequence[str | None]) -> NDArray[np.int64]:
+    """Where labels are the top."""
+    return np.array([place for place, label in enumerate(labels) if label == TOP], dtype=np.int64)
+
+
+def _without_unused(
+    reading: Reading, names: tuple[str, ...], bin_of: NDArray[np.int64], labels: _Labels, nothing: _Labels | None
+) -> Binned:
+    """Leave out bins that nobody is in, before or after."""
+    bins = len(names)
+    before = np.bincount(bin_of, weights=reading.before.counts, minlength=bins)
+    counts = np.bincount(labels.kind, weights=reading.after.counts, minlength=bins + len(labels.wide))
+    after = counts[:bins] + counts[bins:] @ labels.wide
+    used = np.flatnonzero((before > 0) | (after > 1e-12))
+    fresh = np.zeros(bins, dtype=np.min_scalar_type(bins))
+    fresh[used] = np.arange(len(used))
+    spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
+    kinds = np.concatenate([fresh, len(used) + np.arange(len(labels.wide))])
+    moved = kinds[labels.kind].astype(np.min_scalar_type(len(spread)))
+    return Binned(
+        reading.name,
+        tuple(names[i] for i in used),
+        kernels.keys.mapped(reading.before.narrow, fresh[bin_of]),
+        kernels.keys.mapped(reading.after.narrow, moved),
+        spread,
+        np.zeros(0) if nothing is None else nothing.spread[nothing.kind[0], used],
+    )
+
+
+# Tables of several columns.
+
+
+def distance_of_tables(one: Binned, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Total variation between the table of a column and another before, and the one after."""
+    return float(np.abs(before / max(1, len(one.original)) - after / max(1, len(one.released))).sum() / 2)
+
+
+def table_before(*columns: Binned) -> NDArray[np.float64]:
+    """The table of some original columns: how many records are in each cell."""
+    shape = tuple(len(column.names) for column in columns)
+    return counted([column.original for column in columns], shape).astype(np.float64)
+
+
+def table_after(*columns: Binned) -> NDArray[np.float64]:
+    """The table of some released columns, generalised cells spread out."""
+    shape = tuple(len(column.spread) for column in columns)
+    if math.prod(shape) > MOST_CELLS:
+        return _table_of_combinations(columns)
+    table = counted([column.released for column in columns], shape).astype(np.float64)
+    for column in columns:  # the first axis is spread out and becomes the last
+        table = np.moveaxis(table, 0, -1) if column.plain else np.tensordot(table, column.spread, axes=(0, 0))
+    return table
+
+
+def counted(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """How many rows have each combination of codes; the combinations are written in the narrowest type that holds them."""
+    size = math.prod(shape)
+    cells = codes[0].astype(np.min_scalar_type(size))
+    for code, width in zip(codes[1:], shape[1:], strict=True):
+        cells *= cells.dtype.type(width)
+        cells += code.astype(cells.dtype, copy=False)
+    return tallied(cells, size, None).reshape(shape)
+
+
+def _table_of_combinations(columns: Sequence[Binned]) -> NDArray[np.float64]:
+    """The same where a table of all kinds of cells would fill the memory: one combination that occurs after the other."""
+    first, counts = _combinations([column.released for column in columns], [len(column.spread) for column in columns])
+    shape = tuple(len(column.names) for column in columns)
+    table = np.zeros((math.prod(shape[:-1]), shape[-1]))
+    step = max(1, MOST_CELLS // max(1, *table.shape))
+    for at in range(0, len(first), step):
+        rows = first[at : at + step]
+        parts = counts[at : at + step, None].astype(np.float64)
+        for column in columns[:-1]:
+            spread = column.spread[column.released[rows]]
+            parts = (parts[:, :, None] * spread[:, None, :]).reshape(len(rows), -1)
+        table += parts.T @ columns[-1].spread[columns[-1].released[rows]]
+    return table.reshape(shape)
+
+
+def _combinations(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A row of every combination of codes, and how many rows have it."""
+    ids, first = np.zeros(len(codes[0]), dtype=np.int64), np.zeros(min(1, len(codes[0])), dtype=np.int64)
+    for code, size in zip(codes, sizes, strict=True):  # numbered anew after each: the product of all may not fit a word
+        keys = ids.astype(np.uint64) * np.uint64(size) + code.astype(np.uint64)
+        ids, first = kernels.keys.group(keys.reshape(-1, 1))
+    return first, np.bincount(ids, minlength=len(first))

@@ -1,0 +1,184 @@
+"""From a tolerable risk to k, and back.
+
+k-anonymity bounds the chance of picking the right record of a known participant by 1/k. So a risk asks for a k, and here
+is the trap: thresholds are published as rounded numbers. 0.09 is not 1/11 = 0.0909…; a class of 11 does not keep a
+risk of at most 0.09, a class of 12 does. Practice nevertheless takes 11. Both readings are told, and which is which.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.methods.formulas.uniqueness import individual_risk
+
+TOLERANCE = 1e-9
+"""Relative slack: a risk given as 1/3 asks for 3, whatever the last digits of a floating-point number say."""
+
+RULE_OF_THUMB = (("low", 3, 5), ("medium", 5, 10), ("high", 10, 20))
+"""How much protection a table needs, and the k that is usually taken: a habit, not a norm, and no substitute for a risk."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """A threshold that somebody published: a risk, a class size, or both.
+
+    ``seen`` says how far we could check it: *seen at the source*, in a *secondary source* only, or *not verified*.
+    """
+
+    name: str
+    risk: float | None
+    k: int
+    source: str
+    seen: str
+
+
+PUBLISHED = (
+    Published("EMA Policy 0070, Health Canada PRCI", 0.09, 11, "summaries of the guidance", "secondary source"),
+    Published("Ontario IPC 2025, low invasion of privacy", 0.09, 11, "summaries of the guidelines", "secondary source"),
+    Published("Ontario IPC 2025, medium", 0.075, 15, "summaries of the guidelines", "secondary source"),
+    Published("Ontario IPC 2025, high", 0.05, 20, "summaries of the guidelines", "secondary source"),
+    Published("ARX, highest risk by default", 0.2, 5, "ARX source code", "seen at the source"),
+    Published(
+        "CMS cell size: displayed counts, not classes", None, 11, "ResDAC, 26 January 2024", "seen at the source"
+    ),
+    Published("UK safe-room output, counts", None, 10, "ACRO default settings", "seen at the source"),
+    Published(
+        "Official-statistics microdata", None, 3, "SDC Practice Guide: 3 and 5 are typical", "seen at the source"
+    ),
+    Published(
+        "Official-statistics microdata", None, 5, "SDC Practice Guide: 3 and 5 are typical", "seen at the source"
+    ),
+    Published("PCORnet; PEDSnet takes 5", None, 11, "readme of countmaskr", "secondary source"),
+    Published("Singapore PDPC 2022, internal sharing", None, 3, "from memory", "not verified"),
+    Published("Singapore PDPC 2022, external sharing", None, 5, "from memory", "not verified"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenK:
+    """What a tolerable risk asks of k.
+
+    ``strict`` is the smallest k with 1/k at most the risk; ``practice`` what is usually taken for it. ``sample`` is the
+    smallest class in the file that is enough when nobody knows who is in it, given how many people it was drawn from.
+    """
+
+    risk: float
+    strict: int
+    practice: int
+    published: tuple[Published, ...] = ()
+    population: int | None = None
+    records: int | None = None
+    sample: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choice as plain data, with both risks and the sentences."""
+        plain = dataclasses.asdict(self)
+        return {
+            **plain,
+            "strict_risk": risk_of(self.strict),
+            "practice_risk": risk_of(self.practice),
+            "sentences": self.sentences(),
+        }
+
+    def sentences(self) -> list[str]:
+        """Both readings in plain words."""
+        sentences = [
+            f"Strictly: k = {self.strict:,}, because {_compared(self.strict, self.risk)}.",
+            self._in_practice(),
+        ]
+        sentences += [
+            f"{one.name}: risk {one.risk:g} taken as k = {one.k} ({one.source}; {one.seen})." for one in self.published
+        ]
+        if self.sample is not None:
+            sentences.append(
+                f"If nobody knows who is in the file: k = {self.sample:,}, when its {self.records:,} records are a random sample "
+                f"of {self.population:,} people. That is an estimate; the model k_map with a population table is a promise."
+            )
+        return sentences
+
+    def _in_practice(self) -> str:
+        reading = "In practice" if self.published else "To the nearest whole number"
+        if self.practice == self.strict:
+            return f"{reading}: the same."
+        compared = _compared(self.practice, self.risk)
+        if self.practice > self.strict:
+            return f"{reading}: k = {self.practice:,}; {compared} as well."
+        return f"{reading}: k = {self.practice:,}, but {compared}: do not claim a risk of at most {self.risk:g}."
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+
+def k_for(risk: float, strict: bool = True) -> int:
+    """The k that a tolerable risk asks for.
+
+    Strictly the smallest k with ``1/k ≤ risk``, which is ``ceil(1/risk)`` up to rounding of floating-point numbers. Not
+    strictly: the class size that published guidance pairs with this risk, or else the whole number nearest to 1/risk.
+
+    >>> k_for(0.09), k_for(0.09, strict=False)
+    (12, 11)
+    >>> k_for(1 / 11), k_for(0.2), k_for(0.075), k_for(0.075, strict=False)
+    (11, 5, 14, 15)
+    """
+    if isinstance(risk, bool) or not 0 < risk <= 1:
+        raise ParameterError("a tolerable risk lies above 0 and is at most 1: 0.09 is nine in a hundred")
+    if strict:
+        return math.ceil(1 / risk * (1 - TOLERANCE))
+    paired = [one.k for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk)]
+    return max(paired, default=max(1, round(1 / risk)))
+
+
+def risk_of(k: int) -> float:
+    """The risk that k bounds: the chance of picking the right record of a known participant, 1/k.
+
+    >>> risk_of(20), round(risk_of(11), 4)
+    (0.05, 0.0909)
+    """
+    if isinstance(k, bool) or k < 1:
+        raise ParameterError("k is a whole number from 1 on")
+    return 1 / k
+
+
+def choose_k(risk: float, *, population: int | None = None, records: int | None = None) -> ChosenK:
+    """Both readings of a tolerable risk, and what others published about it.
+
+    ``population`` and ``records`` (given together) add the class size that is enough when the file is a random sample and
+    nobody knows who is in it: the smallest f with a mean of 1/F of at most the risk, where F is the size of the class
+    in the population given f in the sample (Benedetti & Franconi 1998; see
+    :func:`sfumato.methods.formulas.uniqueness.individual_risk`).
+
+    >>> print(choose_k(0.33))
+    Strictly: k = 4, because 1/4 = 0.25 is at most 0.33.
+    To the nearest whole number: k = 3, but 1/3 = 0.3333 is more than 0.33: do not claim a risk of at most 0.33.
+    >>> choose_k(0.09, population=100_000, records=10_000).sample
+    2
+    """
+    strict = k_for(risk)
+    published = tuple(one for one in PUBLISHED if one.risk is not None and math.isclose(one.risk, risk))
+    if (population is None) != (records is None):
+        raise ParameterError(
+            "population and records go together: how many people, and how many of them are in the file"
+        )
+    sample = None if population is None or records is None else _enough_in_sample(risk, strict, population, records)
+    return ChosenK(risk, strict, k_for(risk, strict=False), published, population, records, sample)
+
+
+def _enough_in_sample(risk: float, strict: int, population: int, records: int) -> int:
+    """The smallest class of a sample whose estimated risk against the population is tolerable; the risk falls with f."""
+    if not 1 <= records <= population:
+        raise ParameterError("records must be at least 1 and at most the population they were drawn from")
+    low, high = 1, strict
+    while low < high:
+        middle = (low + high) // 2
+        if float(individual_risk([middle], [middle * population / records])[0]) <= risk * (1 + TOLERANCE):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _compared(k: int, risk: float) -> str:
+    return f"1/{k:,} = {risk_of(k):.4g} is {'more than' if k < k_for(risk) else 'at most'} {risk:g}"

@@ -1,0 +1,579 @@
+"""Which released columns tell more about a quasi-identifier than its released label does: every pair, lines, and sums of up to three.
+
+First a sample without labels, then labels as a whole, and all records only for what was found. That nothing is found does not say that
+there is no dependence: none of these kinds was found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.encoding import encode
+from sfumato.core.reading import Joint
+from sfumato.core.schema import Role
+from sfumato.methods.formulas.dependence import (
+    DEVIATIONS,
+    FEW_BINS,
+    FEW_ROWS,
+    FEWEST_OPEN,
+    FEWEST_REPEATS,
+    MOST_QUASI,
+    MOST_RELEASED,
+    PERMUTATIONS,
+    QUANTILE,
+    REFUSED,
+    SMALLEST_SHARE,
+    WEAK,
+    DependenceKind,
+    Figures,
+    NumberBlock,
+    chosen_sum,
+    counted,
+    dense,
+    figures_of,
+    frequent_codes,
+    line_of,
+    number_codes,
+    permuted_within,
+    predicted_sum,
+    screened_bits,
+    share_gained,
+    sure_records,
+    within_labels,
+)
+from sfumato.methods.formulas.dependence_columns import PARTS, date_part, days_of, numbers_of
+from sfumato.methods.formulas.implied_linkage import (
+    MOST_PEOPLE,
+    ImpliedEvidence,
+    LineEvidence,
+    Linkage,
+    TableEvidence,
+    classes_of_codes,
+    implied_linkage,
+)
+
+if TYPE_CHECKING:
+    from sfumato.core.pair import Pair
+    from sfumato.core.schema import Schema
+    from sfumato.methods.formulas.dependence import Codes, Numbers
+
+SAMPLE, FEW, FEWEST = 20_000, 2_000, 5
+KEPT_GAIN, KEPT_BITS, KEPT_BITS_OF_A_VALUE = 0.05, 0.05, 0.3
+NEAR_LINE, SAME_NUMBERS = 0.5, 0.2
+THERE = "whether there is a value"
+LOOKED_FOR = "pairs, lines and sums of up to three columns"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Dependence:
+    """Released columns (one, or up to three of a sum) that tell of a quasi-identifier, what was measured, and what it means."""
+
+    columns: tuple[str, ...]
+    quasi: str
+    finding: DependenceKind
+    figures: Figures
+    evidence: ImpliedEvidence
+
+    @property
+    def refused(self) -> bool:
+        """Whether it undoes the release by itself."""
+        return self.finding in REFUSED
+
+    @property
+    def pair(self) -> str:
+        """The columns in words: ``a, b → q``."""
+        return f"{', '.join(self.columns)} → {self.quasi}"
+
+    def sentence(self) -> str:
+        """What was found, with figures: for the owner."""
+        seen = self.figures
+        told = [f"the value is right for {seen.hit:.1%} of {seen.records:,} records instead of {seen.base:.1%}"]
+        if seen.bits:
+            told.append(f"{seen.bits:.0%} of the remaining bits are gone")
+        if seen.sure:
+            told.append(f"nearly certain for {seen.sure:.1%}")
+        if seen.line is not None and seen.line_gain >= WEAK:
+            told.append(f"a function of it comes near for {seen.line:.1%} instead of {seen.line_base:.1%}")
+        names = " + ".join(self.columns)
+        return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(told)})"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Dependences:
+    """All that was found in a table beside its release; ``compared`` pairs were looked at, of ``unknown`` too few records tell."""
+
+    found: tuple[Dependence, ...] = ()
+    compared: int = 0
+    unknown: tuple[tuple[str, str], ...] = ()
+    classes: Codes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    rows: Codes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    k: int | None = None
+
+    def linkage(self, found: Sequence[Dependence] | None = None, people: Codes | None = None) -> Linkage | None:
+        """Linkage by some of the dependences (by default all); None without any. ``people`` are places in :attr:`rows`."""
+        chosen = self.found if found is None else found
+        if not chosen:
+            return None
+        return implied_linkage(self.classes, [each.evidence for each in chosen], k=self.k or 2, people=people)
+
+
+def released_beside(schema: Schema) -> tuple[str, ...]:
+    """Released columns that are compared with quasi-identifiers: all but those themselves and numbers of units."""
+    not_compared = {Role.QUASI, Role.UNIT, Role.DIRECT, Role.KEY}
+    return tuple(name for name, one in schema.attributes.items() if not not_compared & set(one.roles))
+
+
+def find_dependences(pair: Pair, *, k: int | None = None, quasi: Iterable[str] | None = None) -> Dependences:
+    """Compare every released column with every quasi-identifier whose released labels leave more than one value open.
+
+    A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons, one row of each is looked at.
+    ``quasi`` limits the quasi-identifiers that are looked at.
+    """
+    wanted = pair.original.schema.quasi if quasi is None else tuple(quasi)
+    columns = released_beside(pair.released.schema)
+    if not pair.aligned or not wanted or not columns or not len(pair.released) or pair.released.copies is not None:
+        return Dependences(k=k)
+    return _Search(pair, columns, k).result(wanted)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Quasi:
+    """A quasi-identifier of every looked-at record: its number or None, its code, the code of its released label, and H(q | label)."""
+
+    name: str
+    values: Numbers | None
+    codes: Codes
+    label: Codes
+    remaining: float
+    hidden: int
+    """Records whose label leaves more than one value open."""
+
+
+class _Search:
+    """One search: what is made of columns is made once.
+
+    Records are looked at in sets with a name: ``all``, a ``sample`` at random, ``few`` of them, or all of some labels of a quasi-identifier.
+    """
+
+    def __init__(self, pair: Pair, columns: Sequence[str], k: int | None) -> None:
+        self.pair, self.columns, self.k = pair, columns, k
+        self.rows = _one_a_person(pair)
+        self.origin = pair.rows[self.rows]
+        self.records = len(self.rows)
+        rng = np.random.default_rng(self.records)
+        self.sets: dict[str, Any] = {
+            "all": slice(None),
+            "sample": _drawn(rng, self.records, SAMPLE),
+            "few": _drawn(rng, self.records, FEW),
+        }
+        self.known: dict[Any, Any] = {}
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What is made for a key, the first time it is asked for."""
+        if key not in self.known:
+            self.known[key] = make()
+        return self.known[key]
+
+    def result(self, quasi: Sequence[str]) -> Dependences:
+        """Compare all columns with some quasi-identifiers."""
+        found: list[Dependence] = []
+        unknown: list[tuple[str, str]] = []
+        compared = 0
+        for name in quasi:  # one after the other: what is made of one is forgotten before the next
+            one = self.quasi(name)
+            if one is None:
+                continue
+            own: list[Dependence] = []
+            compared += len(self.columns)
+            for column in self.columns:
+                dependence = self.compared(one, column)
+                if isinstance(dependence, Dependence):
+                    own.append(dependence)
+                elif dependence is DependenceKind.UNKNOWN:
+                    unknown.append((column, one.name))
+            alone = {name for each in own if each.refused for name in each.columns}
+            own += self.sums(one, [c for c in self.columns if c not in alone])
+            found += own
+            self.known = {key: value for key, value in self.known.items() if one.name != key[-1]}
+        classes = self.classes() if found else np.zeros(0, dtype=np.int64)
+        return Dependences(tuple(found), compared, tuple(unknown), classes, self.rows, self.k)
+
+    # quasi-identifiers
+
+    def quasi(self, name: str) -> _Quasi | None:
+        """A quasi-identifier with its labels; None where every label stands for one value, so that nothing is hidden."""
+        before = self.pair.original.encoded(name)
+        codes = before.narrow[self.origin].astype(np.int64)
+        label = np.zeros(self.records, dtype=np.int64)
+        values = numbers_of(self.pair.original, name)
+        values = None if values is None else values[self.origin]
+        own: Codes | None = None
+        if name in self.pair.released.columns:
+            after = self.pair.released.encoded(name)
+            own = label = after.narrow[self.rows].astype(np.int64)
+            if values is not None and len(after.labels) * 5 >= self.records:
+                label = self.masked_labels(name, label, values)
+        if label is own and self.records == len(self.pair.released):
+            of, counts = _labels_of_pairs(Joint.of(before, after, self.pair.rows))
+        else:
+            pairs, counts = counted(label * len(before.labels) + codes)
+            of = pairs // len(before.labels)
+        several = np.bincount(of)[of] > 1
+        if not several.any():
+            return None
+        totals = np.bincount(of, weights=counts)[of]
+        spread = -float((counts[several] * np.log2(counts[several] / totals[several])).sum())
+        hidden = int(counts[several].sum())
+        return _Quasi(name, values, codes, label, spread / hidden, hidden)
+
+    def masked_labels(self, name: str, label: Codes, values: Numbers) -> Codes:
+        """Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by rank take their place."""
+        released = numbers_of(self.pair.released, name)
+        if released is None or bool((released[self.rows] == values).mean() > 0.5):
+            return label
+        return number_codes(released[self.rows], 20)
+
+    def inside(self, q: _Quasi, records: str) -> Codes:
+        """Codes of a quasi-identifier that tell values apart inside labels."""
+        some = self.sets[records]
+        if q.values is None:
+            return np.asarray(q.codes[some])
+        values, label = q.values[some], q.label[some]
+        found: Codes = self.once(("inside", records, q.name), lambda: within_labels(values, label))
+        return found
+
+    def plain(self, q: _Quasi, records: str) -> Codes:
+        """Codes of a quasi-identifier whatever its label."""
+        some = self.sets[records]
+        if q.values is None:
+            return np.asarray(q.codes[some])
+        values = q.values[some]
+        found: Codes = self.once(("plain", records, q.name), lambda: number_codes(values, MOST_QUASI))
+        return found
+
+    # released columns
+
+    def numbers(self, column: str) -> Numbers | None:
+        """A released column as numbers, or None."""
+
+        def read() -> Numbers | None:
+            values = numbers_of(self.pair.released, column)
+            return None if values is None else values[self.rows]
+
+        found: Numbers | None = self.once(("numbers", column, None), read)
+        return found
+
+    def days(self, column: str) -> pl.Series | None:
+        """A released column as days of the calendar, or None."""
+        found: pl.Series | None = self.once(("days", column, None), lambda: days_of(self.pair.released, column))
+        return found
+
+    def codes(self, column: str, records: str, view: str | int = MOST_RELEASED) -> Codes:
+        """Codes of a released column; ``view``: bins of numbers, a part of a date, or whether there is a value."""
+        of = records if records.startswith("labels of ") else None  # forgotten with the quasi-identifier
+        key = ("codes", column, view, records, None if of is None else of.removeprefix("labels of "))
+        found: Codes = self.once(key, lambda: self.coded(column, self.sets[records], view))
+        return found
+
+    def coded(self, column: str, some: Any, view: str | int) -> Codes:
+        """Codes made anew."""
+        released, rows = self.pair.released, self.rows[some]
+        if view == THERE:
+            return np.asarray(released.column(column).gather(rows).is_null().to_numpy().astype(np.int64))
+        if isinstance(view, str):
+            days: Any = self.days(column)
+            return dense(date_part(days.gather(rows), view))
+        values = self.numbers(column)
+        if values is not None:
+            return number_codes(values[some], view)
+        if column in released.known.codes or len(rows) > SAMPLE:
+            return frequent_codes(released.encoded(column).narrow[rows].astype(np.int64))
+        return frequent_codes(encode(released.column(column).gather(rows)).codes)
+
+    def views(self, column: str) -> list[str | int]:
+        """The ways in which a column is looked at: bins of numbers, parts of dates, and whether there is a value at all."""
+        views: list[str | int] = [MOST_RELEASED]
+        if self.days(column) is not None:
+            views += PARTS
+        elif self.numbers(column) is not None:
+            views.append(FEW_BINS)
+        if self.has_missing(column):
+            views.append(THERE)
+        return views
+
+    def has_missing(self, column: str) -> bool:
+        """Whether a released column has missing cells; the text of a coded column is not made for that."""
+        released = self.pair.released
+        if column in released.coded:
+            return None in released.encoded(column).labels
+        return released.column(column).null_count() > 0
+
+    # pairs
+
+    def compared(self, q: _Quasi, column: str) -> Dependence | DependenceKind:
+        """What a released column tells of a quasi-identifier: a dependence, unknown, or nothing."""
+        near = self.near(q, column)
+        views = [view for view in self.views(column) if self.kept(q, column, view)]
+        if not views and not near:
+            return self.unknown(q, column)
+        flagged = (*REFUSED, DependenceKind.NARROWS)
+        first = self.whole_labels(q)
+        figures = self.measured(q, column, views, first, near=near)
+        if first != "all" and figures.finding(self.k or 2) in flagged:
+            figures = self.measured(q, column, views, "all", near=near)
+        if figures.finding(self.k or 2) not in flagged:
+            return self.unknown(q, column)
+        if figures.records < FEW_ROWS:
+            figures = self.beyond_chance(q, column, views, figures, near=near)
+        finding = figures.finding(self.k or 2)
+        if finding not in flagged or self.same_in_classes(column):
+            return DependenceKind.SILENT if finding in flagged else finding
+        evidence = self.evidence(q, column, figures)
+        if finding is DependenceKind.SOME and not self.found_by(q, column, views, evidence):
+            finding = DependenceKind.NARROWS
+        return Dependence((column,), q.name, finding, figures, evidence)
+
+    def same_in_classes(self, column: str) -> bool:
+        """Whether all records of a class have the same released value: then it tells nobody of a class from the others.
+
+        So do a column that follows a quasi-identifier, and a group of ages beside the label of the age. Where most records stand alone
+        that says nothing.
+        """
+
+        def same() -> bool:
+            classes, codes = self.classes(), self.pair.released.encoded(column).narrow[self.rows].astype(np.int64)
+            pairs, _ = counted(classes * (int(codes.max(initial=0)) + 1) + codes)
+            return len(pairs) == int(classes.max(initial=-1)) + 1 <= self.records / 2
+
+        found: bool = self.once(("same in classes", column, None), same)
+        return found
+
+    def found_by(self, q: _Quasi, column: str, views: Sequence[str | int], evidence: ImpliedEvidence) -> bool:
+        """Whether people are found by values that leave their quasi-identifier nearly certain.
+
+        Those are the people of whom a record of their class with such a value says what they are: if as many others of the class
+        are so, nothing is gained. In a class of children a disease of children finds nobody.
+        """
+        inside = self.inside(q, "all")
+        sure = np.zeros(self.records, dtype=bool)
+        for view in views:
+            sure |= sure_records(inside, q.label, self.codes(column, "all", view))
+        classes, quasi = self.classes(), dense(inside)
+        combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
+        concerned = np.flatnonzero(np.isin(combination, combination[sure]))
+        people = concerned[_drawn(np.random.default_rng(len(concerned)), len(concerned), MOST_PEOPLE)]
+        return implied_linkage(classes, [evidence], k=self.k or 2, people=people).exceeds(self.k)
+
+    def classes(self) -> Codes:
+        """The released class of every record."""
+
+        def grouped() -> Codes:
+            labels = [self.pair.released.encoded(c).narrow[self.rows] for c in self.pair.quasi]
+            return classes_of_codes(labels, self.records)
+
+        found: Codes = self.once(("classes", None), grouped)
+        return found
+
+    def unknown(self, q: _Quasi, column: str) -> DependenceKind:
+        """Nothing was found; unknown where fewer records than tell anything share label and released value."""
+        if q.hidden < FEWEST_OPEN:
+            return DependenceKind.UNKNOWN
+        if q.values is not None and self.numbers(column) is not None:
+            return DependenceKind.SILENT
+        r, label = self.codes(column, "sample"), q.label[self.sets["sample"]]
+        both = dense(label * (int(r.max(initial=0)) + 1) + r)
+        repeated = np.bincount(both)[both] > 1
+        return DependenceKind.UNKNOWN if int(repeated.sum()) < FEWEST_REPEATS else DependenceKind.SILENT
+
+    def kept(self, q: _Quasi, column: str, view: str | int) -> bool:
+        """Whether a pair is looked at closely: without labels, on a sample, anything at all goes along."""
+        quasi, r = self.plain(q, "sample"), self.codes(column, "sample", view)
+        gain, saved, totals = screened_bits(quasi, r)
+        left = max(KEPT_BITS, q.remaining)
+        if gain >= KEPT_GAIN or float(saved.sum()) >= KEPT_BITS * left * len(r):
+            return True
+        telling = (totals >= FEWEST) & (saved >= KEPT_BITS_OF_A_VALUE * left * totals)
+        return bool(totals[telling].sum() >= SMALLEST_SHARE / 2 * len(r))
+
+    def near(self, q: _Quasi, column: str) -> bool:
+        """Whether a number follows the quasi-identifier closely in a few records, or equals it often."""
+        numbers = self.numbers(column)
+        if q.values is None or numbers is None:
+            return False
+        values, released = q.values[self.sets["few"]], numbers[self.sets["few"]]
+        differences = values - released
+        there = ~np.isnan(differences)
+        if int(there.sum()) < FEWEST_REPEATS:
+            return False
+        apart = differences[there]
+        same = max(int((apart == 0).sum()), int((np.abs(apart - np.median(apart)) <= 1e-9).sum()))
+        if same >= SAME_NUMBERS * len(apart):
+            return True
+        asked, around = self.once(("neighbours", column, None), lambda: _neighbours(released))
+        told = values[around]
+        middle = np.maximum(
+            np.minimum(told[:, 0], told[:, 1]), np.minimum(np.maximum(told[:, 0], told[:, 1]), told[:, 2])
+        )
+        off = np.abs(values[asked] - middle)
+        spread = np.abs(values[there] - np.median(values[there]))
+        off = off[~np.isnan(off)]
+        return bool(len(off) and np.median(off) <= NEAR_LINE * np.median(spread))
+
+    def whole_labels(self, q: _Quasi) -> str:
+        """A set of records: labels drawn at random, all of a label together, until there are enough; too many are thinned out."""
+        if self.records <= 2 * SAMPLE:
+            return "all"
+        name = f"labels of {q.name}"
+        if name not in self.sets:
+            rng = np.random.default_rng(self.records)
+            sizes = np.bincount(q.label)
+            order = rng.permutation(len(sizes))
+            wanted = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
+            chosen = np.zeros(len(sizes), dtype=bool)
+            chosen[wanted] = True
+            rows = np.flatnonzero(chosen[q.label])
+            self.sets[name] = rows[_drawn(rng, len(rows), SAMPLE)]
+        return name
+
+    def measured(self, q: _Quasi, column: str, views: Sequence[str | int], records: str, *, near: bool) -> Figures:
+        """The figures of a pair over a set of records: those of the view that tells most, and the line."""
+        some = self.sets[records]
+        inside, label, numbers = self.inside(q, records), q.label[some], self.numbers(column)
+        used = views or [MOST_RELEASED]  # none: the line alone was followed
+        tables = [figures_of(inside, label, self.codes(column, records, view)) for view in used]
+        best = max(tables, key=lambda figures: max(figures.gain, figures.bits))
+        best = dataclasses.replace(best, sure=max(figures.sure for figures in tables))
+        if q.values is None or numbers is None:
+            return best
+        # A function is fitted and judged on labels as a whole; the other labels tell the same of it.
+        which = self.sets[self.whole_labels(q)]
+        values, labels, released = q.values[which], q.label[which], numbers[which]
+        told: Any = (0.0, 0.0)
+        if near:
+            told = self.once(("line", column, q.name), lambda: line_of(values, labels, released))
+        return best if told is None else dataclasses.replace(best, line=told[0], line_base=told[1])
+
+    def beyond_chance(
+        self, q: _Quasi, column: str, views: Sequence[str | int], figures: Figures, *, near: bool
+    ) -> Figures:
+        """The figures without what permutations of the released column within labels give as well."""
+        rng = np.random.default_rng(figures.records)
+        numbers, used = self.numbers(column), views or [MOST_RELEASED]
+        inside, r = self.inside(q, "all"), [self.codes(column, "all", view) for view in used]
+        by_chance = np.zeros((PERMUTATIONS, 4))
+        for turn in range(PERMUTATIONS):
+            order = permuted_within(np.arange(self.records), q.label, rng)
+            tables = [figures_of(inside, q.label, codes[order]) for codes in r]
+            by_chance[turn, 0] = max(table.gain for table in tables)
+            by_chance[turn, 1] = max(table.bits for table in tables)
+            by_chance[turn, 2] = max(table.sure for table in tables)
+            if near and numbers is not None and q.values is not None:
+                line = line_of(q.values, q.label, numbers[order])
+                by_chance[turn, 3] = 0.0 if line is None else share_gained(line[0], line[1])
+        usual = np.quantile(by_chance, QUANTILE, axis=0)
+        usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
+        return dataclasses.replace(
+            figures,
+            hit=figures.hit if figures.gain > usual[0] else figures.base,
+            bits=figures.bits if figures.bits > usual[1] else 0.0,
+            sure=figures.sure if figures.sure > usual[2] else 0.0,
+            line_base=figures.line_base if figures.line_gain > usual[3] else 1.0,
+        )
+
+    def evidence(self, q: _Quasi, column: str, figures: Figures) -> ImpliedEvidence:
+        """What the linkage of a flagged pair goes by: the line where that tells more, else counts."""
+        numbers = self.numbers(column)
+        if q.values is not None and numbers is not None and figures.line_gain > figures.gain:
+            told = line_of(q.values, q.label, numbers)
+            if told is not None:
+                return LineEvidence.of(q.values, told[2])
+        quasi = self.plain(q, "all")
+        bits = {v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum()) for v in self.views(column)}
+        return TableEvidence.of(quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view])))
+
+    # sums
+
+    def block(self) -> tuple[list[str], NumberBlock | None]:
+        """The released columns of numbers, in a few records."""
+        some = self.sets["few"]
+        told = {c: values[some] for c in self.columns if (values := self.numbers(c)) is not None}
+        usable = {c: values for c, values in told.items() if not np.isnan(values).all()}
+        return list(usable), NumberBlock.of(np.column_stack(list(usable.values()))) if usable else None
+
+    def sums(self, q: _Quasi, columns: Sequence[str]) -> list[Dependence]:
+        """A number that least squares of up to three released numbers tell, none of which tells it alone."""
+        names, block = self.once(("block", None), self.block)
+        left = [place for place, name in enumerate(names) if name in columns]
+        if q.values is None or len(left) < 2 or self.records < FEWEST_REPEATS:
+            return []
+        values = q.values[self.sets["few"]]
+        if np.isnan(values).all():
+            return []
+        places = chosen_sum(values, block, left)
+        predicted = predicted_sum(values, block.columns[:, list(places)])
+        off = np.abs(values - predicted)
+        there = ~np.isnan(off)
+        spread = np.median(np.abs(values[there] - np.median(values[there]))) if there.any() else 0.0
+        if len(places) < 2 or not there.any() or np.median(off[there]) > NEAR_LINE * spread:
+            return []
+        chosen = tuple(names[place] for place in places)
+        columns_chosen: Any = [self.numbers(name) for name in chosen]
+        predicted = predicted_sum(q.values, np.column_stack(columns_chosen))
+        told = line_of(q.values, q.label, predicted)
+        if told is None:
+            return []
+        figures = figures_of(self.inside(q, "all"), q.label, number_codes(predicted, MOST_RELEASED))
+        figures = dataclasses.replace(figures, line=told[0], line_base=told[1])
+        finding = figures.finding(self.k or 2)
+        if finding not in REFUSED:
+            return []
+        return [Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values, told[2]))]
+
+
+def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
+    """Places of every other record, and of the three of the rest whose released number is nearest in rank."""
+    there = np.flatnonzero(~np.isnan(released))
+    learnt, asked = there[::2], there[1::2]
+    order = learnt[np.argsort(released[learnt], kind="stable")]
+    ranked = released[order]
+    place = (np.searchsorted(ranked, released[asked], "left") + np.searchsorted(ranked, released[asked], "right")) // 2
+    return asked, order[np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)]
+
+
+def _one_a_person(pair: Pair) -> Codes:
+    """Released rows that are looked at: all, or one of each person."""
+    person = pair.original.schema.person
+    if person is None:
+        return np.arange(len(pair.released), dtype=np.int64)
+    persons = pair.original.encoded(person).narrow[pair.rows]
+    return np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
+
+
+def _labels_of_pairs(joint: Joint) -> tuple[Codes, Codes]:
+    """The label of every pair of value and label, and how many records have the pair; in order of the labels, then of the values."""
+    order = np.argsort(joint.label.astype(np.min_scalar_type(int(joint.label.max(initial=0)))), kind="stable")
+    return joint.label[order], joint.count[order]
+
+
+def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:
+    if records <= most:
+        return np.arange(records)
+    return np.sort(rng.choice(records, most, replace=False))
+
+
+def linkage_words(linkage: Linkage, k: int | None) -> str:
+    """What implied linkage reaches, in words."""
+    told = f"whoever knows the quasi-identifiers finds {linkage.rate:.1%} of people instead of {linkage.class_only:.1%}"
+    if k:
+        told += f", and fewer than {k} records fit {linkage.exposed:.0%} of people"
+    return told
+
+
+def by_pair(found: Iterable[Dependence]) -> Mapping[tuple[tuple[str, ...], str], Dependence]:
+    """Dependences by their columns and quasi-identifier."""
+    return {(each.columns, each.quasi): each for each in found}

@@ -1,0 +1,152 @@
+"""Linkage by what released columns imply: who knows the quasi-identifiers picks, in the class, the record whose other columns fit best."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.formulas.dependence import Codes, Numbers
+
+MOST_PEOPLE, MOST_MEMBERS = 2000, 2000
+"""People who are looked for, and records of a class that are compared; the own record is always among them."""
+TIE = 1e-12
+Z = 1.96
+
+
+class ImpliedEvidence(Protocol):
+    """What a released column of records says of a quasi-identifier of a person."""
+
+    def scores(self, person: int, members: Codes) -> Numbers:
+        """How well the released column of every member fits the person's quasi-identifier; learnt without that member."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableEvidence:
+    """By counts: the chance of the person's value among others with the member's released value, backed off to the share of all."""
+
+    q: Codes
+    r: Codes
+    keys: Codes
+    counts: Codes
+    totals: Codes
+    prior: Numbers
+
+    @classmethod
+    def of(cls, q: Codes, r: Codes) -> TableEvidence:
+        """The counts of two columns of codes."""
+        keys, counts = np.unique(r * (int(q.max(initial=0)) + 1) + q, return_counts=True)
+        return cls(q, r, keys, counts, np.bincount(r), np.bincount(q) / max(1, len(q)))
+
+    def scores(self, person: int, members: Codes) -> Numbers:
+        """P(value of the person | released value of the member), the member's own record left out."""
+        value, released = self.q[person], self.r[members]
+        wanted = released * len(self.prior) + value
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        together = np.where(self.keys[place] == wanted, self.counts[place], 0) - (self.q[members] == value)
+        return np.asarray((together + 2 * self.prior[value]) / (self.totals[released] + 1))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LineEvidence:
+    """By a function of numbers: the share of records whose prediction is at least as far off as the member's from the person's value."""
+
+    q: Numbers
+    predicted: Numbers
+    apart: Numbers
+
+    @classmethod
+    def of(cls, q: Numbers, predicted: Numbers) -> LineEvidence:
+        """Predictions beside the true numbers; those of a record were learnt without it."""
+        off = np.abs(q - predicted)
+        return cls(q, predicted, np.sort(off[~np.isnan(off)]))
+
+    def scores(self, person: int, members: Codes) -> Numbers:
+        """One where it fits as well as the best, less the worse it fits; half where nothing is predicted."""
+        off = np.abs(self.q[person] - self.predicted[members])
+        at_least = len(self.apart) - np.searchsorted(self.apart, off * (1 - 1e-9) - 1e-12)
+        return np.where(np.isnan(off), 0.5, (at_least + 1) / (len(self.apart) + 1))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Linkage:
+    """What linkage by implied values reaches: ``rate`` beside ``class_only``, each a mean over ``people``; ``low`` is the lower end of its interval.
+
+    ``exposed`` is the share of people of whom fewer than k records of the class fit nearly as well as the best; ``credit`` what is linked of each person.
+    """
+
+    rate: float
+    class_only: float
+    low: float
+    high: float
+    exposed: float
+    people: Codes
+    credit: Numbers
+    k: int
+
+    def exceeds(self, k: int | None) -> bool:
+        """Whether it surely finds more people than a class of k lets find, and a quarter more than the classes themselves."""
+        return self.low > max(1 / k if k else 0.0, 1.25 * self.class_only) + 1e-9
+
+
+def implied_linkage(
+    classes: Codes, evidence: Sequence[ImpliedEvidence], *, k: int, people: Codes | None = None
+) -> Linkage:
+    """Look for people in their released class by all evidence together; ties are split.
+
+    ``people`` are rows to look for, by default a random sample of all. Scores of several columns are multiplied.
+    """
+    rng = np.random.default_rng(len(classes))
+    rows = np.arange(len(classes)) if people is None else people
+    if people is None and len(rows) > MOST_PEOPLE:
+        rows = np.sort(rng.choice(rows, MOST_PEOPLE, replace=False))
+    order = np.argsort(classes, kind="stable")
+    ends = np.cumsum(np.bincount(classes))
+    credit, alone, nearly = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    for place, person in enumerate(rows.tolist()):
+        end = int(ends[classes[person]])
+        start = int(ends[classes[person] - 1]) if classes[person] else 0
+        members = order[start:end]
+        alone[place] = 1 / len(members)
+        share = 1.0
+        if len(members) > MOST_MEMBERS:
+            share = len(members) / MOST_MEMBERS
+            others = rng.choice(members[members != person], MOST_MEMBERS - 1, replace=False)
+            members = np.append(others, person)
+        scores = np.ones(len(members))
+        for each in evidence:
+            scores *= each.scores(person, members)
+        best = float(scores.max())
+        tied = scores >= best - TIE * max(1.0, best)
+        # Of a class that is sampled each tied record stands for several.
+        if tied[members == person][0]:
+            credit[place] = 1 / (1 + (int(tied.sum()) - 1) * share)
+        nearly[place] = int((scores >= best / 4).sum()) * share
+    rate = float(credit.mean()) if len(rows) else 0.0
+    error = float(credit.std() / np.sqrt(len(rows))) if len(rows) else 0.0
+    return Linkage(
+        rate=rate,
+        class_only=float(alone.mean()) if len(rows) else 0.0,
+        low=max(0.0, rate - Z * error),
+        high=min(1.0, rate + Z * error),
+        exposed=float((nearly < k).mean()) if len(rows) else 0.0,
+        people=rows,
+        credit=credit,
+        k=k,
+    )
+
+
+def classes_of_codes(columns: Sequence[NDArray[np.generic]], rows: int) -> Codes:
+    """The class of every record: records with the same codes in all columns, told apart by sums of 64 random bits a code."""
+    keys = np.zeros(rows, dtype=np.uint64)
+    rng = np.random.default_rng(rows)
+    for codes in columns:
+        bits = rng.integers(0, 2**64, int(codes.max(initial=0)) + 1, dtype=np.uint64)
+        keys += bits[codes.astype(np.int64)]
+    return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -1,0 +1,264 @@
+"""Rules as people write them, and the items of a table.
+
+In a table an item is a column and one of its values, ``smoker=yes``; a missing or suppressed cell is no item. A column without a value stands for each of its
+values: ``smoker, sex -> diagnosis`` are all rules between these columns, and no data value is told. Without an arrow it is the set of items itself that
+is meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from sfumato.core.encoding import label
+from sfumato.core.hierarchy import TOP
+from sfumato.core.randomness import canonical_order
+from sfumato.core.schema import Kind, Role, Schema
+from sfumato.errors import SchemaError, did_you_mean
+from sfumato.methods.formulas.rules import Association, Thresholds, Transactions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+ARROWS = ("->", "→")
+
+
+class Item(NamedTuple):
+    """A column and its value, None for every value; of baskets, an item by its name alone."""
+
+    column: str
+    value: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedRule:
+    """``left`` goes along with ``right``; without a right side, a set of items."""
+
+    left: tuple[Item, ...]
+    right: tuple[Item, ...] = ()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """All items of the rule."""
+        return self.left + self.right
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all items, by name."""
+        return tuple(sorted({item.column for item in self.items}))
+
+
+def parse(spoken: str | Mapping[str, Any], *, values: bool = True) -> NamedRule:
+    """A rule from text, or from ``{if: {column: value}, then: {column: value}}`` where values hold commas or arrows.
+
+    ``values``: items are columns with values; else names, and ``if`` and ``then`` lists of them.
+
+    >>> parse("smoker=yes, sex -> diagnosis=lung").right
+    (Item(column='diagnosis', value='lung'),)
+    """
+    if isinstance(spoken, str):
+        arrow = next((one for one in ARROWS if one in spoken), None)
+        sides = [spoken] if arrow is None else spoken.split(arrow)
+        if len(sides) > 2:
+            raise ValueError("must have one arrow")
+        parts = [[_item(text, values=values) for text in side.split(",")] for side in sides]
+    else:
+        if not set(spoken) <= {"if", "then"} or "if" not in spoken:
+            raise ValueError("must be text such as 'a=x, b=y -> c=z', or a mapping with 'if' and 'then'")
+        parts = [_listed(spoken[side], values=values) for side in ("if", "then") if side in spoken]
+    rule = NamedRule(*(tuple(sorted(part, key=lambda one: (one.column, one.value or ""))) for part in parts))
+    if not rule.left or not all(parts):
+        raise ValueError("must name something on each side of its arrow")
+    names = [item.column for item in rule.items]
+    if len(set(names)) < len(names):
+        raise ValueError("must not name one thing twice")
+    return rule
+
+
+def _item(text: str, *, values: bool) -> Item:
+    name, equals, value = (text, "", "") if not values else text.partition("=")
+    if not name.strip() or (equals and not value.strip()):
+        raise ValueError("must name columns and values, such as 'a=x, b=y -> c=z'")
+    return Item(name.strip(), value.strip() if equals else None)
+
+
+def _listed(side: Any, *, values: bool) -> list[Item]:
+    if not values:
+        if isinstance(side, str | Mapping) or not isinstance(side, Sequence):
+            raise ValueError("must list items under 'if' and 'then'")
+        return [Item(label(name)) for name in side]
+    if not isinstance(side, Mapping):
+        raise ValueError("must map columns to values under 'if' and 'then'")
+    return [Item(str(name), None if value is None else label(value)) for name, value in side.items()]
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | Mapping) else given
+
+
+def _readable(given: Sequence[str | Mapping[str, Any]], *, values: bool = True) -> tuple[Any, ...]:
+    """The rules as they were given, once each could be read; messages number them and tell no value."""
+    for number, spoken in enumerate(given, start=1):
+        try:
+            parse(spoken, values=values)
+        except ValueError as error:
+            raise ValueError(f"rule {number} {error}") from None
+    return tuple(spoken if isinstance(spoken, str) else dict(spoken) for spoken in given)
+
+
+def _readable_items(given: Sequence[str | Mapping[str, Any]]) -> tuple[Any, ...]:
+    return _readable(given, values=False)
+
+
+Spoken = Annotated[
+    str | Sequence[str | Mapping[str, Any]],
+    BeforeValidator(_as_list),
+    Field(min_length=1, description="rules such as 'smoker=yes, sex=f -> diagnosis=lung'; kept by the owner"),
+    AfterValidator(_readable),
+]
+"""Rules of a table, in a recipe."""
+SpokenItems = Annotated[
+    str | Sequence[str | Mapping[str, Any]],
+    BeforeValidator(_as_list),
+    Field(min_length=1, description="rules such as 'bread, butter -> wine'; kept by the owner"),
+    AfterValidator(_readable_items),
+]
+"""Rules of baskets, in a recipe."""
+Support = Annotated[int, Field(ge=1, description="records from which on a rule is found")]
+Confidence = Annotated[float, Field(gt=0, le=1, description="confidence from which on a rule is found")]
+
+
+def all_parsed(spoken: Iterable[str | Mapping[str, Any]], *, values: bool = True) -> tuple[NamedRule, ...]:
+    """Rules as written, each once."""
+    return tuple(dict.fromkeys(parse(one, values=values) for one in spoken))
+
+
+def require_columns(who: str, rules: Iterable[NamedRule], schema: Schema) -> None:
+    """Refuse rules about columns that the schema does not have, or that are never released."""
+    names = dict.fromkeys(name for rule in rules for name in rule.columns)
+    unknown = [name for name in names if name not in schema.attributes]
+    direct = [name for name in names if name not in unknown and schema[name].has(Role.DIRECT)]
+    if unknown or direct:
+        raise SchemaError(
+            [f"{who}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}" for name in unknown]
+            + [
+                f"{who}: column {name!r} is a direct identifier, which is not released; take it out of the rules"
+                for name in direct
+            ]
+        )
+
+
+# The items of a table.
+
+
+def item_columns(schema: Schema, rules: Iterable[NamedRule], among: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns whose values are items: those of the rules, and ``among`` or, where nobody says which, all categories."""
+    named = {name for rule in rules for name in rule.columns}
+    left_out = (Role.DIRECT, Role.UNIT, Role.WEIGHT)
+    if among is None:
+        among = [
+            name
+            for name, attribute in schema.attributes.items()
+            if attribute.kind in (Kind.NOMINAL, Kind.ORDINAL) and not any(attribute.has(role) for role in left_out)
+        ]
+    return tuple(sorted(named | set(among)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableItems:
+    """The rows of a table as transactions, in an order that depends on what they say alone.
+
+    Item ``first[c] + v`` is value ``labels[c][v]`` of column *c*; transaction *t* is row ``order[t]``.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    first: tuple[int, ...]
+    order: NDArray[np.int64]
+    transactions: Transactions
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        columns: Sequence[str],
+        known: Sequence[Sequence[str]] | None = None,
+        order: NDArray[np.int64] | None = None,
+    ) -> TableItems:
+        """The items of some columns; ``known`` are the values that have numbers already, in their order."""
+        order = canonical_order(dataset) if order is None else order
+        labels, codes = [], []
+        for at, name in enumerate(columns):
+            encoded = dataset.encoded(name)
+            here = [text for text in encoded.labels if text not in (None, TOP)]
+            told = here if known is None else [*known[at], *sorted(set(here) - set(known[at]))]
+            place: dict[str | None, int] = {text: i for i, text in enumerate(told)}
+            moved = np.array([place.get(text, -1) for text in encoded.labels], dtype=np.int64)
+            codes.append(moved[encoded.codes[order]] if len(moved) else np.zeros(0, dtype=np.int64))
+            labels.append(tuple(told))
+        first = tuple(itertools.accumulate((len(one) for one in labels), initial=0))
+        cells = np.stack(codes, axis=1) if codes else np.zeros((len(order), 0), dtype=np.int64)
+        there = cells >= 0
+        items = (cells + np.array(first[:-1], dtype=np.int64))[there]
+        starts = np.r_[0, np.cumsum(there.sum(axis=1))].astype(np.int64)
+        return cls(tuple(columns), tuple(labels), first[:-1], order, Transactions(starts, items, first[-1]))
+
+    def numbers(self, item: Item) -> list[int]:
+        """The items that are meant: one, none where the value does not occur, or all of a column."""
+        at = self.columns.index(item.column)
+        if item.value is None:
+            return list(range(self.first[at], self.first[at] + len(self.labels[at])))
+        known = self.labels[at]
+        return [self.first[at] + known.index(item.value)] if item.value in known else []
+
+    def column_of(self, item: int) -> str:
+        """The column of an item."""
+        return self.columns[self._column(item)]
+
+    def told(self, rule: Association) -> NamedRule:
+        """A rule with the columns and values of its items."""
+
+        def item(number: int) -> Item:
+            at = self._column(number)
+            return Item(self.columns[at], self.labels[at][number - self.first[at]])
+
+        return NamedRule(tuple(item(number) for number in rule.left), tuple(item(number) for number in rule.right))
+
+    def meant(self, rules: Iterable[NamedRule], thresholds: Thresholds) -> list[Association]:
+        """The rules that could be found: those whose items enough rows hold. Fewer rows never make one of the others found."""
+        found: dict[Association, None] = {}
+        for rule in rules:
+            fixed = [self.numbers(item) for item in rule.items]
+            if not all(fixed):
+                continue
+            for chosen in self._frequent(fixed, thresholds.support):
+                sides = chosen[: len(rule.left)], chosen[len(rule.left) :]
+                found[Association(tuple(sorted(sides[0])), tuple(sorted(sides[1])))] = None
+        return list(found)
+
+    def _frequent(self, choices: Sequence[Sequence[int]], least: int) -> Iterator[tuple[int, ...]]:
+        """The combinations, one item of each list, that enough rows hold; those that occur are counted, not all there could be."""
+        at = [self._column(one[0]) for one in choices]
+        rows = np.stack([self._cells(place) for place in at], axis=1)
+        inside = np.all([np.isin(rows[:, i], one) for i, one in enumerate(choices)], axis=0)
+        combined, counts = np.unique(rows[inside], axis=0, return_counts=True)
+        for values in combined[counts >= least].tolist():
+            yield tuple(values)
+
+    def _column(self, item: int) -> int:
+        return int(np.searchsorted(self.first, item, side="right")) - 1
+
+    def _cells(self, at: int) -> NDArray[np.int64]:
+        """The item of one column in every row, −1 where there is none."""
+        low, high = self.first[at], self.first[at] + len(self.labels[at])
+        cells = np.full(len(self.transactions), -1, dtype=np.int64)
+        inside = (self.transactions.items >= low) & (self.transactions.items < high)
+        cells[self.transactions.owners[inside]] = self.transactions.items[inside]
+        return cells

@@ -1,0 +1,464 @@
+"""A rule from a few examples: ``75001 → 75 → FR``."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
+from sfumato.core.parameters import parameters, values_of
+from sfumato.core.periods import Level, read_period
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.hierarchies.date_periods import Dates
+from sfumato.methods.hierarchies.leaf_lists import category_paths
+from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
+from sfumato.methods.hierarchies.number_intervals import CellReading, Intervals, on_axis, read, written
+from sfumato.methods.hierarchies.public_classification import SCHEMES
+from sfumato.methods.hierarchies.suppressed_value import SuppressedValue
+
+Row = tuple[str, ...]
+ARROW = re.compile(r"\s*(?:→|->)\s*")
+MOST_EXAMPLES = 100
+FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y%m%d")
+"""Ways of writing a date, beside that of ISO 8601, that examples are tried with."""
+
+
+# Codes: which of their characters are kept on every level, by their form.
+
+
+def form_of(text: str) -> str:
+    """The form of a text: ``9`` for a digit, ``A`` for a letter, all else as it is.
+
+    >>> form_of("FR-75001"), form_of("75***")
+    ('AA-99999', '99***')
+    """
+    return "".join("9" if c.isdigit() else "A" if c.isalpha() else c for c in text)
+
+
+@dataclasses.dataclass(frozen=True)
+class KeptCharacters:
+    """What a label keeps of the value below it: the characters of a slice, and marks for those it hides on either side."""
+
+    start: int
+    stop: int
+    before: str = ""
+    after: str = ""
+
+    def label(self, text: str) -> str:
+        """The label of a text."""
+        return f"{self.before}{text[self.start : self.stop]}{self.after}"
+
+    def words(self, length: int) -> str:
+        """What is kept, in words."""
+        count = self.stop - self.start
+        if count == length:
+            return "as it is"
+        side = "first" if not self.start else "last"
+        marked = f", the others as {(self.before or self.after)[0]}" if self.before or self.after else ""
+        return f"the {side} {count} of {length} characters{marked}"
+
+
+def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
+    """Every way in which a label is the beginning or the end of a text.
+
+    >>> [way.words(4) for way in ways_to_keep("7575", "75")]
+    ['the first 2 of 4 characters', 'the last 2 of 4 characters']
+    """
+    length = len(text)
+    if text == label:
+        yield KeptCharacters(0, length)
+        return
+    if 0 < len(label) < length:
+        yield from (KeptCharacters(0, len(label)),) if text.startswith(label) else ()
+        yield from (KeptCharacters(length - len(label), length),) if text.endswith(label) else ()
+    if len(label) == length:
+        yield from _masked(text, label, label[-1], left=False)
+        yield from _masked(text, label, label[0], left=True)
+
+
+def _masked(text: str, label: str, mark: str, *, left: bool) -> Iterator[KeptCharacters]:
+    shown = label.lstrip(mark) if left else label.rstrip(mark)
+    hidden = len(label) - len(shown)
+    if mark.isalnum() or not shown or not hidden:
+        return
+    if left and text.endswith(shown):
+        yield KeptCharacters(hidden, len(text), before=mark * hidden)
+    elif not left and text.startswith(shown):
+        yield KeptCharacters(0, len(shown), after=mark * hidden)
+
+
+@dataclasses.dataclass(frozen=True)
+class CodeForms(Hierarchy):
+    """CodeForms of some forms: per form what each level keeps. Values of other forms are counted and refused."""
+
+    levels: Mapping[str, tuple[KeptCharacters, ...]]
+
+    name: ClassVar[str] = "codes"
+    fixed: ClassVar[bool] = True
+
+    @property
+    def depth(self) -> int:
+        """Levels, the value and the top among them."""
+        return len(next(iter(self.levels.values()))) + 2
+
+    @functools.cached_property
+    def inner(self) -> dict[str, tuple[str, int]]:
+        """Form of a label → a form of values that has it, and the level; the lowest counts."""
+        nodes: dict[str, tuple[str, int]] = {}
+        for level in range(self.depth - 2, 0, -1):
+            nodes |= {kept[level - 1].label(form): (form, level) for form, kept in self.levels.items()}
+        return nodes | {form: (form, 0) for form in self.levels}
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values; what has another form is counted and refused."""
+        pairs = [pair for pair in map(self._path, values) if pair is not None]
+        if len(pairs) < len(values):
+            raise SchemaError(
+                f"like: {len(values) - len(pairs)} of {len(values)} distinct values have another form than the examples (as many "
+                "characters, letters, digits and signs in the same places); give an example of each form"
+            )
+        return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.depth)
+
+    def _path(self, text: str) -> tuple[Row, int] | None:
+        if text == TOP:
+            return (TOP,) * self.depth, self.depth - 1
+        if form_of(text) not in self.inner:
+            return None
+        form, own = self.inner[form_of(text)]
+        label, labels = text, [text] * (own + 1)
+        for level in range(own, self.depth - 2):
+            label = _step(self.levels[form], level).label(label)
+            labels.append(label)
+        return (*labels, TOP), own
+
+    def words(self) -> list[str]:
+        """What every level keeps, in words."""
+        forms = len(self.levels) > 1
+        return [
+            f"level {level}: "
+            + "; ".join(
+                (f"of {form} " if forms else "") + kept[level - 1].words(len(form))
+                for form, kept in self.levels.items()
+            )
+            for level in range(1, self.depth - 1)
+        ]
+
+
+def _step(kept: tuple[KeptCharacters, ...], level: int) -> KeptCharacters:
+    """What a label of level ``level + 1`` keeps of the label below it, whose marks and lost characters shift the slice."""
+    upper = kept[level]
+    if level == 0:
+        return upper
+    lower = kept[level - 1]
+    lost = lower.start - len(lower.before)
+    return dataclasses.replace(upper, start=upper.start - lost, stop=upper.stop - lost)
+
+
+def codes_of(rows: Sequence[Row]) -> CodeForms:
+    """The rule for codes that explains all rows, the top left out; refused where there is none, or more than one."""
+    ways: dict[str, list[set[KeptCharacters]]] = {}
+    for number, row in enumerate(rows, 1):
+        found = [set(ways_to_keep(row[0], label)) for label in row[1:]]
+        for level, some in enumerate(found, 1):
+            if not some:
+                raise ParameterError(
+                    f"example {number}, level {level}: the label is neither the beginning nor the end of the value, nor an interval, "
+                    "a period or the same last label in all examples; write a tree, a table or a file"
+                )
+        known = ways.setdefault(form_of(row[0]), found)
+        ways[form_of(row[0])] = [old & new for old, new in zip(known, found, strict=True)]
+    return CodeForms({form: tuple(_only(levels, form)) for form, levels in ways.items()})
+
+
+def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptCharacters]:
+    lower = KeptCharacters(0, len(form))
+    for level, some in enumerate(levels, 1):
+        nested = [one for one in some if lower.start <= one.start and one.stop <= lower.stop]
+        if not nested:
+            why = "is not part of the level below it" if some else "is cut differently in two examples of the same form"
+            raise ParameterError(f"level {level} {why}; no rule explains all examples")
+        if len(nested) > 1:
+            ways = " or ".join(sorted(one.words(len(form)) for one in nested))
+            raise ParameterError(f"level {level} can be {ways}; give an example in which they differ")
+        lower = nested[0]
+        yield lower
+
+
+def require_one_parent(codes: CodeForms) -> None:
+    """Raise when labels of one form would be cut in two ways above: then one label could have two parents."""
+    for level in range(1, codes.depth - 2):
+        above: dict[str, KeptCharacters] = {}
+        for form, kept in codes.levels.items():
+            step = _step(kept, level)
+            if above.setdefault(kept[level - 1].label(form), step) != step:
+                raise ParameterError(
+                    f"labels of level {level} look alike and are cut differently on level {level + 1}; no rule explains all examples"
+                )
+
+
+# Numbers and dates: the existing hierarchies, with the parameters the examples say.
+
+
+def intervals_of(rows: Sequence[Row]) -> Intervals | None:
+    """The intervals that all labels of numbers are, on a grid through all of them; None where they are none."""
+    readings = [[read(label) for label in row[1:]] for row in rows]
+    cells = [reading for some in readings for reading in some]
+    if any(read(row[0]) is None for row in rows) or any(r is None or r.low is r.high for r in cells):
+        return None
+    closed = [(level, r) for some in readings for level, r in enumerate(some) if r and r.low and r.high]
+    above = {r.low for r in cells if r and r.high is None and r.low is not None}
+    below = {r.high for r in cells if r and r.low is None and r.high is not None}
+    spans: dict[int, CellReading] = dict(closed)
+    if len(spans) < len(rows[0]) - 1 or len(above) > 1 or len(below) > 1:
+        return None
+    digits = max(0, *(-end[1] for _, r in closed for end in (r.low, r.high) if end))
+    widths = [_width(spans[level], digits) for level in sorted(spans)]
+    start = on_axis(spans[max(spans)].low or (0, 0), digits)
+    ends = {"open_above": next(iter(above), None), "open_below": next(iter(below), None)}
+    return Intervals(
+        widths=[_number(width, digits) for width in widths],
+        origin=_number(start % widths[-1], digits),
+        **{name: _number(on_axis(end, 400), 400) for name, end in ends.items() if end is not None},
+    )
+
+
+def _width(reading: CellReading, digits: int) -> int:
+    return on_axis(reading.high or (0, 0), digits) - on_axis(reading.low or (0, 0), digits)
+
+
+def _number(position: int, digits: int) -> int | float:
+    text = written(position, digits)
+    return float(text) if "." in text else int(text)
+
+
+def dates_of(rows: Sequence[Row]) -> list[Dates]:
+    """The calendars whose periods all labels are, one for each way of reading the values as dates."""
+    periods = [[read_period(label) for label in row[1:]] for row in rows]
+    levels: list[Level] = [period[0] for period in periods[0] if period is not None]
+    if not levels or any([p[0] for p in some if p] != levels or None in some for some in periods):
+        return []
+    forms = [(None,), FORMATS]  # what is written as in ISO 8601 is read so
+    calendars = [[c for form in some if (c := _calendar(levels, form)) and _explains(c, rows)] for some in forms]
+    return calendars[0] or calendars[1]
+
+
+def _calendar(levels: Sequence[Level], form: str | None) -> Dates | None:
+    try:
+        return Dates(levels=levels, format=form)
+    except ParameterError:
+        return None
+
+
+def _explains(hierarchy: Hierarchy, rows: Sequence[Row]) -> bool:
+    """Whether a hierarchy gives every example the labels it has, below the top."""
+    values = [row[0] for row in rows]
+    try:
+        paths = hierarchy.paths(values, [1] * len(values))
+    except SchemaError:
+        return False
+    return [row[:-1] for row in paths.rows] == list(rows)
+
+
+def masks_of(rows: Sequence[Row]) -> Iterator[Hierarchy]:
+    """The masks that hide one character more on every level, where that is what the examples do."""
+    for mask in (MaskRight, MaskLeft):
+        mark = rows[0][-1][-1 if mask is MaskRight else 0]
+        if not mark.isalnum() and len(rows[0]) == len(rows[0][0]):
+            candidate = mask(length=len(rows[0][0]), char=mark)
+            if _explains(candidate, rows):
+                yield candidate
+
+
+# The examples, and the one rule that explains them.
+
+
+def rows_of(given: Any) -> Any:
+    """One example or several, as text."""
+    examples = [given] if isinstance(given, str) else given
+    if not isinstance(examples, Sequence) or not all(isinstance(one, str) for one in examples):
+        raise ValueError("must be one example or a list of them, like '75001 → 75 → FR'")
+    return tuple(examples)
+
+
+@dataclasses.dataclass(frozen=True)
+class InferredRule:
+    """A hierarchy, the label its top has, and both in words."""
+
+    hierarchy: Hierarchy
+    top: str
+    words: tuple[str, ...]
+
+
+def infer(examples: Sequence[str]) -> InferredRule:
+    r"""The one rule that explains all examples, or an error that says what none explains or what several do.
+
+    >>> print(*infer(["75001 → 75 → FR"]).words, sep="\n")
+    level 1: the first 2 of 5 characters
+    level 2: always FR
+    >>> infer(["23 -> 20-24 -> 20-39"]).hierarchy.widths
+    (5, 20)
+    """
+    rows = [tuple(ARROW.split(example.strip())) for example in examples]
+    _require_alike(rows)
+    constant = _constant(rows)
+    below = [row[:-1] for row in rows] if constant else rows
+    hierarchy = _inferred(below)
+    top = rows[0][-1] if constant else TOP
+    if constant and top != TOP:
+        _refuse_classified(rows)
+    words = hierarchy.words() if isinstance(hierarchy, CodeForms) else _recipe_words(hierarchy)
+    return InferredRule(hierarchy, top, (*words, f"level {len(below[0])}: always {top}"))
+
+
+def _recipe_words(hierarchy: Hierarchy) -> list[str]:
+    """The recipe form of an existing kind; one without parameters says nothing that the top does not."""
+    fields = ", ".join(f"{name}: {_plain(value)}" for name, value in values_of(hierarchy).items())
+    return [f"{hierarchy.name}: {{{fields}}}"] if fields else []
+
+
+def _plain(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _require_alike(rows: Sequence[Row]) -> None:
+    if len(rows) > MOST_EXAMPLES:
+        raise ParameterError(f"at most {MOST_EXAMPLES} examples; a list of values is a table or a file")
+    short = [number for number, row in enumerate(rows, 1) if len(row) < 2 or not all(row)]
+    if short:
+        raise ParameterError(f"example {short[0]}: needs a value and a label with an arrow between, like 75001 → 75")
+    uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
+    if uneven:
+        raise ParameterError(
+            f"example {uneven[0]} has {len(rows[uneven[0] - 1])} levels and example 1 has {len(rows[0])}; give all as many"
+        )
+
+
+def _constant(rows: Sequence[Row]) -> bool:
+    """Whether the last label is the same in all examples and no part of the values: the top."""
+    last = {row[-1] for row in rows}
+    if len(last) > 1:
+        return False
+    if last == {TOP}:
+        return True
+    part = all(any(ways_to_keep(row[0], row[-1])) for row in rows)
+    label = rows[0][-1]
+    reading = read(label)
+    interval = reading is not None and reading.low is not reading.high and all(read(row[0]) for row in rows)
+    return not (part or interval or read_period(label) is not None)
+
+
+def _inferred(rows: Sequence[Row]) -> Hierarchy:
+    """The hierarchy whose labels the rows have; existing kinds first, since they know what their labels mean."""
+    if len(rows[0]) == 1:
+        return SuppressedValue()
+    calendars = dates_of(rows)
+    if len(calendars) > 1:
+        forms = " or ".join(str(calendar.format or "as in ISO 8601") for calendar in calendars)
+        raise ParameterError(f"the dates can be written {forms}; give an example in which day and month differ")
+    if calendars:
+        return calendars[0]
+    grid = intervals_of(rows)
+    if grid is not None:
+        if not _explains(grid, rows):
+            raise ParameterError(
+                "no grid of intervals gives all examples; whole numbers are written 20-24, others [20, 25), and open ends "
+                "are the same on every level"
+            )
+        return grid
+    codes = next(masks_of(rows), None) or codes_of(rows)
+    if isinstance(codes, CodeForms):
+        require_one_parent(codes)
+    return codes
+
+
+def _refuse_classified(rows: Sequence[Row]) -> None:
+    """A last label that looks the same for all may be one group of a classification that has many."""
+    for name, scheme in SCHEMES.items():
+        nodes = [None if name == "icd10_blocks" else scheme.node(row[0]) for row in rows]
+        if all(node is not None and node[0][:-1] == row for node, row in zip(nodes, rows, strict=True)):
+            raise ParameterError(
+                f"the last level can be the same for all values, or that of classification: {{of: {name}}}; name that, or give an "
+                "example with another last label"
+            )
+
+
+@parameters
+class Like(Hierarchy):
+    """The rule that explains some examples, ``75001 → 75 → FR`` (or ``->``): one, or refused.
+
+    What is tried: periods of the calendar (then it is :class:`Dates`, in any of the usual ways of writing a date), intervals
+    of numbers on one grid (:class:`Intervals`), masks (:class:`MaskRight`, :class:`MaskLeft`), and the first or last characters of
+    codes, for values of the form of an example: as many characters, with letters, digits and signs in the same places. A last
+    label that is the same in all examples and no part of the value is the top; otherwise ``*`` is. What no rule explains is refused,
+    and so is what two explain (``7575 → 75``: the first two or the last two characters), with both in words. ``rule`` tells
+    what was understood. Values of another form are counted and refused: give an example of each form.
+
+    Loss and leaves are those of the hierarchy underneath. Examples may be real values, so a certificate leaves them out.
+
+    >>> Like("75001 → 75 → FR").paths(["75001", "69", "*"], [1, 1, 1]).rows
+    (('75001', '75', 'FR'), ('69', '69', 'FR'), ('*', '*', 'FR'))
+    >>> Like(["23 -> 20-29", "8 -> 0-9"]).rule.hierarchy.name
+    'intervals'
+    """
+
+    examples: Annotated[
+        tuple[str, ...],
+        BeforeValidator(rows_of),
+        Field(min_length=1, description="examples with arrows: value → label → … → top"),
+    ]
+
+    name: ClassVar[str] = "like"
+    secret: ClassVar[tuple[str, ...]] = ("examples",)
+    fixed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        infer(self.examples)
+
+    @property
+    def rule(self) -> InferredRule:
+        """What was understood."""
+        return infer(self.examples)
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values; what the rule does not cover is counted and refused."""
+        rule = self.rule
+        if rule.top == TOP:
+            return rule.hierarchy.paths(values, counts)
+        if rule.top in values and TOP in values:
+            return _two_tops(rule, values, counts)
+        asked = [TOP if value == rule.top else value for value in values]
+        return _renamed(rule.hierarchy.paths(asked, counts), rule.top, named=rule.top in values)
+
+
+def _renamed(paths: Paths, top: str, *, named: bool) -> Paths:
+    """The same paths under a top of another name; cells that hold this name are the top."""
+    below = [dict(level) for level in paths.loss[:-1]], [dict(level) for level in paths.leaves[:-1]]
+    if named:
+        for level in itertools.chain(*below):
+            if TOP in level:
+                level[top] = level.pop(TOP)
+    rows = tuple((*((top if named and label == TOP else label) for label in row[:-1]), top) for row in paths.rows)
+    ends = [{top: measure} for table in (paths.loss, paths.leaves) for measure in table[-1].values()]
+    return dataclasses.replace(paths, rows=rows, loss=(*below[0], ends[0]), leaves=(*below[1], ends[1]))
+
+
+def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) -> Paths:
+    """Paths of a column that holds both the top's own name and a suppressed cell."""
+    others = [(value, count) for value, count in zip(values, counts, strict=True) if value != rule.top]
+    paths = _renamed(rule.hierarchy.paths([v for v, _ in others], [c for _, c in others]), rule.top, named=False)
+    inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
+    leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
+    rest = iter(paths.rows)
+    rows = tuple((rule.top,) * len(paths.loss) if value == rule.top else next(rest) for value in values)
+    return dataclasses.replace(paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1]))
+
+
+def like(*examples: str) -> Like:
+    """The rule that explains examples: ``sf.like("75001 → 75 → FR")``. See :class:`Like`."""
+    return Like(examples=examples)

@@ -1,0 +1,403 @@
+"""Intervals: numbers in nested widths, on a grid that does not depend on the data."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths
+from sfumato.core.labels import text_of
+from sfumato.core.parameters import parameters
+from sfumato.errors import InternalError, ParameterError, SchemaError
+from sfumato.methods.hierarchies.bulk_ladders import decimal_positions, has_many_values, ladder_by_nodes
+from sfumato.methods.hierarchies.leaf_lists import EVERYWHERE, Extent, Number, PositiveNumber, extent_paths
+
+# Numbers as they are written: exact, whatever their size, on one axis of whole steps.
+
+Exact = tuple[int, int]
+"""``(m, e)`` stands for m · 10^e."""
+
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?"
+_PARTS = re.compile(r"([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+LONGEST = 400
+"""Digits and powers of ten beyond this do not come from measurements; a float has no more than 309."""
+
+
+def exact(text: str) -> Exact | None:
+    """Read a decimal number without rounding, or return None.
+
+    >>> exact("20.50"), exact("1e3"), exact("1_000"), exact("nan")
+    ((205, -1), (1, 3), None, None)
+    """
+    text = text.strip()
+    parts = _PARTS.fullmatch(text) if len(text) <= LONGEST else None
+    if parts is None:
+        return None
+    sign, whole, fraction, power = parts.groups()
+    fraction = fraction.rstrip("0")
+    exponent = int(power or 0) - len(fraction)
+    if abs(exponent) > LONGEST:
+        return None
+    return int(f"{sign}{whole}{fraction}") if whole or fraction else 0, exponent
+
+
+def on_axis(number: Exact, digits: int) -> int:
+    """The position of a number on an axis with steps of 10^−digits, which must be fine enough for it."""
+    mantissa, exponent = number
+    return mantissa * int(10 ** (exponent + digits))
+
+
+def written(position: int, digits: int) -> str:
+    """A position as a plain decimal number.
+
+    >>> written(2050, 2), written(-5, 1), written(20, 0)
+    ('20.5', '-0.5', '20')
+    """
+    whole, rest = divmod(abs(position), 10**digits)
+    fraction = str(rest).zfill(digits).rstrip("0") if rest else ""
+    return f"{'-' if position < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
+
+
+# The grid of interval limits: where a number or an interval label stands on it.
+
+_HALF_OPEN = re.compile(rf"\[\s*({NUMBER})\s*,\s*({NUMBER})\s*\)", re.ASCII)
+_WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
+
+
+class CellReading(NamedTuple):
+    """What a cell says: a number (``low`` = ``high``), an interval, an open end (one side), or the top (neither)."""
+
+    low: Exact | None
+    high: Exact | None
+    bracket: bool = False
+
+
+def read(text: str) -> CellReading | None:
+    """Read a number or an interval label, or return None.
+
+    >>> read("20-24") == CellReading((20, 0), (25, 0)), read("older")
+    (True, None)
+    """
+    number = exact(text)
+    return CellReading(number, number) if number is not None else _read_label(text.strip())
+
+
+def _read_label(text: str) -> CellReading | None:
+    if text == TOP:
+        return CellReading(None, None)
+    if match := _HALF_OPEN.fullmatch(text):
+        return _span(exact(match[1]), exact(match[2]), bracket=True)
+    if match := _WHOLE.fullmatch(text):
+        return _span((int(match[1]), 0), (int(match[2]) + 1, 0), bracket=False)
+    if match := _OPEN.fullmatch(text):
+        end = exact(match[2])
+        return None if end is None else CellReading(None, end) if match[1] == "<" else CellReading(end, None)
+    return None
+
+
+def _span(low: Exact | None, high: Exact | None, *, bracket: bool) -> CellReading | None:
+    if low is None or high is None:
+        return None
+    digits = max(0, -low[1], -high[1])
+    return CellReading(low, high, bracket) if on_axis(low, digits) < on_axis(high, digits) else None
+
+
+class Fields(Protocol):
+    """The numbers that make a grid."""
+
+    @property
+    def widths(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def origin(self) -> float: ...  # noqa: D102
+    @property
+    def lower(self) -> float | None: ...  # noqa: D102
+    @property
+    def upper(self) -> float | None: ...  # noqa: D102
+    @property
+    def open_below(self) -> float | None: ...  # noqa: D102
+    @property
+    def open_above(self) -> float | None: ...  # noqa: D102
+
+
+Ends = tuple[int | None, int | None]
+"""Where a cell begins and ends on the axis, as far as it says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The limits of all intervals, as whole positions on an axis with steps of 10^−digits."""
+
+    digits: int
+    widths: tuple[int, ...]
+    origin: int
+    lower: int | None
+    upper: int | None
+    below: int | None
+    above: int | None
+
+    @classmethod
+    def of(cls, fields: Fields, readings: Sequence[CellReading] = ()) -> Grid:
+        """The grid of a hierarchy, fine enough for the numbers of all cells."""
+        widths = [_exact(width) for width in fields.widths]
+        others = (fields.origin, fields.lower, fields.upper, fields.open_below, fields.open_above)
+        ends = [None if end is None else _exact(end) for end in others]
+        numbers = [*widths, *ends, *(r.low for r in readings), *(r.high for r in readings)]
+        digits = max(0, -min(n[1] for n in numbers if n is not None))
+        origin, lower, upper, below, above = [None if n is None else on_axis(n, digits) for n in ends]
+        return cls(digits, tuple(on_axis(w, digits) for w in widths), origin or 0, lower, upper, below, above)
+
+    def ends(self, reading: CellReading) -> Ends:
+        """The ends of a cell on the axis."""
+        low, high, _ = reading
+        first = None if low is None else on_axis(low, self.digits)
+        return first, first if high is low else None if high is None else on_axis(high, self.digits)
+
+    def level(self, ends: Ends) -> int | None:
+        """The level of the node a cell names: 0 for a number; None when it is no node of this grid."""
+        low, high = ends
+        if low == high:
+            return len(self.widths) + 1 if low is None else 0
+        if low is None or high is None:
+            return 1 if ends in ((None, self.below), (self.above, None)) else None
+        if high - low not in self.widths or (low - self.origin) % (high - low):
+            return None
+        return 1 if self.open_end(low) else self.widths.index(high - low) + 1
+
+    def open_end(self, position: int) -> int:
+        """Whether a position lies in the open end below (−1), above (1) or in none (0)."""
+        if self.below is not None and position < self.below:
+            return -1
+        return int(self.above is not None and position >= self.above)
+
+    def around(self, position: int) -> list[Extent]:
+        """The intervals around a position, from the finest to the coarsest."""
+        side = self.open_end(position)
+        if side:
+            extent = (EVERYWHERE[0], self.below) if side < 0 else (self.above, EVERYWHERE[1])
+            return [extent] * len(self.widths)  # type: ignore[list-item]  # an open end that holds something exists
+        starts = [self.origin + (position - self.origin) // width * width for width in self.widths]
+        return [(low, low + width) for low, width in zip(starts, self.widths, strict=True)]
+
+    def can_be_whole(self, ends: Sequence[Ends]) -> bool:
+        """Whether labels like 20-24 can say it: whole numbers only, and no interval that starts below zero."""
+        positions = [p for pair in ends for p in pair if p is not None]
+        unit = 10**self.digits
+        if any(p % unit for p in (*self.widths, self.origin, *positions)):
+            return False
+        closed = [low for low, _ in ends if low is not None and not self.open_end(low)]
+        return not closed or self.around(min(closed))[-1][0] >= 0
+
+    def label(self, extent: Extent, *, whole: bool) -> str:
+        """How an interval is written."""
+        low, high = extent
+        if low == EVERYWHERE[0]:
+            return f"<{written(int(high), self.digits)}"
+        if high == EVERYWHERE[1]:
+            return f">={written(int(low), self.digits)}"
+        if not whole:
+            return f"[{written(int(low), self.digits)}, {written(int(high), self.digits)})"
+        first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
+        return str(first) if first == last else f"{first}-{last}"
+
+
+def _exact(number: float) -> Exact:
+    fraction = exact(repr(number))
+    if fraction is None:
+        raise InternalError("a finite number of a hierarchy could not be read back")
+    return fraction
+
+
+@parameters
+class Intervals(Hierarchy):
+    r"""Level *j* is the interval of width ``widths[j−1]`` a number lies in; the level above is ``*``.
+
+    Intervals start at ``origin`` plus a multiple of the width, never at the data; each width is a multiple of the
+    one before, so that they nest. They are labelled ``20-24`` where all numbers are whole and no interval starts below
+    zero, ``[20, 25)`` otherwise. ``open_below=20`` puts all numbers under 20 in ``<20``, ``open_above=80`` all from 80 on
+    in ``>=80``, on every level of intervals. Cells may hold such labels already.
+
+    The loss of an interval *I* in the domain :math:`[L, U]` is its width inside the domain over the domain's,
+
+    .. math:: |I \cap [L, U]| / (U - L)
+
+    with *L* = ``lower`` and *U* = ``upper``, or the least and greatest number that occurs (an interval label counts
+    with its ends); 0 for a number, 1 for the top, 0 for all where the domain is a point. Widths are real ones:
+    ``20-24`` is 5 wide. ``leaves`` counts the numbers that occur.
+
+    Reference: Iyengar 2002, doi:10.1145/775047.775089.
+
+    >>> Intervals([5, 20], open_above=80).paths(["23", "91"], [1, 1]).rows
+    (('23', '20-24', '20-39', '*'), ('91', '>=80', '>=80', '*'))
+    """
+
+    widths: Annotated[
+        Sequence[PositiveNumber],
+        AfterValidator(tuple),
+        Field(min_length=1, description="interval widths from fine to coarse, each a multiple of the one before"),
+    ]
+    origin: Annotated[Number, Field(description="where an interval of every width starts")] = 0
+    lower: Annotated[Number | None, Field(description="lower end of the domain; the least number if not given")] = None
+    upper: Annotated[Number | None, Field(description="upper end of the domain; the greatest number if not given")] = (
+        None
+    )
+    open_below: Annotated[Number | None, Field(description="numbers under this are one interval on every level")] = None
+    open_above: Annotated[Number | None, Field(description="numbers from this on are one interval on every level")] = (
+        None
+    )
+
+    name: ClassVar[str] = "intervals"
+    fixed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        grid = Grid.of(self)
+        for width, finer, coarser in zip(self.widths[1:], grid.widths, grid.widths[1:], strict=False):
+            if coarser <= finer or coarser % finer:
+                raise ParameterError(
+                    f"widths must be growing multiples of each other; {width} is none of the one before"
+                )
+        for what, given, end in (
+            ("open_below", self.open_below, grid.below),
+            ("open_above", self.open_above, grid.above),
+        ):
+            if end is not None and (end - grid.origin) % grid.widths[-1]:
+                raise ParameterError(
+                    f"{what}={given} must be a limit of the widest intervals: {self.origin} plus a multiple of {self.widths[-1]}"
+                )
+        if grid.below is not None and grid.above is not None and grid.below > grid.above:
+            raise ParameterError("open_below must not be greater than open_above")
+        if grid.lower is not None and grid.upper is not None and grid.lower >= grid.upper:
+            raise ParameterError("lower must be less than upper")
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values; what is neither a number nor an interval of a level is counted and refused."""
+        readings = [r for r in map(read, values) if r is not None]
+        grid = Grid.of(self, readings)
+        ends = [grid.ends(r) for r in readings]
+        own = [level for level in map(grid.level, ends) if level is not None]
+        if len(own) < len(values):
+            raise SchemaError(
+                f"intervals: {len(values) - len(own)} of {len(values)} distinct values are neither numbers (with a decimal "
+                "point) nor intervals of this hierarchy; make them missing, correct them, or use a tree or a file"
+            )
+        whole = grid.can_be_whole(ends) and not any(r.bracket for r in readings)
+        rungs = _Rungs(grid, whole=whole)
+        rows = [rungs.row(*cell) for cell in zip(values, ends, own, strict=True)]
+        return extent_paths(rows, own, rungs.extents, self._domain(grid, ends))
+
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of very many numbers, made at once; None where they are few or one is no plain number."""
+        if not has_many_values(values):
+            return None
+        texts = text_of(values)
+        read_numbers = decimal_positions(texts, Grid.of(self).digits)
+        if read_numbers is None:
+            return None
+        positions, digits = read_numbers
+        grid = Grid.of(self, [CellReading((1, -digits), None)])  # the axis that the positions are on
+        nodes = (positions - grid.origin) // grid.widths[0]
+        # An open end is one node, whatever the number: its nearest regular node stands for it.
+        if grid.below is not None:
+            nodes = np.where(positions < grid.below, (grid.below - grid.origin) // grid.widths[0] - 1, nodes)
+        if grid.above is not None:
+            nodes = np.where(positions >= grid.above, (grid.above - grid.origin) // grid.widths[0], nodes)
+        # The domain depends on the least and the greatest number, the form of labels on whether there is a fraction.
+        deciding = [int(positions.argmin()), int(positions.argmax())]
+        fractions = np.flatnonzero(positions % 10**digits)
+        deciding += fractions[:1].tolist()
+        return ladder_by_nodes(self, texts, nodes, deciding, missing=missing)
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The ends of the domain, as far as they are given."""
+        return self.lower, self.upper
+
+    def settled(self, value: str) -> str:
+        """A number drawn into the domain and, where all limits are whole, cut to a whole one: its intervals are then written alike."""
+        number = exact(value)
+        if number is None:
+            return value
+        grid = Grid.of(self, [CellReading(number, number)])
+        position = on_axis(number, grid.digits)
+        position = position if grid.lower is None else max(position, grid.lower)
+        position = position if grid.upper is None else min(position, grid.upper)
+        unit = 10**grid.digits
+        whole = not any(limit % unit for limit in (*grid.widths, grid.origin))
+        return written(position // unit * unit if whole else position, grid.digits)
+
+    def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
+        """The ends of the domain, given or found."""
+        spans = [(min(pair), max(pair)) for pair in ([p for p in both if p is not None] for both in ends) if pair]
+        low = min((first for first, _ in spans), default=None) if grid.lower is None else grid.lower
+        high = max((last for _, last in spans), default=None) if grid.upper is None else grid.upper
+        if low is None or high is None:
+            return None
+        outside = sum(last < low or first > high for first, last in spans)
+        if outside:
+            raise SchemaError(
+                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain (lower={self.lower}, "
+                f"upper={self.upper}); widen it, leave it out, or correct the values"
+            )
+        return low, high
+
+
+class _Rungs:
+    """The labels above every position of a grid, and the extents of all of them."""
+
+    def __init__(self, grid: Grid, *, whole: bool) -> None:
+        self.grid = grid
+        self.whole = whole
+        self.extents: list[dict[str, Extent]] = [{} for _ in range(len(grid.widths) + 1)]
+        self._seen: dict[int, tuple[str, ...]] = {}
+
+    def row(self, text: str, ends: Ends, own: int) -> tuple[str, ...]:
+        """The path of a cell that is a node of level ``own``."""
+        low, high = ends
+        if low is None and high is None:
+            self._stay(text, EVERYWHERE, own)
+            return (text,) * own + (TOP,)
+        position = low if low is not None else (high or 0) - 1
+        above = self._above(position)
+        if not own:
+            return (text, *above)
+        self._stay(text, self.extents[1][above[0]] if low is None or high is None else (low, high), own)
+        return (text,) * own + above[own - 1 :]
+
+    def _above(self, position: int) -> tuple[str, ...]:
+        start = (position - self.grid.origin) // self.grid.widths[0]
+        if start not in self._seen:
+            around = self.grid.around(position)
+            labels = [self.grid.label(extent, whole=self.whole) for extent in around]
+            for level, (label, extent) in enumerate(zip(labels, around, strict=True), 1):
+                self.extents[level][label] = extent
+            self._seen[start] = (*labels, TOP)
+        return self._seen[start]
+
+    def _stay(self, text: str, extent: Extent, own: int) -> None:
+        """An inner node has its extent on all levels below its own."""
+        for level in self.extents[:own]:
+            level[text] = extent
+
+
+def intervals(
+    *widths: float,
+    origin: float = 0,
+    lower: float | None = None,
+    upper: float | None = None,
+    open_below: float | None = None,
+    open_above: float | None = None,
+) -> Intervals:
+    """Nested intervals of these widths: ``sf.intervals(5, 10, 20)``. See :class:`Intervals`."""
+    return Intervals(
+        widths=widths,
+        origin=origin,
+        lower=lower,
+        upper=upper,
+        open_below=open_below,
+        open_above=open_above,
+    )

@@ -1,0 +1,78 @@
+"""Orders: neighbours of an ordered list of values are grouped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError
+from sfumato.methods.hierarchies.leaf_lists import Label, LeafRows, paths_under
+
+Size = Annotated[int, Field(ge=2)]
+
+
+@parameters
+class Order(Hierarchy):
+    """Level *j* joins ``sizes[j−1]`` consecutive values to ``first..last``; the level above is ``*``.
+
+    Each size is a multiple of the one before, so that groups nest. The last group may be smaller; a group of one
+    keeps the value's own label. All listed values count as leaves, whether they occur or not: the loss of a
+    group of *m* of *M* values is ``(m−1)/(M−1)``. Values may be group labels already.
+
+    Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
+
+    >>> Order(["low", "mid", "high"], [2]).paths(["high", "low"], [1, 1]).rows
+    (('high', 'high', '*'), ('low', 'low..mid', '*'))
+    """
+
+    values: Annotated[
+        Sequence[Label], AfterValidator(tuple), Field(min_length=1, description="all values, from low to high")
+    ]
+    sizes: Annotated[
+        Sequence[Size],
+        AfterValidator(tuple),
+        Field(description="values a group, per level; each a multiple of the last"),
+    ] = ()
+
+    name: ClassVar[str] = "order"
+    secret: ClassVar[tuple[str, ...]] = ("values",)
+    fixed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values):
+            raise ParameterError(
+                f"{len(self.values) - len(set(self.values))} value(s) are listed twice; list each once"
+            )
+        for smaller, larger in itertools.pairwise(self.sizes):
+            if larger <= smaller or larger % smaller:
+                raise ParameterError(f"sizes must be growing multiples of each other: {larger} is none of {smaller}")
+        for size, level in zip(self.sizes, list(zip(*self._rows(), strict=True))[1:], strict=False):
+            if len(set(level)) < -(-len(self.values) // size):
+                raise ParameterError("two groups have the same label; rename the values that contain '..'")
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values; values that are not listed are counted and refused."""
+        return paths_under(LeafRows(self._rows()), values, "order")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        levels = [_group_labels(self.values, size) for size in self.sizes]
+        return [(v, *(labels[i] for labels in levels), TOP) for i, v in enumerate(self.values)]
+
+
+def _group_labels(values: Sequence[str], size: int) -> list[str]:
+    """The label of the group of each value."""
+    labels = []
+    for start in range(0, len(values), size):
+        group = values[start : start + size]
+        labels += [group[0] if len(group) == 1 else f"{group[0]}..{group[-1]}"] * len(group)
+    return labels
+
+
+def order(values: Sequence[str], *sizes: int) -> Order:
+    """Group neighbours of an ordered list: ``sf.order(["low", "mid", "high", "top"], 2)``. See :class:`Order`."""
+    return Order(values=values, sizes=sizes)

@@ -1,0 +1,91 @@
+"""Trees: a nested mapping from the top down to the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from sfumato.core.hierarchy import Hierarchy, Paths, require_single_parents
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError
+from sfumato.methods.hierarchies.leaf_lists import Catch, LeafRows, label_text, paths_under, require_other_below_top
+
+DEEPEST = 100
+"""More levels than this are taken for a mapping that contains itself."""
+
+
+def plain(node: Any, depth: int = 0) -> Any:
+    """A copy of a nested mapping made of dicts, lists and text alone."""
+    if depth > DEEPEST:
+        raise ValueError(f"is nested more than {DEEPEST} levels deep")
+    if isinstance(node, Mapping):
+        return {label_text(label): plain(below, depth + 1) for label, below in node.items()}
+    if node is None:
+        return []
+    if isinstance(node, Sequence) and not isinstance(node, str | bytes):
+        return [plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item) for item in node]
+    raise ValueError("what stands below a label must be a mapping or a list of labels")
+
+
+@parameters
+class Tree(Hierarchy):
+    """``{top: {inner: [leaf, …], …}}``: mappings hold inner nodes, lists hold leaves.
+
+    Lists may hold mappings as well, and a label with nothing below it is a leaf, so branches may end at different
+    depths. Levels are counted from the top: a shallow leaf stays itself until the level of its parent. All leaves
+    of the tree count, whether they occur or not: the loss of a node is ``(leaves−1)/(all leaves−1)``, 0 for a tree
+    with one leaf. ``other`` adopts values that are not listed.
+
+    Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
+
+    >>> illness = Tree({"*": {"virus": ["HIV", "flu"], "injury": None}})
+    >>> illness.paths(["flu", "injury"], [1, 1]).rows
+    (('flu', 'virus', '*'), ('injury', 'injury', '*'))
+    """
+
+    nested: Annotated[Mapping[Any, Any], AfterValidator(plain), Field(description="{top: {inner: [leaf, …], …}}")]
+    other: Catch = None
+
+    name: ClassVar[str] = "tree"
+    secret: ClassVar[tuple[str, ...]] = ("nested",)
+    fixed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if len(self.nested) != 1:
+            raise ParameterError(f"a tree has one top, this has {len(self.nested)}; put them under one: {{'*': {{…}}}}")
+        rows = self._rows()
+        if len(rows[0]) < 2:
+            raise ParameterError("there are no leaves below the top")
+        require_single_parents(rows, "tree")
+        require_other_below_top(self.other, rows[0][-1])
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
+        return paths_under(LeafRows(self._rows()), values, "tree", self.other)
+
+    def listed(self) -> tuple[str, ...]:
+        """The leaves, in their order."""
+        return tuple(dict.fromkeys(row[0] for row in self._rows()))
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """One path per leaf, the short ones filled up at the bottom."""
+        paths = list(dict.fromkeys(_leaf_paths(self.nested, ())))
+        depth = max(len(path) for path in paths)
+        return [path[:1] * (depth - len(path)) + path for path in paths]
+
+
+def _leaf_paths(below: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for item in below:
+        if isinstance(item, Mapping):
+            yield from _leaf_paths(item, above)
+        elif isinstance(below, Mapping) and below[item]:
+            yield from _leaf_paths(below[item], (item, *above))
+        else:
+            yield (item, *above)
+
+
+def tree(nested: Mapping[Any, Any], *, other: str | None = None) -> Tree:
+    """A hierarchy written as a nested mapping: ``sf.tree({"*": {"virus": ["HIV", "flu"]}})``. See :class:`Tree`."""
+    return Tree(nested=nested, other=other)

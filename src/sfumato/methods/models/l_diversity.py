@@ -1,0 +1,458 @@
+"""l-diversity and its kin: no class gives its sensitive values away, shares one secret or has one too often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.formulas.upper_figures import upper_figure
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.models.sensitive import (
+    Sensitive,
+    at_most_persons,
+    counts_of,
+    extreme,
+    forced_records,
+    needs_of,
+    share_of_records,
+    spoken,
+    too_few_values,
+    verdict,
+    verdict_of_worst,
+    with_reason,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.encoding import Column
+    from sfumato.core.schema import Schema
+
+
+@parameters
+class LDiversity(SensitiveModel):
+    r"""Every class shows at least l well-represented values of the sensitive column.
+
+    .. math::
+        \text{distinct: } m_E \ge l \qquad
+        \text{entropy: } \exp\Bigl(-\sum_i q_i \ln q_i\Bigr) \ge l \qquad
+        \text{recursive: } r_1 < c\,(r_l + r_{l+1} + \dots + r_m)
+
+    In a class *E*, :math:`m_E` is the number of different values, :math:`q_i` the share of value *i*, and
+    :math:`r_1 \ge r_2 \ge \dots \ge r_m` the counts in descending order; fewer than l values fail the recursive
+    kind, and :math:`l = 1` always holds. The entropy kind compares with a tolerance of 1e-9, so that three equally
+    frequent values are 3-diverse; its l may be a fraction. The recursive inequality is strict: equal shares of two
+    values need :math:`c > 1`. Entropy and recursive diversity do not imply each other; both imply distinct l.
+
+    A missing value counts as a value of its own. Several columns are protected by several models, or together: with
+    a list of columns their combinations are the values. Where the schema names a person column, rows are counted,
+    but no class is more diverse than it has persons. An empty table keeps every promise. More values asked for than
+    the column has is an error.
+
+    ARX agrees on all three (the entropy kind is its Shannon variant). sdcMicro agrees except that it ignores missing
+    values in the recursive kind, and in a class that has nothing else. pycanon truncates the entropy kind to a whole
+    number, calling three equally frequent values 2-diverse, sorts the counts of the recursive kind the wrong way
+    round, and drops missing values.
+
+    Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.evidence import gather
+    >>> model = LDiversity("salary", l=3, kind="entropy")
+    >>> model.judge(gather(examples.ancona(), [model]))
+    ✓ entropy 3-diversity of salary: every class is as diverse as 3 equally frequent values of salary, or more
+    """
+
+    sensitive: Sensitive
+    l: Annotated[  # noqa: E741
+        int | float, Field(ge=1, allow_inf_nan=False, examples=[3], description="how many values a class must show")
+    ]
+    kind: Annotated[Literal["distinct", "entropy", "recursive"], Field(description="what well-represented means")] = (
+        "distinct"
+    )
+    c: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="recursive only: how far the top value may stand out"),
+    ] = None
+
+    name: ClassVar[str] = "l_diversity"
+    facts: ClassVar[Facts] = Facts(against="attribute")
+    monotone: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "class"
+
+    def __post_init__(self) -> None:
+        if (self.kind == "recursive") != (self.c is not None):
+            raise ParameterError("c must be given for kind recursive, and only there")
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise ParameterError(f"l must be a whole number for kind {self.kind}")
+
+    @property
+    def shrinking(self) -> bool:
+        """Only distinct diversity suppresses no more at coarser nodes: (10, 10), (3, 0), (8, 9) with entropy 2."""
+        return self.kind == "distinct"
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        degree = {
+            "distinct": f"{self.l:g}-diversity",
+            "entropy": f"entropy {self.l:g}-diversity",
+            "recursive": f"recursive ({self.c or 0:g}, {self.l:g})-diversity",
+        }
+        return f"{degree[self.kind]} of {spoken(self.sensitive)}"
+
+    @property
+    def diversity(self) -> tuple[Column, float]:
+        """The sensitive column and l."""
+        return self.sensitive, self.l
+
+    def needs(self, schema: Schema) -> Needs:
+        """The sensitive column, counted per class."""
+        return needs_of(self.promise, self.sensitive, schema)
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes that are not diverse enough."""
+        return self._below(self._values(evidence))
+
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress.
+
+        All of them below l values; else, by Gibbs' inequality, a share ``(ln l − H)/(ln l + ln q₁)`` for the entropy
+        kind, and more than ``r₁ − c·tail`` for the recursive one.
+        """
+        values, records = self._values(evidence), evidence.classes.records
+        failing = self._below(values)
+        if self.kind == "distinct" or not len(values):
+            return records * failing
+        counts = counts_of(evidence, self.sensitive)
+        few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
+        top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
+        if self.kind == "entropy":
+            lacking, reach = math.log(self.l) - np.log(values), math.log(self.l) + np.log(top / records)
+            least = records * lacking / np.where(failing, reach, 1.0)
+        else:
+            least = top - (self.c or 0) * top / values
+        return forced_records(evidence, failing, np.where(few, records, least))
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The largest l that holds (for the given c), and the classes below the promised one."""
+        values = self._values(evidence)
+        failing = self._below(values)
+        attained = extreme(self._reached(evidence, values), "smallest")
+        text = self._sentence(evidence, failing, values, attained)
+        return verdict(self, evidence, failing, attained=attained, required=self.l, per_class=values, sentence=text)
+
+    def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
+        """The distinct kind asks for nothing else."""
+        return sensitive == self.sensitive and (self.l == 1 or (self.kind == "distinct" and self.l <= values))
+
+    def implies(self, other: Model) -> bool:
+        """Every kind implies distinct diversity, hence as large classes; a kind implies its own weaker degrees."""
+        surely = math.ceil(self.l - TOLERANCE)
+        if isinstance(other, KAnonymity):
+            return other.k <= surely
+        if not isinstance(other, LDiversity) or other.sensitive != self.sensitive:
+            return other.holds_where_diverse(self.sensitive, surely)
+        if other.kind == "distinct" or other.l == 1:
+            return other.l <= surely
+        return other.kind == self.kind and other.l <= self.l and (other.c or 0) >= (self.c or 0)
+
+    def _values(self, evidence: Evidence) -> NDArray[Any]:
+        """Per class: distinct values, effective values, or the c that is just too small."""
+        counts = counts_of(evidence, self.sensitive)
+        if self.kind == "distinct":
+            return at_most_persons(counts.distinct(), evidence)
+        if self.kind == "entropy":
+            return at_most_persons(kernels.distributions.effective_values(counts.starts, counts.counts), evidence)
+        ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
+        return ratios if evidence.classes.person is None else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
+
+    def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        if self.kind == "recursive":
+            return (values >= (self.c or 0) - TOLERANCE) & (self.l > 1)
+        return values < self.l - TOLERANCE
+
+    def _reached(self, evidence: Evidence, values: NDArray[Any]) -> NDArray[Any]:
+        """Per class the largest l that holds."""
+        if self.kind != "recursive":
+            return values
+        counts = counts_of(evidence, self.sensitive)
+        return at_most_persons(
+            kernels.distributions.recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence
+        )
+
+    def _sentence(
+        self, evidence: Evidence, failing: NDArray[np.bool_], values: NDArray[Any], attained: float | None
+    ) -> str:
+        column = spoken(self.sensitive)
+        if attained is None:
+            return ""
+        if failing.any():
+            concerned = f"{share_of_records(evidence, failing)} stand in a class"
+            reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
+            sentence = {
+                "distinct": f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse has {attained}",
+                "entropy": f"{concerned} less diverse than {self.l:g} equally frequent values of {column}; the least "
+                f"diverse is worth {attained:.4g}",
+                "recursive": f"{concerned} where one value of {column} stands out too much; l = {attained} would hold",
+            }[self.kind]
+            return with_reason(sentence, reason)
+        return {
+            "distinct": f"every class shows at least {attained} different values of {column}",
+            "entropy": f"every class is as diverse as {attained:.4g} equally frequent values of {column}, or more",
+            "recursive": f"no value of {column} stands out in any class; any c above {upper_figure(float(values.max()), 4)} would hold",
+        }[self.kind]
+
+
+# p-sensitive k-anonymity: large classes that do not share one secret.
+
+
+@parameters
+class PSensitive(SensitiveModel):
+    r"""Every class holds at least k records and at least p different values of the sensitive column.
+
+    .. math:: |E| \ge k \quad\text{and}\quad m_E \ge p
+
+    :math:`|E|` is the size of a class as k-anonymity counts it, :math:`m_E` its number of different sensitive values;
+    a missing value is a value of its own. The same as k-anonymity together with distinct p-diversity. With several
+    sensitive columns, add one model each; a list of columns protects their combinations instead. Where the schema
+    names a person column, k counts persons and no class has more values than persons. An empty table keeps every
+    promise. More values asked for than the column has is an error. :func:`max_groups` bounds the number of classes.
+
+    Reference: Truta & Vinay 2006, *Privacy protection: p-sensitive k-anonymity property*, doi:10.1109/ICDEW.2006.116.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.evidence import gather
+    >>> model = PSensitive("disease", p=2, k=3)
+    >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
+    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3%) stand in a class of fewer than 3 or with fewer than 2
+    values of disease; the smallest class has 3, the least diverse 1; no recoding can form more than 3 classes
+    """
+
+    sensitive: Sensitive
+    p: Annotated[int, Field(ge=1, examples=[3], description="how many different sensitive values a class must show")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
+
+    name: ClassVar[str] = "p_sensitive"
+    facts: ClassVar[Facts] = Facts(against="both")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "class"
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        return f"{self.p}-sensitive {self.k}-anonymity of {spoken(self.sensitive)}"
+
+    def needs(self, schema: Schema) -> Needs:
+        """The sensitive column, counted per class."""
+        return needs_of(self.promise, self.sensitive, schema)
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes that are too small or show too few values."""
+        return (self._values(evidence) < self.p) | (evidence.frequencies < self.k)
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The largest p that holds, and the classes that are too small or show too few values."""
+        values = self._values(evidence)
+        failing = self.failing(evidence)
+        return verdict_of_worst(
+            self,
+            evidence,
+            failing,
+            values,
+            worst="smallest",
+            required=self.p,
+            sentence=self._sentence,
+            counts_crowds=True,
+        )
+
+    def implies(self, other: Model) -> bool:
+        """Equal to k-anonymity with distinct p-diversity; p values need p records."""
+        crowd = max(self.k, self.p)
+        if isinstance(other, KAnonymity):
+            return other.k <= crowd
+        if isinstance(other, PSensitive):
+            return other.sensitive == self.sensitive and other.p <= self.p and other.k <= crowd
+        return LDiversity(self.sensitive, l=self.p).implies(other)
+
+    def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
+        """Classes with so many values have as many records."""
+        return sensitive == self.sensitive and max(self.p, self.k) <= values
+
+    def _values(self, evidence: Evidence) -> NDArray[Any]:
+        return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
+
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: int) -> str:
+        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+        if not failing.any():
+            return f"every class has at least {smallest} members and {attained} different values of {column}"
+        most = max_groups(counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k)
+        sentence = (
+            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with fewer than {self.p} "
+            f"values of {column}; the smallest class has {smallest}, the least diverse {attained}; "
+            f"no recoding can form more than {most:,} classes"
+        )
+        return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
+
+
+def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
+    r"""The largest number of classes any p-sensitive k-anonymous grouping of a table can have: a planning hint.
+
+    .. math:: \min\Bigl(\bigl\lfloor N/k \bigr\rfloor,\; \min_{i=1}^{p-1} \bigl\lfloor (N - cf_{p-i})/i \bigr\rfloor\Bigr)
+
+    ``counts`` says how often each sensitive value occurs, :math:`N` is their sum and :math:`cf_j` the sum of the *j*
+    largest: each class needs *i* values other than the :math:`p-i` most frequent ones. Fewer than p values: no class.
+
+    Reference: Truta & Vinay 2006, doi:10.1109/ICDEW.2006.116.
+
+    >>> max_groups([995, 5], p=2)
+    5
+    >>> max_groups([9900, 100], p=2)
+    100
+    """
+    if p < 1 or k < 1:
+        raise ParameterError("max_groups: p and k must be at least 1")
+    largest = sorted((c for c in counts if c > 0), reverse=True)
+    total = sum(largest)
+    if len(largest) < p:
+        return 0
+    return min([total // k, *((total - sum(largest[: p - i])) // i for i in range(1, p))])
+
+
+# (α, k)-anonymity: large classes in which no secret is too common.
+
+
+@parameters
+class AlphaKAnonymity(SensitiveModel):
+    r"""Every class holds at least k records, and no protected value more than a share α of them.
+
+    .. math:: |E| \ge k \quad\text{and}\quad \max_{s \in S} \frac{|E_s|}{|E|} \le \alpha
+
+    :math:`E_s` are the records of class *E* with sensitive value *s*; *S* are the protected values, all of them unless
+    ``values`` lists some (as text, the way they stand in the file). A missing value is a value of its own, protected
+    unless ``values`` is given. Shares are of rows; where the schema names a person column, k counts persons. With a
+    list of columns their combinations are the values. An empty table keeps every promise. No recoding without
+    suppression can reach an α below the share of a protected value in the whole table.
+
+    Merging classes never breaks the promise, but the number of suppressed records can grow. The paper's experiments
+    protect single values; protecting all of them is its general form.
+
+    Reference: Wong, Li, Fu & Wang 2006, *(α, k)-anonymity*, doi:10.1145/1150402.1150499.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.evidence import gather
+    >>> model = AlphaKAnonymity("disease", alpha=0.7, k=3, values=["Cancer"])
+    >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
+    ✓ (0.7, 3)-anonymity of disease: every class has at least 3 members and no protected value of disease makes up more
+    than 66.7% of one
+    """
+
+    sensitive: Sensitive
+    alpha: Annotated[
+        float, Field(gt=0, le=1, examples=[0.5], description="largest share of a protected value in a class")
+    ]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest class size that is acceptable")]
+    values: Annotated[
+        tuple[str, ...] | None, Field(min_length=1, description="the sensitive values to protect, all by default")
+    ] = None
+
+    name: ClassVar[str] = "alpha_k_anonymity"
+    secret: ClassVar[tuple[str, ...]] = ("values",)
+    facts: ClassVar[Facts] = Facts(against="both")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = False
+    scope: ClassVar[Literal["class", "table"]] = "class"
+
+    def __post_init__(self) -> None:
+        if self.values is not None and not isinstance(self.sensitive, str):
+            raise ParameterError("values cannot be listed for a combination of columns; all combinations are protected")
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        return f"({self.alpha:g}, {self.k})-anonymity of {spoken(self.sensitive)}"
+
+    def needs(self, schema: Schema) -> Needs:
+        """The sensitive column, counted per class."""
+        return needs_of(self.promise, self.sensitive, schema)
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes that are too small or in which a protected value is too common."""
+        return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
+
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress: all of a small class."""
+        shares, records = self._shares(evidence), evidence.classes.records
+        small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
+        least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
+        return forced_records(evidence, small | common, np.where(small, records, least))
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The smallest α that holds, and the classes that are too small or too uniform."""
+        shares = self._shares(evidence)
+        failing = (shares > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
+        return verdict_of_worst(
+            self,
+            evidence,
+            failing,
+            shares,
+            worst="largest",
+            required=self.alpha,
+            sentence=self._sentence,
+            counts_crowds=True,
+        )
+
+    def implies(self, other: Model) -> bool:
+        """Shares of at most α mean at least 1/α values, evenly enough for entropy diversity too."""
+        if isinstance(other, KAnonymity):
+            return other.k <= self.k
+        if isinstance(other, AlphaKAnonymity):
+            same = other.sensitive == self.sensitive and self._protects(other.values)
+            return same and self.alpha <= other.alpha and self.k >= other.k
+        # as many persons as values are needed where persons have several rows; k sees to that
+        diverse = LDiversity(self.sensitive, l=min(float(self.k), 1 / self.alpha), kind="entropy")
+        return self.values is None and diverse.implies(other)
+
+    def _protects(self, values: tuple[str, ...] | None) -> bool:
+        return self.values is None or (values is not None and set(values) <= set(self.values))
+
+    def _shares(self, evidence: Evidence) -> NDArray[Any]:
+        """Per class the share of its most common protected value."""
+        counts = counts_of(evidence, self.sensitive)
+        protected = np.ones(len(counts.labels), dtype=np.bool_)
+        if self.values is not None:
+            self._require_known(evidence)
+            protected[:] = [label in self.values for label in counts.labels]
+        return kernels.distributions.largest_shares(counts.starts, counts.codes, counts.counts, protected)  # type: ignore[no-any-return]
+
+    def _require_known(self, evidence: Evidence) -> None:
+        """Refuse values that the column does not have: a misspelt one would silently not be protected."""
+        unknown = set(self.values or ()) - set(counts_of(evidence, self.sensitive).labels)
+        if unknown and len(evidence.classes):
+            raise SchemaError(
+                f"{self.promise}: {len(unknown)} of {len(self.values or ())} protected values do not occur in the column; "
+                "write them as they stand in the file"
+            )
+
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+        column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
+        if not failing.any():
+            return (
+                f"every class has at least {smallest} members and no protected value of {column} makes up more than "
+                f"{attained:.1%} of one"
+            )
+        sentence = (
+            f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with more than "
+            f"{self.alpha:.1%} of one protected value of {column}; the smallest class has {smallest}, the largest share "
+            f"is {attained:.1%}"
+        )
+        return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))

@@ -1,0 +1,157 @@
+"""Covering records by cells when the promises are more than a size.
+
+As in :mod:`sfumato.methods.steps.local.respecialise` the cells of all nodes are tried, the cheapest first. A cell whose records fail the
+models may still open with some of them: no value of the sensitive column then occurs more than so many times its share
+in the table. What exceeds that waits for a coarser cell, where others make up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.methods.steps.local.atoms import Atoms, Parts, Terrain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.encoding import Column
+    from sfumato.core.progress import Progress
+
+Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
+DEAREST_CELL, FEW = 0.5, 0.05
+"""Cells that cost more are not opened for the last few records, this share of all: they join others at less cost."""
+EXCESS = (2.0, 1.5, 1.2, 1.0)
+"""How many times its share in the table a value may occur in a cell that is trimmed, tried in this order."""
+
+
+class JudgedCover:
+    """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have something left."""
+
+    def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int) -> None:
+        self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
+        self.least, self.rest = least, atoms.amounts.copy()
+        self.waiting = np.arange(len(atoms))
+        self.found: list[Parts] = []
+        self.regions = 0
+
+    def run(self, progress: Progress) -> Parts:
+        """Try all nodes."""
+        nodes, costs = self.terrain.nodes
+        few = FEW * self.atoms.amounts.sum()
+        columns = np.arange(nodes.shape[1])
+        for step, node in enumerate(nodes):
+            if not len(self.waiting) or (costs[step] > DEAREST_CELL and self.rest.sum() <= few):
+                break
+            self._visit(self.terrain.bases[columns, node])
+            if step % 256 == 0:
+                progress(step / len(nodes), "covering records")
+        return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
+
+    def _visit(self, offsets: NDArray[np.int64]) -> None:
+        ids, sizes = kernels.local.grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
+        large = sizes >= self.least
+        if not large.any():
+            return
+        inside = large[ids]
+        number = np.cumsum(large) - 1
+        self._judge(self.waiting[inside], number[ids[inside]], int(large.sum()))
+        self.waiting = self.waiting[self.rest[self.waiting] > 0]
+
+    def _judge(self, members: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
+        """Open a region for every group that holds, and for parts of those that do not."""
+        table = self.atoms.table(members, self.rest[members], ids, groups)
+        failing = self.failing(table)
+        if self.trimmed is not None and failing.any():
+            self._trim(members, ids, failing)
+        self._release(members, ids, ~failing, self.rest[members])
+
+    def _release(
+        self, members: NDArray[np.int64], ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]
+    ) -> None:
+        """Open a region for every good group, with so many records of each member."""
+        if not good.any():
+            return
+        numbers = np.cumsum(good) - 1 + self.regions
+        moved = good[ids] & (amounts > 0)
+        who = members[moved]
+        self.found.append(Parts(who, numbers[ids[moved]], amounts[moved]))
+        self.rest[who] -= amounts[moved]
+        self.regions += int(good.sum())
+
+    def _trim(self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
+        """Open regions with a part of the records of failing groups, as large a part as holds."""
+        groups = np.flatnonzero(failing)
+        position = np.full(len(failing), -1)
+        position[groups] = np.arange(len(groups))
+        values = self.atoms.values[self.trimmed][members]  # type: ignore[index]
+        rows = position[ids]
+        inside = rows >= 0
+        held = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
+        np.add.at(held, (rows[inside], values[inside]), self.rest[members[inside]])
+        caps = self._caps(held)
+        good = np.zeros(len(failing), dtype=np.bool_)
+        good[groups] = caps.any(axis=1)
+        if good.any():
+            self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
+
+    def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per group and value, how many records a trimmed region takes; all zero where no trimming holds."""
+        caps = np.zeros_like(held)
+        open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
+        for excess in EXCESS:
+            most = np.floor(excess * self._shares * held[open_].sum(axis=1, keepdims=True))
+            tried = np.minimum(held[open_], most.astype(np.int64))
+            holds = ~self._failing_rows(tried)
+            caps[open_[holds]] = tried[holds]
+            open_ = open_[~holds]
+        return caps
+
+    def _failing_rows(self, held: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows of counts fail the models; those too small do."""
+        failing = np.ones(len(held), dtype=np.bool_)
+        some = np.flatnonzero(held.sum(axis=1) >= self.least)
+        if len(some):
+            rows, values = np.nonzero(held[some])
+            table = self.atoms.table(self._bearers[values], held[some][rows, values], rows, len(some))
+            failing[some] = self.failing(table)
+        return failing
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """Share of each value in the table."""
+        codes = self.atoms.values[self.trimmed]  # type: ignore[index]
+        labels = self.atoms.base.counts[self.trimmed].labels  # type: ignore[index]
+        counts = np.bincount(codes, weights=self.atoms.amounts, minlength=len(labels))
+        shares: NDArray[np.float64] = counts / counts.sum()
+        return shares
+
+    @cached_property
+    def _bearers(self) -> NDArray[np.int64]:
+        """An atom that has each value."""
+        codes = self.atoms.values[self.trimmed]  # type: ignore[index]
+        bearers = np.zeros(len(self._shares), dtype=np.int64)
+        bearers[codes[::-1]] = np.arange(len(codes))[::-1]
+        return bearers
+
+    @staticmethod
+    def _dealt(
+        rest: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How many records of each member go along: atom after atom, up to the cap of group and value."""
+        amounts = np.zeros(len(rows), dtype=np.int64)
+        inside = np.flatnonzero(rows >= 0)
+        keys = rows[inside] * caps.shape[1] + values[inside]
+        order = np.argsort(keys, kind="stable")
+        inside, keys = inside[order], keys[order]
+        held = rest[inside]
+        before = np.cumsum(held) - held
+        begins = np.flatnonzero(np.diff(keys, prepend=-1))
+        before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))
+        amounts[inside] = np.clip(caps.ravel()[keys] - before, 0, held)
+        return amounts

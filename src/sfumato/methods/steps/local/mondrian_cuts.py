@@ -1,0 +1,218 @@
+"""How Mondrian cuts: fast where only crowds count, in rounds where models must be asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.progress import Progress, silent
+from sfumato.methods.steps.local.axes import Axis, points_of
+from sfumato.methods.steps.local.regions import Regions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.kernels.points import Space
+    from sfumato.methods.steps.local.promises import Promises
+
+SHARED = 200_000
+"""Tables with more classes than this are cut into blocks that two threads share."""
+
+BLOCKS = 16
+CHILDREN = 3
+"""How many children of a tree's node are tried where models are asked."""
+
+WORDS = "cutting"
+
+
+def cut_by_crowd(points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress) -> Regions:
+    """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
+    most = len(points) if len(points) <= SHARED else len(points) // BLOCKS
+    blocks = list(blocks_of(points, space, crowd, most, relaxed=relaxed))
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        pieces = []
+        for block in pool.map(lambda b: _partitioned(b, space, crowd, relaxed), blocks):
+            pieces.append(block)
+            progress(len(pieces) / len(blocks), WORDS)
+    parts = np.concatenate([part for part, _ in pieces])
+    offsets = np.cumsum([0, *(len(part) for part, _ in pieces[:-1])])
+    ends = np.concatenate([end + offset for (_, end), offset in zip(pieces, offsets, strict=True)])
+    return Regions(parts[:, 0].astype(np.int64), parts[:, 1].astype(np.int64), ends)
+
+
+def _partitioned(
+    block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The parts and ends of the regions of a block."""
+    total = int(block[:, -2].sum(dtype=np.int64))
+    most = max(1, total // crowd)
+    points = np.concatenate([block, np.empty((most, block.shape[1]), np.int32)]) if relaxed else block
+    room = len(points)
+    parts, ends = np.empty((room, 2), dtype=np.int32), np.empty(min(most, room), dtype=np.int64)
+    count = kernels.partition.partition(
+        points, len(block), total, crowd, relaxed, space, kernels.points.scratch_for(space), parts, ends
+    )
+    return parts[: ends[count - 1]].copy() if relaxed else parts, ends[:count].copy()
+
+
+def blocks_of(
+    points: NDArray[np.int32], space: Space, crowd: int, most: int, *, relaxed: bool = False
+) -> Iterator[NDArray[np.int32]]:
+    """Cut as :func:`partition` would, but only until no block has more than ``most`` points. ``points`` are used up."""
+    if len(points) <= most:
+        yield points
+        return
+    one, total, scratch = (
+        np.zeros(1, dtype=np.int64),
+        points[:, -2].sum(dtype=np.int64),
+        kernels.points.scratch_for(space),
+    )
+    chosen, has_cut = kernels.partition.find_cuts(
+        points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch
+    )
+    if not has_cut[0]:
+        yield points
+        return
+    roomy = np.concatenate([points, points[:1]]) if relaxed else points
+    middle, end = kernels.partition.cut(roomy, 0, len(points), chosen[0])
+    yield from blocks_of(roomy[:middle], space, crowd, most, relaxed=relaxed)
+    yield from blocks_of(roomy[middle:end], space, crowd, most, relaxed=relaxed)
+
+
+def cut_by_promises(
+    promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool, progress: Progress
+) -> Regions:
+    """Cut as long as the promises hold.
+
+    Models that judge all classes together are reached in two ways, and the one that loses less is taken: cuts of regions
+    that fail are taken back, or larger crowds are asked for, the smallest with which the models hold.
+    """
+    regions = Cutting(promises, axes, space, relaxed=relaxed).run(progress).regions()
+    if not promises.wholes:
+        return regions
+    crowded = _in_larger_crowds(promises, axes, space, relaxed)
+    return min(regions, crowded, key=lambda cut: cut.loss(axes, promises.classes))
+
+
+def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool) -> Regions:
+    """Regions of the smallest crowds with which all models hold, by doubling and halving."""
+    person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
+    total = promises.classes.total if person is None else len(promises.classes.counts[person].labels)
+    best: Regions | None = None
+    while best is None or high - low > 1:
+        middle = high if best is None else (low + high) // 2
+        asked = dataclasses.replace(promises, crowd=middle, wholes=())
+        regions = Cutting(asked, axes, space, relaxed=relaxed).run(silent).regions()
+        if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
+            low, high = middle, (min(2 * middle, total) if best is None else high)
+        else:
+            best, high = regions, middle
+    return best
+
+
+class Cutting:
+    """Regions cut in rounds: in each, all regions not yet done propose their next cut, and the models are asked once.
+
+    Regions are segments of ``points``; a cut puts the points of one side before those of the other, so that the region
+    a cut was made in is found again by joining neighbours.
+    """
+
+    def __init__(self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool) -> None:
+        self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
+        self.original = points_of(promises.classes, axes)
+        self.points = self.original.copy()
+        self.scratch = kernels.points.scratch_for(space, CHILDREN)
+        whole = [np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)]
+        self.starts, self.ends, self.totals, self.parents = whole
+        self.leaf = np.ones(1, dtype=np.bool_)
+
+    def run(self, progress: Progress) -> Cutting:
+        """Cut as long as the promises hold; refuse a table that does not hold as one region."""
+        self._require_root()
+        waiting, skips = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        while len(waiting):
+            cuts, has_cut = self._proposed(waiting, skips)
+            waiting, skips, cuts = waiting[has_cut], skips[has_cut], cuts[has_cut]
+            held = self._held(waiting, cuts)
+            children = self._cut(waiting[held], cuts[held])
+            waiting = np.concatenate([waiting[~held], children])
+            skips = np.concatenate([skips[~held] + 1, np.zeros(len(children), dtype=np.int64)])
+            open_points = int((self.ends[waiting] - self.starts[waiting]).sum())
+            progress(1 - open_points / len(self.points), WORDS)
+        if not self.promises.settled:
+            self._take_back()
+        return self
+
+    def regions(self) -> Regions:
+        """The regions that are left."""
+        leaves = np.flatnonzero(self.leaf)
+        leaves = leaves[np.argsort(self.starts[leaves])]
+        members = self.points[:, -1].astype(np.int64)
+        return Regions(members, self.points[:, -2].astype(np.int64), self.ends[leaves])
+
+    def _require_root(self) -> None:
+        n = len(self.points)
+        alone = Regions(np.arange(n), self.promises.classes.records, np.array([n], dtype=np.int64))
+        if self.promises.failing_together(alone, self.axes, self.original).any():
+            raise self.promises.refuse(self.original, "mondrian")
+
+    def _proposed(
+        self, waiting: NDArray[np.int64], skips: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The next cut of each region, and whether it has one."""
+        places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
+        rules = self.promises.crowd, self.relaxed, CHILDREN
+        cuts, has_cut = kernels.partition.find_cuts(self.points, *places, *rules, self.space, self.scratch)
+        return cuts, has_cut
+
+    def _held(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether both sides of each cut keep the promises."""
+        if not len(waiting):
+            return np.zeros(0, dtype=np.bool_)
+        members, halves = kernels.partition.sides(self.points, self.starts[waiting], self.ends[waiting], cuts)
+        failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
+        return np.asarray(~(failing[0::2] | failing[1::2]))
+
+    def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Make the cuts; returns the new regions."""
+        starts, ends = self.starts[waiting], self.ends[waiting]
+        middles, left = kernels.partition.cut_all(self.points, starts, ends, cuts)
+        children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
+        self.leaf[waiting] = False
+        self.starts = np.concatenate([self.starts, starts, middles])
+        self.ends = np.concatenate([self.ends, middles, ends])
+        self.totals = np.concatenate([self.totals, left, self.totals[waiting] - left])
+        self.parents = np.concatenate([self.parents, waiting, waiting])
+        self.leaf = np.concatenate([self.leaf, np.ones(len(children), dtype=np.bool_)])
+        return children
+
+    def _take_back(self) -> None:
+        """Undo the last cuts of regions that fail when all are released together, until none does."""
+        while True:
+            leaves = np.flatnonzero(self.leaf)
+            leaves = leaves[np.argsort(self.starts[leaves])]
+            failing = self.promises.failing_together(self.regions(), self.axes, self.original)
+            if not failing.any():
+                return
+            joined = np.unique(self.parents[leaves[failing]])
+            joined = joined[joined >= 0]
+            if not len(joined):
+                raise self.promises.refuse(self.original, "mondrian")
+            self.leaf[joined] = True
+            self._drop_below(joined)
+
+    def _drop_below(self, joined: NDArray[np.int64]) -> None:
+        """Regions inside the joined ones are regions no more."""
+        order = joined[np.lexsort((-self.ends[joined], self.starts[joined]))]
+        reach = np.maximum.accumulate(self.ends[order])
+        leaves = np.flatnonzero(self.leaf)
+        at = np.searchsorted(self.starts[order], self.starts[leaves], side="right") - 1
+        inside = (at >= 0) & (reach[np.maximum(at, 0)] >= self.ends[leaves])
+        outermost = np.zeros(len(self.leaf), dtype=np.bool_)
+        outermost[order[np.concatenate([[True], self.ends[order][1:] > reach[:-1]])]] = True
+        self.leaf[leaves[inside & ~outermost[leaves]]] = False

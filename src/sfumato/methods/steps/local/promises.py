@@ -1,0 +1,363 @@
+"""What every region must keep: the models of a goal, asked about groups of classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.classes import ClassTable, Counts, Layout
+from sfumato.core.evidence import needed
+from sfumato.core.hierarchy import Ladder
+from sfumato.core.model import Evidence, Model, Needs, Verdict
+from sfumato.core.population import count_needed
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.methods.steps.local.atoms import Atoms, Outline, Parts, Terrain
+from sfumato.methods.steps.local.axes import Axis, points_of
+from sfumato.methods.steps.local.regions import Regions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Column
+    from sfumato.core.schema import Schema
+    from sfumato.core.step import Goal
+    from sfumato.kernels.points import Space
+    from sfumato.methods.steps.local.axes import Axis
+    from sfumato.methods.steps.local.regions import RegionCells
+
+
+@dataclasses.dataclass(frozen=True)
+class Promises:
+    """The models of a goal over the classes of a table.
+
+    ``crowd`` is the k of the strictest k-anonymity (1 without any): records, or persons where the schema knows them.
+    ``tests`` are the other models that judge a class by itself, ``wholes`` those that judge all of them together.
+    Models that others imply are not asked.
+    """
+
+    classes: ClassTable
+    schema: Schema
+    models: tuple[Model, ...]
+    crowd: int
+    tests: tuple[Model, ...]
+    wholes: tuple[Model, ...]
+    reference: Mapping[Column, NDArray[np.int64]]
+    cells: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] = ()
+    """Per dimension the first and last rank of the cell of every rank: a range covers all people of its cells."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, goal: Goal, step: str) -> Promises:
+        """Count the classes of a table and sort the models of a goal."""
+        if not goal.models:
+            raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
+        schema = dataset.schema
+        needed(goal.models, schema)
+        others = [m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)]
+        seen = [m for m in others if _judged_on_classes(m, schema)]
+        crowds = [_crowd(m, step) for m in goal.models if m.crowd is not None or (m in others and m not in seen)]
+        needs = needed(seen, schema) if seen else Needs()
+        classes = count_needed(dataset, needs, goal.population)
+        return cls(
+            classes=classes,
+            schema=schema,
+            models=goal.models,
+            crowd=max(crowds, default=1),
+            tests=tuple(m for m in seen if m.scope == "class"),
+            wholes=tuple(m for m in seen if m.scope == "table"),
+            reference={name: classes.counts[name].total() for name in needs.counts},
+        )
+
+    def on(self, axes: Sequence[Axis]) -> Promises:
+        """The same, about regions along some axes."""
+        return dataclasses.replace(self, cells=tuple((axis.first, axis.last) for axis in axes))
+
+    @property
+    def only_crowds(self) -> bool:
+        """Whether nothing but the number of records of a region matters."""
+        return not self.tests and not self.wholes and self.classes.person is None
+
+    @property
+    def settled(self) -> bool:
+        """Whether regions that hold by themselves surely hold together, even if several release the same cells."""
+        return not self.wholes and all(m.monotone for m in self.tests)
+
+    def failing(
+        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Which of ``count`` groups of classes break a promise by themselves; ``points`` has a row for every class."""
+        merged = self._merged(members, groups, count, points)
+        failing: NDArray[np.bool_] = merged.sizes < self.crowd
+        for model in self.tests:
+            left = np.flatnonzero(~failing)
+            if not len(left):
+                break
+            kept = merged if len(left) == count else merged.take(~failing)
+            failing[left[model.failing(Evidence(kept, self.schema, self.reference))]] = True
+        return failing
+
+    def failing_together(self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which regions break a promise when all are released: those with equal cells are judged as one class."""
+        cells = [regions.cells(axis, self.classes) for axis in axes]
+        table, released = _as_released(cells, axes)
+        kept = regions.members[: int(regions.ends[-1])]
+        groups = released[regions.numbers()[: len(kept)]]
+        merged = dataclasses.replace(self._merged(kept, groups, len(table.keys), points), **vars(table))
+        absent = 0 if merged.population is None else int(self._people().sum() - merged.population.sum())
+        evidence = Evidence(merged, self.schema, self.reference, absent=absent)
+        failing = merged.sizes < self.crowd
+        for model in (*self.tests, *self.wholes):
+            failing = failing | model.failing(evidence)
+        return np.asarray(failing[released])
+
+    def refuse(self, points: NDArray[np.int32], step: str) -> Unsatisfiable:
+        """The error to raise when not even the whole table as one region holds; ``closest`` are its verdicts."""
+        verdicts = self._verdicts_on_one(points)
+        broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
+        advice = "lower the promise, or give the table more records"
+        return Unsatisfiable(
+            f"{step}: even with all records in one region the promise is not kept ({broken}); {advice}",
+            closest=verdicts,
+        )
+
+    def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
+        n = len(self.classes)
+        one = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
+        evidence = Evidence(one, self.schema, self.reference)
+        asked = [m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes]
+        return tuple(m.judge(evidence) for m in asked)
+
+    def _merged(
+        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+    ) -> ClassTable:
+        """The classes that these groups form; each has the key of one of its members."""
+        classes = self.classes
+        first = np.zeros(count, dtype=np.int64)
+        first[groups] = members
+        return dataclasses.replace(
+            classes,
+            keys=classes.keys[first],
+            records=kernels.keys.add_up(classes.records[members], groups, count),
+            counts={name: _gathered(c, members).merged(groups, count) for name, c in classes.counts.items()},
+            weights=None if classes.weights is None else kernels.keys.add_up(classes.weights[members], groups, count),
+            population=None if classes.population is None else self._inside(members, groups, count, points),
+        )
+
+    def _people(self) -> NDArray[np.int64]:
+        """The population of each class."""
+        return np.zeros(0, dtype=np.int64) if self.classes.population is None else self.classes.population
+
+    def _inside(
+        self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """The population of each group: who lies in the box around its records. A hierarchy may cover even more."""
+        lows, highs = kernels.points.boxes(points, members, groups, count)
+        for a, (first, last) in enumerate(self.cells):
+            wide = np.flatnonzero(lows[:, a] < highs[:, a])
+            lows[wide, a], highs[wide, a] = first[lows[wide, a]], last[highs[wide, a]]
+        people: NDArray[np.int64] = kernels.points.people_inside(points, members, groups, self._people(), lows, highs)
+        return people
+
+
+def _implied(i: int, models: Sequence[Model]) -> bool:
+    """Whether another model implies model *i*; of two that imply each other the first stays."""
+    model = models[i]
+    return any(o.implies(model) and (j < i or not model.implies(o)) for j, o in enumerate(models) if j != i)
+
+
+def _judged_on_classes(model: Model, schema: Schema) -> bool:
+    needs = model.needs(schema)
+    return not (needs.pairs or needs.posteriors)
+
+
+def _crowd(model: Model, step: str) -> int:
+    """The k from which k-anonymity keeps a promise."""
+    if model.enough_k is None:
+        raise ParameterError(
+            f"{step} cannot plan for {model.promise}: it is judged on the finished release; use another step for it"
+        )
+    return model.enough_k
+
+
+def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:
+    """Counts of some classes, in the order given."""
+    lengths = np.diff(counts.starts)[members]
+    ends = np.cumsum(lengths)
+    taken = np.repeat(counts.starts[members] - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    return Counts(starts, counts.codes[taken], counts.counts[taken], counts.labels, counts.worked_out)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Released:
+    """The fields of a class table that say what the classes look like."""
+
+    columns: tuple[str, ...]
+    ladders: tuple[Ladder, ...]
+    levels: tuple[int, ...]
+    layout: Layout
+    keys: NDArray[np.uint64]
+
+
+def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, NDArray[np.int64]]:
+    """The classes that the cells of regions form, and the class of every region."""
+    layout = Layout.of([len(column.labels) for column in cells])
+    keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
+    for a, column in enumerate(cells):
+        kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    ids, first = kernels.keys.group(keys)
+    ladders = tuple(Ladder((c.labels,), (), (np.ones(len(c.labels)),), (np.zeros(len(c.labels)),)) for c in cells)
+    columns = tuple(axis.column for axis in axes)
+    return _Released(columns, ladders, (0,) * len(columns), layout, keys[first]), ids
+
+
+# Dropping outliers: records without which the others of their region can be told more precisely.
+
+LARGEST = 64
+"""Regions with more parts than this are left alone: one record is rarely what makes them wide."""
+GAIN = 1e-9
+
+
+def drop_outliers(
+    parts: Parts, atoms: Atoms, terrain: Terrain, budget: int, failing: Callable[[ClassTable], NDArray[np.bool_]]
+) -> Parts:
+    """Drop the parts whose removal gains most, a dropped record counting as lost, until the budget is used up.
+
+    One part a region and round: what its region then looks like decides about the next.
+    """
+    parts = parts.tidy()
+    while budget > 0:
+        chosen, gains = _candidates(parts, atoms, terrain, failing)
+        order = np.lexsort((chosen, -gains))
+        spent = np.cumsum(parts.amounts[chosen[order]])
+        going = chosen[order][spent <= budget]
+        if not len(going):
+            break
+        budget -= int(parts.amounts[going].sum())
+        kept = np.ones(len(parts.atoms), dtype=np.bool_)
+        kept[going] = False
+        parts = Parts(parts.atoms[kept], parts.regions[kept], parts.amounts[kept]).tidy()
+    return parts
+
+
+def _candidates(
+    parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], NDArray[np.bool_]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The best part of each region to drop, where that gains and the others still hold; and the gains."""
+    before = Outline.tightest(parts, atoms, terrain).costs(atoms, terrain)
+    sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
+    lengths = np.diff(parts.starts())
+    open_ = (sizes * before > 1 + GAIN) & (lengths > 1) & (lengths <= LARGEST)
+    dropped = np.flatnonzero(open_[parts.regions])
+    if not len(dropped):
+        return dropped, np.zeros(0)
+    without = _without(parts, dropped, lengths)
+    after = Outline.tightest(without, atoms, terrain).costs(atoms, terrain)
+    region, lost = parts.regions[dropped], parts.amounts[dropped]
+    gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
+    table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))
+    good = (gains > GAIN) & ~failing(table)
+    return _best_of_each(dropped[good], gains[good], region[good])
+
+
+def _without(parts: Parts, dropped: NDArray[np.int64], lengths: NDArray[np.int64]) -> Parts:
+    """For each dropped part, the other parts of its region, as a region of their own."""
+    many = lengths[parts.regions[dropped]]
+    first = parts.starts()[parts.regions[dropped]]
+    number = np.repeat(np.arange(len(dropped)), many)
+    place = np.arange(len(number)) - np.repeat(np.cumsum(many) - many, many) + first[number]
+    other = place != dropped[number]
+    return Parts(parts.atoms[place[other]], number[other], parts.amounts[place[other]])
+
+
+def _best_of_each(
+    dropped: NDArray[np.int64], gains: NDArray[np.float64], regions: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    order = np.lexsort((dropped, -gains, regions))
+    first = order[np.flatnonzero(np.diff(regions[order], prepend=-1))]
+    return dropped[first], gains[first]
+
+
+# Suppressing outliers: a few records without which the others of their region lose much less.
+
+AT_ONCE = 4
+"""In a round the best one in so many trims is made; the others are measured again."""
+
+
+def without_outliers(regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space, allowed: int) -> Regions:
+    r"""Trim regions as long as that lowers the loss of the table, and at most ``allowed`` records go.
+
+    A trim takes the lowest or highest values of a line, one value of a set, or all but one branch of a tree out of a
+    region. With *r* of *n* records gone and :math:`\Delta` less loss per record left it gains
+    :math:`(n - r)\Delta - r(d - \ell)`, as the :math:`r` records lose all *d* cells instead of :math:`\ell`;
+    those that gain most per record go first. What is left of a region keeps the promises.
+    """
+    trimmed = _Trimming(regions, promises, axes, space).run(allowed)
+    if promises.settled or not promises.failing_together(trimmed, axes, points_of(promises.classes, axes)).any():
+        return trimmed
+    return regions
+
+
+class _Trimming:
+    def __init__(self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space) -> None:
+        self.promises, self.space = promises, space
+        self.original = points_of(promises.classes, axes)
+        self.points = self.original[regions.members]
+        self.points[:, -2] = regions.amounts
+        self.starts = np.concatenate([[0], regions.ends[:-1]]).astype(np.int64)
+        self.borders, self.ends = regions.ends, regions.ends.copy()
+        self.scratch = kernels.points.scratch_for(space)
+        self.trims = np.zeros((len(regions), 6))
+
+    def run(self, allowed: int) -> Regions:
+        """Trim the regions, the best trims first."""
+        self._measure(np.arange(len(self.starts)))
+        while allowed > 0:
+            chosen = self._best(allowed)
+            if not len(chosen):
+                break
+            done = self._trim(chosen)
+            allowed -= int(self.trims[done, 5].sum())
+            self.trims[chosen, 0] = 0.0
+            self._measure(done)
+        return self._regions()
+
+    def _measure(self, some: NDArray[np.int64]) -> None:
+        crowd = self.promises.crowd
+        self.trims[some] = kernels.partition.find_trims(
+            self.points, self.starts[some], self.ends[some], crowd, self.space, self.scratch
+        )
+
+    def _best(self, allowed: int) -> NDArray[np.int64]:
+        """The regions to trim in this round."""
+        worth, gone = self.trims[:, 0], self.trims[:, 5]
+        worthy = np.flatnonzero((worth > 1e-12) & (gone <= allowed))
+        worthy = worthy[np.argsort(-worth[worthy], kind="stable")][: -(-len(worthy) // AT_ONCE)]
+        return worthy[np.cumsum(gone[worthy]) <= allowed]
+
+    def _trim(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Trim some regions; returns those that keep the promises even so, the others are left whole."""
+        starts, before = self.starts[chosen], self.ends[chosen]
+        self.ends[chosen] = kernels.partition.trim(self.points, starts, before, self.trims[chosen])
+        if self.promises.only_crowds:
+            return chosen
+        lengths = self.ends[chosen] - starts
+        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        groups = np.repeat(np.arange(len(chosen)), lengths)
+        members = self.points[places, -1].astype(np.int64)
+        failing = self.promises.failing(members, groups, len(chosen), self.original)
+        self.ends[chosen[failing]] = before[failing]
+        return chosen[~failing]
+
+    def _regions(self) -> Regions:
+        lengths, whole = self.ends - self.starts, self.borders - self.starts
+        within = np.arange(len(self.points)) - np.repeat(self.starts, whole)
+        numbers = np.where(within < np.repeat(lengths, whole), np.repeat(np.arange(len(lengths)), whole), -1)
+        ordered = Regions.of(numbers, self.points[:, -2].astype(np.int64))
+        members = self.points[ordered.members, -1].astype(np.int64)
+        return Regions(members, ordered.amounts, ordered.ends)

@@ -1,0 +1,509 @@
+"""Regions of a table: which classes are released together, and the recoding that follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato import kernels
+from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.hierarchy import TOP
+from sfumato.core.randomness import Marks
+from sfumato.core.schema import Kind, Missing
+from sfumato.core.step import Learner, Plan, learnt_by
+from sfumato.errors import InternalError
+from sfumato.methods.steps.local.grid import describe_grids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.methods.steps.local.axes import Axis
+
+
+# Class recodings: the plan of every local method.
+#
+# The classes of a table are cut into *regions*; all records of a region are released with the same cells. Equal records
+# may part ways: a class can be split over several regions, then its rows are dealt out by their marks (what they say in all
+# columns, see ``core/randomness.py``), so that neither their order nor the pieces they come in matter.
+
+SUPPRESSED = -1
+"""The region of records that are dropped."""
+
+WORST = 5
+"""Regions that are told about because they lose most."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClassRecoding(Plan):
+    """What a local method decided.
+
+    Class *i* has the packed key ``keys[i]`` under ``placement`` (level 0) and the parts ``starts[i]…starts[i+1]``: part
+    *p* holds ``amounts[p]`` of its records and goes to ``regions[p]``, or nowhere when that is ``SUPPRESSED``.
+    ``cells[column][region]`` is a code into ``labels[column]`` (a label None releases a missing value);
+    ``losses[column][region]`` is the loss of that cell, 0–1. Columns that no region changes need not be listed.
+    ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
+    missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
+    ``weights`` are the importance of columns in the score; those not named weigh 1. ``borders`` say who goes where in classes
+    that are split; None: that is found out when the whole table is released at once. ``grid`` says on what grid numbers and
+    dates were cut.
+    """
+
+    columns: tuple[str, ...]
+    placement: Placement
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+    regions: NDArray[np.int64]
+    cells: Mapping[str, NDArray[np.int64]]
+    labels: Mapping[str, tuple[str | None, ...]]
+    losses: Mapping[str, NDArray[np.float64]]
+    method: str
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    hidden: Mapping[str, NDArray[np.bool_]] = dataclasses.field(default_factory=dict)
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    borders: Borders | None = None
+    grid: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+
+    objective = "loss"
+
+    @property
+    def records(self) -> int:
+        """Number of records planned for."""
+        return int(self.amounts.sum())
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records that are dropped."""
+        return int(self.amounts[self.regions == SUPPRESSED].sum())
+
+    @property
+    def score(self) -> float:
+        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped records count 1."""
+        if not self.records:
+            return 0.0
+        lost = sum(self.weights.get(name, 1.0) * total for name, total in self._lost().items())
+        whole = sum(self.weights.get(name, 1.0) for name in self.columns)
+        return (lost + self.suppressed * whole) / (self.records * whole)
+
+    def _lost(self) -> dict[str, float]:
+        """Per column the sum of the losses of the records that are released."""
+        amounts, regions = self._released()
+        return {name: float(amounts @ loss[regions]) for name, loss in self.losses.items()}
+
+    @property
+    def suppressed_cells(self) -> dict[str, int]:
+        """Number of suppressed cells per column."""
+        amounts, regions = self._released()
+        return {name: int(amounts[cells[regions]].sum()) for name, cells in self.hidden.items()}
+
+    @property
+    def deals(self) -> bool:
+        """Whether a class is split."""
+        return len(self.regions) > len(self.keys)
+
+    def learner(self) -> Learner | None:
+        """Learns the borders in split classes."""
+        return Dealing(self) if self.deals and self.borders is None else None
+
+    @property
+    def split(self) -> NDArray[np.bool_]:
+        """Which classes are split."""
+        return np.diff(self.starts) > 1
+
+    def classes_of(self, dataset: Dataset) -> NDArray[np.int64]:
+        """The class of every row."""
+        packed, _ = pack_rows(dataset, self.columns, self.placement)
+        classes: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
+        return classes
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        changed = {**self.cells, **self.hidden}
+        return {
+            "kind": "class recoding",
+            "method": self.method,
+            "columns": [name for name in self.columns if name in changed],
+            "regions": len(next(iter(changed.values()), ())),
+            **({"grid": {name: dict(said) for name, said in self.grid.items()}} if self.grid else {}),
+            "suppressed_records": self.suppressed,
+            **({"suppressed_cells": self.suppressed_cells} if self.hidden else {}),
+        }
+
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
+
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner."""
+        facts = {"objective": self.objective, "score": self.score, **self.notes}
+        return {**facts, "cells": self._cell_facts(), "worst": self._worst()} if self.records else facts
+
+    def _cell_facts(self) -> dict[str, dict[str, float]]:
+        """Per column, over the released records: the mean loss of a cell, and the shares told exactly and not at all."""
+        amounts, regions = self._released()
+        total = max(1, int(amounts.sum()))
+        return {
+            name: {
+                "loss": float(amounts @ loss[regions]) / total,
+                "exact": int(amounts[loss[regions] <= 0].sum()) / total,
+                "nothing": int(amounts[loss[regions] >= 1].sum()) / total,
+            }
+            for name, loss in self.losses.items()
+        }
+
+    def _worst(self) -> list[dict[str, float]]:
+        """The regions whose cells lose most, by the weights of the columns: how many records they hold, and the loss."""
+        amounts, regions = self._released()
+        if not self.losses or not len(regions):
+            return []
+        records = np.bincount(regions, weights=amounts)
+        weights = [self.weights.get(name, 1.0) for name in self.losses]
+        lost = np.average(np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None)
+        order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
+        return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
+
+    def _released(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Amounts and regions of the parts that are released."""
+        kept = self.regions != SUPPRESSED
+        return self.amounts[kept], self.regions[kept]
+
+
+def whole_classes(regions: NDArray[np.int64], records: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """The parts of a recoding that splits no class: ``starts, amounts, regions``."""
+    return {"starts": np.arange(len(regions) + 1), "amounts": records, "regions": regions}
+
+
+def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    """Release a table as a class recoding says."""
+    if plan.deals and dataset.copies is not None:
+        dataset, regions = _parted(dataset, plan)
+    else:
+        regions = regions_of_rows(dataset, plan)
+    kept = np.flatnonzero(regions != SUPPRESSED)
+    if len(kept) < len(dataset):
+        dataset, regions = dataset.take(kept), regions[kept]
+    fresh = {
+        name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
+        for name, codes in plan.cells.items()
+    }
+    fresh = {name: labels for name, labels in fresh.items() if not _as_it_was(dataset.column(name), labels)}
+    for name in fresh:
+        kind = dataset.schema[name].kind
+        ordered = kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+        dataset = dataset.with_schema(dataset.schema.replace(name, kind=Kind.ORDINAL if ordered else Kind.NOMINAL))
+    dataset = dataset.with_columns(fresh)
+    for name, cells in plan.hidden.items():
+        dataset = _blanked(dataset, name, cells[regions])
+    return dataset
+
+
+def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
+    """Whether a column is released cell by cell as it was: then it keeps its type, too."""
+    return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
+
+
+def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
+    """Suppress the cells of a column in some rows; what was missing before cannot be told from it."""
+    column = dataset.column(name)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    blank = pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
+    schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
+    return dataset.with_columns({name: blank}).with_schema(schema)
+
+
+def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:
+    """The region of every row; the rows of a split class are dealt out by their marks."""
+    classes = plan.classes_of(dataset)
+    parts = plan.starts[:-1][classes]
+    if plan.deals:
+        borders: Borders = plan.borders or learnt_by(Dealing(plan), [dataset]).borders
+        rows = np.flatnonzero(plan.split[classes])
+        parts[rows] += borders.passed(classes[rows], Marks.of(dataset).taken(rows))
+    return plan.regions[parts]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Borders:
+    """The marks of the last row of every part of a split class but the last, sorted by class and mark."""
+
+    classes: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    numbers: NDArray[np.uint64]
+
+    def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+        """Per row how many borders of its class lie below its mark: the number of its part."""
+        is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
+        both = [np.concatenate(pair) for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))]
+        order = np.lexsort((is_border, *both, np.concatenate([classes, self.classes])))
+        below = np.empty(len(order), dtype=np.int64)
+        below[order] = np.cumsum(is_border[order])
+        return below[: len(classes)] - np.searchsorted(self.classes, classes)
+
+
+class Dealing:
+    """Learns the borders of a plan: rows of split classes only are kept, three words each."""
+
+    def __init__(self, plan: ClassRecoding) -> None:
+        self.plan = plan
+        self.seen: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]] = []
+
+    def see(self, rows: Dataset) -> None:
+        """Note the marks of rows in split classes."""
+        classes = self.plan.classes_of(rows)
+        split = np.flatnonzero(self.plan.split[classes])
+        marks = Marks.of(rows).taken(split)
+        self.seen.append((classes[split], marks.keys, marks.numbers))
+
+    def learnt(self) -> ClassRecoding:
+        """The plan with its borders."""
+        plan = self.plan
+        classes, keys, numbers = (np.concatenate(column) for column in zip(*self.seen, strict=True))
+        order = np.lexsort((numbers, keys, classes))
+        inside = np.repeat(plan.split, np.diff(plan.starts))
+        amounts = plan.amounts[inside]
+        if int(amounts.sum()) != len(order) or (amounts < 1).any():
+            raise InternalError("the rows of split classes are not those that the plan was made for")
+        of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
+        inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
+        last = order[np.cumsum(amounts)[inner] - 1]
+        return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
+
+
+def _parted(dataset: Dataset, plan: ClassRecoding) -> tuple[Dataset, NDArray[np.int64]]:
+    """Counted combinations cut where a class is split, and their regions.
+
+    Which records part ways is not known from counts: this shows what the release looks like, and every class in its regions.
+    """
+    classes, copies = plan.classes_of(dataset), dataset.copies
+    order = np.argsort(classes, kind="stable")
+    ends, parts = np.cumsum(np.asarray(copies)[order]), np.cumsum(plan.amounts)
+    cuts = np.union1d(ends, parts)
+    starts = np.concatenate([[0], cuts[:-1]])
+    rows = order[np.searchsorted(ends, starts, side="right")]
+    parted = dataclasses.replace(dataset.take(rows), copies=cuts - starts)
+    return parted, plan.regions[np.searchsorted(parts, starts, side="right")]
+
+
+# What a region releases for the values it holds, column by column.
+#
+# - a line: the one value, or the range of grid cells around the values: ``25-29`` (whole numbers from zero on), ``[-10, -6]``
+#   (whole numbers of both signs), ``[-1.5, 2)`` (other numbers), ``low..mid`` (ordered values), ``2024-01-01..2024-02-29`` (dates);
+# - a tree: the lowest node above all values;
+# - a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
+#
+# A region with missing and other values releases the top of the tree, or ``*``, and loses everything; one with missing
+# values only releases a missing value and loses nothing.
+#
+# The loss of a cell is Iyengar's: the width of a range as it is written over the width of the column's values (of its listed order), at most 1;
+# ``(leaves−1)/(all leaves−1)`` of a node as the hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
+# Reference: Iyengar 2002, doi:10.1145/775047.775089.
+
+Cell = tuple[str | None, float]
+"""A released label and its loss."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RegionCells:
+    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell.
+
+    ``changed``: some region holds more than one value.
+    """
+
+    codes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    losses: NDArray[np.float64]
+    changed: bool
+
+    @classmethod
+    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> RegionCells:
+        """Region *i* has the cell number ``which[i]``; cells with the same label share a code."""
+        codes: dict[str | None, int] = {}
+        pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
+        losses = np.array([loss for _, loss in pairs], dtype=np.float64)
+        return cls(np.array([code for code, _ in pairs], dtype=np.int64)[which], tuple(codes), losses[which], changed)
+
+
+def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> RegionCells:
+    """The cells of one column: region *r* holds ``ranks[ends[r−1]:ends[r]]``, never nothing."""
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    if axis.form == "set":
+        return _set_cells(axis, ranks, np.diff(np.concatenate([[0], ends])))
+    lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
+    write = _tree_cell if axis.form == "tree" else _line_cell
+    return RegionCells.of(
+        [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
+        which,
+        changed=bool((lows < highs).any()),
+    )
+
+
+def _line_cell(axis: Axis, low: int, high: int) -> Cell:
+    first, last = axis.labels[low], axis.labels[high]
+    if low == high:
+        return first, 0.0
+    if first is None or last is None:
+        return TOP, 1.0
+    if axis.grid is None:
+        raise InternalError("a line has no grid")
+    label = axis.grid.write(low, high)
+    if label in axis.node_losses:
+        return label, axis.node_losses[label]
+    width = float(axis.grid.ends[high] - axis.grid.starts[low])
+    return label, min(1.0, width / axis.span) if axis.span > 0 else 0.0
+
+
+def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
+    ladder, level = axis.ladder, 0
+    while ladder.climb(0, level)[low] != ladder.climb(0, level)[high]:
+        level += 1
+    node = int(ladder.climb(0, level)[low])
+    return ladder.labels[level][node], float(ladder.loss[level][node])
+
+
+def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> RegionCells:
+    pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
+    own_ranks = pairs & 0xFFFFFFFF
+    borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
+    seen: dict[bytes, int] = {}
+    sets: list[list[int]] = []
+    which = np.empty(len(lengths), dtype=np.int64)
+    for region in range(len(lengths)):
+        members = own_ranks[borders[region] : borders[region + 1]]
+        which[region] = seen.setdefault(members.tobytes(), len(seen))
+        if len(seen) > len(sets):
+            sets.append(members.tolist())
+    return RegionCells.of(
+        [_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets)
+    )
+
+
+def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
+    names = [axis.labels[rank] for rank in ranks]
+    if len(names) == 1:
+        return names[0], 0.0
+    if None in names or len(names) == len(axis.labels):
+        return TOP, 1.0
+    return "{" + ", ".join(str(name) for name in names) + "}", (len(names) - 1.0) / axis.span
+
+
+# What counts as equal must look equal.
+
+
+def written_alike(dataset: Dataset, name: str) -> Dataset:
+    """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
+    if not dataset.dtype(name).is_float():
+        return dataset
+    column = dataset.column(name)
+    numbers = column.fill_null(0.0).to_numpy()
+    two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
+    two_missing = bool(column.null_count() and column.is_nan().any())
+    if not two_zeros and not two_missing:
+        return dataset
+    column = column.fill_nan(None)
+    zero = pl.lit(0.0, dtype=column.dtype)
+    return dataset.with_columns({name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()})
+
+
+@dataclasses.dataclass(frozen=True)
+class Regions:
+    """Classes region after region: region *r* holds ``members[ends[r−1]:ends[r]]``, ``amounts`` records of each.
+
+    What comes after the last end is suppressed. A class may occur several times, with some of its records each.
+    """
+
+    members: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @classmethod
+    def of(cls, groups: NDArray[np.int64], amounts: NDArray[np.int64]) -> Regions:
+        """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is suppressed."""
+        order = np.argsort(np.where(groups < 0, np.iinfo(np.int64).max, groups), kind="stable")
+        ends = np.cumsum(np.bincount(groups[groups >= 0]))
+        return cls(order, amounts[order], ends.astype(np.int64))
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The region of every member."""
+        kept = int(self.ends[-1]) if len(self.ends) else 0
+        numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
+        numbers[:kept] = np.repeat(np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends])))
+        return numbers
+
+    def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
+        """The loss of all cells of all records that are released."""
+        starts = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+        records = np.add.reduceat(self.amounts, starts)
+        return float(sum(records @ self.cells(axis, classes).losses for axis in axes))
+
+    def cells(self, axis: Axis, classes: ClassTable) -> RegionCells:
+        """What each region releases in one column."""
+        kept = self.members[: int(self.ends[-1])]
+        return cells_of(axis, axis.ranks[classes.codes(axis.column)[kept]], self.ends)
+
+
+def recoding(
+    classes: ClassTable,
+    axes: Sequence[Axis],
+    regions: Regions,
+    *,
+    method: str,
+    notes: Mapping[str, Any],
+    weights: Mapping[str, float] | None = None,
+) -> ClassRecoding:
+    """The plan that releases these regions. Columns that no region changes are left alone."""
+    cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
+    whole = classes.records > 0
+    starts, amounts, numbers = _by_class(regions, classes)
+    shown = [name for name, column in cells.items() if column.changed]
+    return ClassRecoding(
+        columns=classes.columns,
+        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        keys=classes.keys[whole],
+        starts=starts,
+        amounts=amounts,
+        regions=numbers,
+        cells={name: cells[name].codes for name in shown},
+        labels={name: cells[name].labels for name in shown},
+        losses={name: column.losses for name, column in cells.items()},
+        method=method,
+        notes={"regions": len(regions), **notes},
+        weights=weights or {},
+        grid=describe_grids(axes, shown),
+    )
+
+
+def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Starts, amounts and regions of the parts, class after class; classes that only a population has are left out."""
+    order = np.argsort(regions.members, kind="stable")
+    order = order[classes.records[regions.members[order]] > 0]
+    per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
+    starts = np.concatenate([[0], np.cumsum(per_class)]).astype(np.int64)
+    return starts, regions.amounts[order], regions.numbers()[order]
+
+
+def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    """Release the regions of a plan; what it leaves alone is written alike where it counts as equal.
+
+    Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.
+    """
+    released = recode_classes(dataset, plan)
+    for name in plan.columns:
+        if name not in plan.cells:
+            released = written_alike(released, name)
+    schema = released.schema
+    for name in plan.cells:
+        ladder = plan.placement.ladders[plan.columns.index(name)]
+        listed = {TOP, None}.union(*ladder.labels)
+        if not listed.issuperset(plan.labels[name]):
+            schema = schema.replace(name, hierarchy=None, order=None)
+    return released.with_schema(schema)

@@ -1,0 +1,444 @@
+"""Noise: numbers moved at random by amounts whose distribution is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.encoding import numbers_of
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Marks
+from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, NoiseAdded, Preserved, Span
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.steps.masking.block import (
+    Block,
+    Names,
+    block_of,
+    column_like,
+    computable,
+    correlation_of,
+    is_category,
+    numbers_or_ranks,
+    require_only_with,
+    require_table,
+    values_at,
+    varies,
+)
+from sfumato.methods.steps.masking.normal_noise import (
+    BlockNoise,
+    CovarianceLearner,
+    MeansLearner,
+    Moments,
+    Sullivan,
+    standard_normals,
+)
+from sfumato.methods.steps.preserved_moments import KeptNumbers
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+
+# Making masked numbers keep whole numbers, zeros, bounds and sums.
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+
+STEPS_OF_BISECTION = 200
+MOST = 200.0
+"""The logarithm of the largest factor that values are scaled by."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settling:
+    """What masked numbers must keep.
+
+    ``integers``: columns of whole numbers stay whole. ``zeros``: what was 0 is 0. ``lower`` and ``upper``: what is beyond is
+    set to the bound. ``sums``: the weighted sum stays; all values that may move are shifted alike (``scaled``: multiplied
+    alike, if all have one sign), those at a bound staying there; a value that is alone is left out of this, since its sum would give it away. Whole numbers are rounded to the nearest; where their sum must stay, those
+    with the largest fractions are rounded up.
+    """
+
+    integers: bool = False
+    zeros: bool = False
+    lower: float | None = None
+    upper: float | None = None
+    sums: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is done to the numbers."""
+        return self.integers or self.zeros or self.sums or self.lower is not None or self.upper is not None
+
+    def settled(
+        self, masked: Array, original: Array, weights: Array, *, whole: bool, alone: bool = True, scaled: bool = False
+    ) -> Array:
+        """One column of one stratum, settled; NaN stays.
+
+        ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``, whole numbers are rounded to
+        the nearest even if sums must stay: rows of one person keep one value.
+        """
+        settled = masked.copy()
+        free = ~np.isnan(masked)
+        if self.zeros:
+            settled[free & (original == 0)] = 0.0
+            free &= original != 0
+        low, high = self._bounds(whole=self.integers and whole)
+        within = np.clip(settled[free], low, high)
+        if self.sums and len(within) > 1:  # the sum of a single value is the value
+            within = self._with_sum(within, original[free], weights[free], (low, high), scaled=scaled)
+        if self.integers and whole:
+            exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
+            within = rounded_to_sum(within) if exact else np.rint(within)
+        settled[free] = within
+        return settled
+
+    def _bounds(self, *, whole: bool) -> tuple[float, float]:
+        low = -math.inf if self.lower is None else math.ceil(self.lower) if whole else self.lower
+        high = math.inf if self.upper is None else math.floor(self.upper) if whole else self.upper
+        return low, high
+
+    @staticmethod
+    def _with_sum(
+        masked: Array, original: Array, weights: Array, bounds: tuple[float, float], *, scaled: bool
+    ) -> Array:
+        wanted, now = float(weights @ original), float(weights @ masked)
+        if not weights.sum() > 0:
+            return masked
+        one_sign = bool((masked >= 0).all() or (masked <= 0).all())
+        if scaled and one_sign and wanted * now > 0:  # with both signs a larger factor need not give a larger sum
+            return _at(
+                lambda t: np.clip(masked * math.exp(min(max(t, -MOST), MOST)), *bounds),
+                weights,
+                wanted,
+                math.log(wanted / now),
+            )
+        return _at(lambda t: np.clip(masked + t, *bounds), weights, wanted, (wanted - now) / float(weights.sum()))
+
+
+def _at(moved: Callable[[float], Array], weights: Array, wanted: float, guess: float) -> Array:
+    """The values moved so far that their weighted sum is the wanted one, or as near to it as bounds allow.
+
+    Without bounds the guess is right. Otherwise it is doubled until the sum lies between, and then halved in.
+    """
+
+    def missing(t: float) -> float:
+        return float(weights @ moved(t)) - wanted
+
+    scale = max(1.0, abs(wanted))
+    if abs(missing(guess)) <= 1e-12 * scale:
+        return moved(guess)
+    rising = missing(guess + 1.0) >= missing(guess)
+    near, far = guess, guess
+    step = max(abs(guess), 1.0) * (1.0 if (missing(guess) < 0) == rising else -1.0)
+    for _ in range(64):
+        far += step
+        if (missing(far) < 0) != (missing(near) < 0):
+            break
+        step *= 2
+    for _ in range(STEPS_OF_BISECTION):
+        middle = (near + far) / 2
+        if middle in (near, far):
+            break
+        near, far = (middle, far) if (missing(middle) < 0) == (missing(near) < 0) else (near, middle)
+    return moved(min(near, far, key=lambda t: abs(missing(t))))
+
+
+def rounded_to_sum(values: Array) -> Array:
+    """Whole numbers next to the values whose sum is the values' sum, rounded: the largest fractions go up.
+
+    >>> import numpy as np
+    >>> rounded_to_sum(np.array([0.4, 1.4, 2.2])).tolist()
+    [1.0, 1.0, 2.0]
+    """
+    low = np.floor(values)
+    more = round(float((values - low).sum()))
+    low[np.argsort(low - values, kind="stable")[:more]] += 1.0
+    return low
+
+
+if TYPE_CHECKING:
+    Rows = NDArray[np.int64]
+
+Method = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"]
+TITLES = {"kim": "Kim", "sullivan": "Sullivan", "outliers": "outliers only"}
+LITTLE = 0.01
+CLOSE = 0.9
+ATTACK = "who knows alpha can link by likelihood (Mahalanobis distance with the covariance of the noise)"
+
+
+@parameters
+class AddNoise(ColumnStep):
+    r"""Add random noise to numbers.
+
+    ``alpha`` is the variance of the noise as a share of the variance of the column. With *S* the covariance of the
+    columns (weighted; pairs that are known) of *n* records and their means :math:`\bar x`:
+
+    ================  ===============================================================  =======================================
+    method            released                                                         kept
+    ================  ===============================================================  =======================================
+    uncorrelated      x + e, independent :math:`e_j \sim N(0, \alpha S_{jj})`          means, covariances; variances ×(1+α),
+                                                                                       correlations /(1+α)
+    correlated        x + e, :math:`e \sim N(0, \alpha S)`                             means, correlations; covariance ×(1+α)
+    kim               :math:`d_1(x + e) + (1-d_1)\bar x`,                              means exactly, covariance
+                      :math:`d_1 = \sqrt{(n-1)/(n(1+\alpha)-1)}`
+    sullivan          noise as Kim's on normal scores, mapped back                     distribution functions, correlations
+    multiplicative    :math:`x\,e^{e - s^2/2}`, :math:`s^2 = \ln(1+\alpha)`            means, signs and zeros exactly
+    outliers          as correlated, but only records that lie far out                 all other records exactly
+    ================  ===============================================================  =======================================
+
+    What is kept is kept in expectation unless it says exactly; the plan measures how far it is. Kim's noise is centred here,
+    so that means stay exactly and not only in expectation; the expected covariance is :math:`1 - \alpha/(n(1+\alpha)-1)` times
+    the original one. Means of groups that are no strata move towards the common mean. The factor of multiplicative noise has
+    mean 1 and variance α.
+
+    Sullivan: each column is turned into standard normal scores by its smoothed distribution function (ties in random
+    order), gets Kim's noise there, and goes back: numbers by interpolation between the records, categories (text, or a column
+    whose schema lists an order) to the value at that place. The correlations of the noise are then changed until those of the
+    released scores are the original ones within :math:`1/(2\sqrt n)`, for at most ten rounds; and records that are as near to
+    themselves as a share ``redraw`` would be by chance (squared Mahalanobis distance below that quantile of
+    :math:`\chi^2`) are drawn anew first. Nominal values are taken in alphabetical order: their correlations mean little.
+    Sullivan changes the correlation of the noise pair by pair; here it is changed for all pairs at once and kept semidefinite.
+
+    Outliers are the records whose robust Mahalanobis distance from the medians is above its ``quantile``.
+
+    Noise is drawn within strata (``within``; the columns with role stratum when not said), so that what is kept is
+    kept in each. Strata of fewer than three records, or than columns + 1, are put together, for sums as well. A column with one value a
+    household or person gets one draw a household or person, since the mean over its rows would wash noise out. Weights enter the moments;
+    every record gets noise of the same size. A missing value stays missing. A column that does not vary (in a stratum)
+    stays as it is, and a warning says so. A correlation matrix that gaps made impossible is mended.
+
+    Afterwards ``keep_zeros`` puts zeros back, ``lower`` and ``upper`` draw values in, ``keep_sums`` shifts the values of every stratum
+    alike (multiplicative: scales them, if all have one sign) until its weighted sum is the original one, ``keep_integers`` rounds columns of whole numbers, which
+    keeps the sum as well unless weights differ or values are drawn by unit. Each costs something of the moments.
+
+    It is no secret that there is noise, nor how much: alpha may be published. But the best attack uses it: link by the likelihood of
+    the differences, a Mahalanobis distance by the covariance of the noise. sdcMicro's ``noise`` is :math:`100\sqrt\alpha` for its
+    ``additive``, :math:`100\,\alpha` for ``correlated`` and ``restr``; its ``correlated2`` and ``outdect`` have no α that gives the same noise.
+
+    References: Kim 1986, *A method for limiting disclosure in microdata based on random noise and transformation*; Sullivan
+    1989, *The use of added error to avoid disclosure in microdata releases*; Brand 2002, doi:10.1007/3-540-47804-3_8.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> table = Dataset(pl.DataFrame({"pay": [10, 20, 30, 60]}))
+    >>> plan = AddNoise(["pay"], 0.5, method="kim").plan(table, Goal(seed=Seed(1)))
+    >>> round(plan.columns["pay"].mean(), 9), plan.preserved[0].what, plan.preserved[0].exactly
+    (30.0, 'means', True)
+    """
+
+    columns: Annotated[Names, Field(description="columns that get noise")]
+    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False, description="variance of the noise by that of the column")]
+    method: Annotated[Method, Field(description="how noise is drawn and added")] = "correlated"
+    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
+        None
+    )
+    keep_integers: Annotated[bool, Field(description="columns of whole numbers stay whole")] = False
+    keep_zeros: Annotated[bool, Field(description="what is 0 stays 0")] = False
+    keep_sums: Annotated[bool, Field(description="the sum of every stratum stays")] = False
+    lower: Annotated[float | None, Field(allow_inf_nan=False, description="least value released")] = None
+    upper: Annotated[float | None, Field(allow_inf_nan=False, description="greatest value released")] = None
+    quantile: Annotated[
+        float | None, Field(gt=0, lt=1, description="outliers: share of records that lie near enough; 0.95")
+    ] = None
+    redraw: Annotated[
+        float | None, Field(ge=0, le=0.5, description="sullivan: share of records drawn anew for being near; 0.05")
+    ] = None
+
+    name: ClassVar[str] = "add_noise"
+
+    @property
+    def span(self) -> Span:
+        """Record by record, unless ranks, quantiles, the mean of the noise or sums are needed."""
+        alone = self.method in ("uncorrelated", "correlated", "multiplicative") and not self.keep_sums
+        return Span.RECORDS if alone else Span.TABLE
+
+    def __post_init__(self) -> None:
+        require_only_with("AddNoise", "quantile", self.quantile, ("outliers",), self.method)
+        require_only_with("AddNoise", "redraw", self.redraw, ("sullivan",), self.method)
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise ParameterError("AddNoise: lower must be less than upper")
+
+    @property
+    def clue(self) -> Clue:
+        """The noise, as a multiple of what it was added to; after shrinking (kim, sullivan) it is that multiple, too."""
+        if self.method in ("uncorrelated", "correlated", "outliers", "kim", "sullivan"):
+            return NoiseAdded(bool(self.within), self.alpha, self.method != "uncorrelated")
+        return Clue(bool(self.within))
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Draw the noise and add it."""
+        require_table(dataset, self.name, [*self.columns, *(self.within or ())])
+        if len(dataset) < 2 and goal.facts is None:
+            raise SchemaError("add_noise: one row has no variance to measure noise by; there must be two at least")
+        moments: Moments = self.facts(dataset, goal)
+        return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
+
+    def _block(self, dataset: Dataset) -> Block:
+        return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
+
+    def _read(self, dataset: Dataset, name: str) -> Array:
+        return computable((numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name)
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Means of the strata first, and then the covariances."""
+        if facts is None:
+            return MeansLearner(self.columns, self.within, max(3, len(self.columns) + 1), self._read)
+        if facts.covariance is None and self.method not in ("multiplicative", "sullivan"):
+            return CovarianceLearner(self.columns, self.within, facts, self._read)
+        return None
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Release the numbers with noise."""
+        return plan.applied(dataset)
+
+
+class _Adding:
+    """One run of the step."""
+
+    def __init__(self, step: AddNoise, dataset: Dataset, goal: Goal, block: Block, moments: Moments) -> None:
+        self.moments = moments
+        self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
+        self.categories = [step.method == "sullivan" and is_category(dataset, name) for name in step.columns]
+        self.settling = Settling(step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums)
+        self.normals = standard_normals(block, goal, "add_noise")
+        groups = moments.of_rows(dataset, step.within)[block.order]
+        self.parts, self.pooled = block.parts(groups), moments.pooled
+        self.covariances = {int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts}
+        self.owner: dict[str, Any] = {}
+        self.mended = self.clipped = 0
+
+    def _covariance(self, group: int) -> Array:
+        found = self.moments.covariance
+        return np.zeros((0, 0)) if found is None else found[group]
+
+    def plan(self) -> Masked:
+        """The masked columns and what is to be said of them."""
+        masked = self._settled(self._noisy())
+        kept = KeptNumbers(self.block, masked)
+        title = TITLES.get(self.step.method, self.step.method)
+        return Masked(
+            actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
+            columns={name: self._column(j, masked[:, j]) for j, name in enumerate(self.step.columns)},
+            preserved=self._preserved(kept),
+            warnings=tuple(self._warnings(kept)),
+            public={"method": self.step.method, "alpha": self.step.alpha, "known_attack": ATTACK},
+            owner={"strata": len(self.parts), "clipped": self.clipped, **self.owner},
+        )
+
+    def _noisy(self) -> Array:
+        step, noisy = self.step, np.empty_like(self.block.values)
+        if step.method == "sullivan":
+            near = 0.05 if step.redraw is None else step.redraw
+            way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
+            for rows in self.parts:
+                noisy[rows] = way.masked(rows)
+            self.owner = {"redrawn": way.redrawn, "still_near": way.left, "correlations_off_by": way.gap}
+            self.mended = way.mended
+            return noisy
+        noise = BlockNoise(self.block, self.normals, step.alpha, self.covariances)
+        for rows in self.parts:
+            if step.method == "outliers":
+                noisy[rows] = noise.outliers(rows, 0.95 if step.quantile is None else step.quantile)
+            else:
+                noisy[rows] = getattr(noise, step.method)(rows)
+        self.mended = noise.mended
+        return noisy
+
+    def _settled(self, noisy: Array) -> Array:
+        """The noisy numbers with whole numbers, zeros, bounds and sums as asked."""
+        if not self.settling.changes:
+            return noisy
+        settled, block = noisy.copy(), self.block
+        for j in np.flatnonzero(~np.array(self.categories)):
+            whole = bool(self.moments.whole[j])
+            alone = int(block.groups[j].max()) + 1 == len(settled)
+            for rows in self.parts:
+                settled[rows, j] = self.settling.settled(
+                    noisy[rows, j], block.values[rows, j], block.weights[rows],
+                    whole=whole, alone=alone, scaled=self.step.method == "multiplicative",
+                )  # fmt: skip
+        low, high = self.step.lower, self.step.upper
+        below = 0 if low is None else int((noisy < low).sum())
+        self.clipped = below + (0 if high is None else int((noisy > high).sum()))
+        return settled
+
+    def _column(self, place: int, masked: Array) -> pl.Series:
+        name = self.step.columns[place]
+        like = self.dataset.column(name)
+        if self.categories[place]:
+            ranks = self.block.back(self.block.values[:, place])
+            return values_at(like, ranks, self.block.back(masked))
+        return column_like(name, self.block.back(masked), like)
+
+    def _preserved(self, kept: KeptNumbers) -> tuple[Preserved, ...]:
+        """What the method keeps, and what was asked to be kept besides."""
+        preserved = self._kept_by_method(kept)
+        if self.settling.sums:
+            preserved.append(kept.sums(exactly=kept.sums().off_by < 1e-9))
+        if self.settling.integers:
+            preserved.append(kept.exact("whole numbers"))
+        if self.settling.zeros:
+            preserved.append(kept.exact("zeros"))
+        return tuple(preserved)
+
+    def _kept_by_method(self, kept: KeptNumbers) -> list[Preserved]:
+        method, free, several = self.step.method, not self.settling.changes, len(self.step.columns) > 1
+        if method == "uncorrelated":
+            return [kept.means(), *([kept.covariances()] if several else [])]
+        together = [kept.correlations()] if several else []
+        if method == "correlated":
+            return [kept.means(), *together]
+        if method == "kim":
+            return [kept.means(exactly=free), kept.variances(), *together]
+        if method == "sullivan":
+            return [kept.distributions(), *together]
+        always = ["signs", "zeros"] if method == "multiplicative" else ["all values but the outlying ones"]
+        return [kept.means(), *(kept.exact(what) for what in always if free)]
+
+    def _warnings(self, kept: KeptNumbers) -> list[str]:
+        warnings = [
+            f"column {name!r} does not vary: it was left as it is"
+            for j, name in enumerate(self.step.columns)
+            if not varies(self.block.values[:, j])
+        ]
+        warnings += self._still()
+        if self.pooled:
+            warnings.append(f"{self.pooled:,} strata are too small for moments of their own; they were put together")
+        if self.mended:
+            warnings.append(
+                f"missing values made the correlations of {self.mended:,} strata impossible; they were mended"
+            )
+        if self.step.alpha < LITTLE:
+            warnings.append(f"alpha is below {LITTLE}: such noise hides little")
+        strong = correlation_of(kept.before) - np.eye(len(self.step.columns))
+        if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
+            warnings.append(
+                "columns are strongly correlated: independent noise can be filtered out of them; take method correlated or kim"
+            )
+        if self.step.method == "multiplicative" and (self.block.values == 0).any():
+            warnings.append("multiplicative noise leaves every 0 as it is")
+        if self.clipped:
+            warnings.append(f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up there")
+        return warnings
+
+    def _still(self) -> list[str]:
+        """Columns that vary in the table but not in some stratum."""
+        block, unmoved = self.block, []
+        for j, name in enumerate(self.step.columns):
+            still = [rows for rows in self.parts if not varies(block.values[rows, j]) and len(self.parts) > 1]
+            if still and varies(block.values[:, j]) and self.step.method not in ("multiplicative", "outliers"):
+                rows = sum(len(part) for part in still)
+                unmoved.append(
+                    f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were left as they are"
+                )
+        return unmoved

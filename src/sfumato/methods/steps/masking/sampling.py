@@ -1,0 +1,412 @@
+"""Sampling: only some of the people are released, and nobody knows who."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, strata_of, units_of, weights_of
+from sfumato.core.encoding import numbers_of
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Keyed, Marks, canonical_order
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, Names, by_appearance, means_of, require_table, varies
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+
+# How many units of each stratum a sample takes.
+
+if TYPE_CHECKING:
+    Counts = NDArray[np.int64]
+
+
+def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
+    """``total`` units shared out over strata by size or equally, at least one and at most all of each.
+
+    Shares are rounded by largest remainders (ties: the first stratum). What a stratum cannot take goes to the others in the
+    same way. ``total`` is at least the number of strata and at most the number of units.
+
+    >>> import numpy as np
+    >>> allocated(10, np.array([50, 30, 1]), equal=False).tolist(), allocated(10, np.array([50, 30, 1]), equal=True).tolist()
+    ([6, 3, 1], [5, 4, 1])
+    """
+    wanted = np.ones(len(sizes)) if equal else sizes.astype(np.float64)
+    found = np.zeros(len(sizes), dtype=np.int64)
+    open_ = np.ones(len(sizes), dtype=np.bool_)
+    while True:
+        left = total - int(found[~open_].sum())
+        found[open_] = _by_largest_remainders(left, wanted[open_])
+        over, under = open_ & (found > sizes), open_ & (found < 1)
+        if not (over | under).any():
+            return found
+        fixed = over if over.any() else under  # what is cut off may lift those that got nothing
+        found[over] = sizes[over]
+        found[fixed & under] = 1
+        open_ &= ~fixed
+
+
+def _by_largest_remainders(total: int, wanted: NDArray[np.float64]) -> Counts:
+    shares = total * wanted / wanted.sum()
+    found: Counts = np.floor(shares + 1e-9).astype(np.int64)
+    rest = total - int(found.sum())
+    found[np.argsort(found - shares, kind="stable")[:rest]] += 1
+    return found
+
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+USUAL = 0.1
+WHOLE = (
+    "the sample is the whole table: who is unique in it is unique among all its people; sample a part to be protected"
+)
+
+
+@parameters
+class Sample(Step):
+    r"""Release a random sample of the records, or of whole persons or households.
+
+    Who is unique in a sample need not be unique among all: an intruder cannot be sure that the person looked for was sampled at
+    all. Of *M* units *m* are drawn without replacement; *m* is ``size``, or ``fraction`` · *M* rounded, at least 1; a tenth
+    where neither is said.
+
+    ``simple``: all samples of *m* units are equally likely. ``stratified``: :math:`m_h` of the :math:`M_h` units
+    of every stratum, ``proportional`` to :math:`M_h` or ``equal`` (largest remainders; at least one and at most all of
+    each). ``systematic``: units are sorted by stratum and then by all columns, and every *M/m*-th is taken from a random start, so
+    that every stratum and every range of values gets its share but for one unit.
+
+    Units are persons where the table has them, else households, else rows; ``unit`` says otherwise. A unit is kept whole, and
+    must lie in one stratum. Strata are the columns ``within``, by default those with role stratum.
+
+    Each row is drawn with probability :math:`\pi = m/M` (:math:`m_h/M_h` in its stratum). Survey weights are multiplied by
+    :math:`1/\pi`; a table without weights gets a column of them where ``weight`` names one. Risk measures that look at
+    the population (journalist risk, population uniqueness) read them.
+
+    The sampled fraction is public. sdcMicro has no sampling step; R's *sampling* draws systematic samples with unequal
+    probabilities too, which this does not.
+
+    References: Cochran 1977, *Sampling Techniques*; Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> people, step = examples.hospital(rows=300), Sample(0.1, weight="weight")
+    >>> released = step.apply(people, step.plan(people, Goal(seed=Seed(1))))
+    >>> len(released), released.column("weight").unique().to_list()
+    (30, [10.0])
+    """
+
+    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the units that is drawn; 0.1")] = None
+    size: Annotated[int | None, Field(ge=1, description="number of units that are drawn, instead of a fraction")] = None
+    method: Annotated[Literal["simple", "stratified", "systematic"], Field(description="how units are drawn")] = (
+        "simple"
+    )
+    within: Annotated[Names | None, Field(description="columns that make the strata; None: those with that role")] = (
+        None
+    )
+    allocation: Annotated[
+        Literal["proportional", "equal"], Field(description="stratified: how many of each stratum")
+    ] = "proportional"
+    unit: Annotated[
+        Literal["person", "household", "row"] | None,
+        Field(description="what is drawn and kept whole; None: units if any"),
+    ] = None
+    weight: Annotated[str | None, Field(min_length=1, description="name of a weight column to add")] = None
+
+    name: ClassVar[str] = "sample"
+    tells: ClassVar[tuple[str, ...]] = ("fraction", "unit", "rows")
+    retold: ClassVar[tuple[str, ...]] = ("fraction",)
+
+    @property
+    def span(self) -> Span:
+        """Row by row, unless rows are sorted first, or whole units are asked for."""
+        return Span.RECORDS if self.method != "systematic" and self.unit in (None, "row") else Span.TABLE
+
+    def span_in(self, schema: Schema) -> Span:
+        """The same in a table of this kind: rows that are asked for one by one stay so, whoever they belong to."""
+        return self.span if self.unit == "row" else super().span_in(schema)
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """How many rows the strata have, and then which words are drawn."""
+        if facts is None:
+            return _Counting(self)
+        return _Smallest(self, goal.keyed("sample"), facts) if facts.limits is None else None
+
+    def strata(self, schema: Schema) -> Sequence[str]:
+        """The columns that make its strata."""
+        if self.method == "simple":
+            return ()
+        found = schema.columns(Role.STRATUM) if self.within is None else self.within
+        if not found and self.method == "stratified":
+            raise SchemaError(
+                "sample: stratified needs strata; give columns the role stratum or name them under within"
+            )
+        return found
+
+    def taken(self, count: int, kind: str) -> int:
+        """How many units are drawn of so many."""
+        share = USUAL if self.fraction is None else self.fraction
+        taken = max(1, round(share * count)) if self.size is None else self.size
+        if taken > count:
+            raise ParameterError(f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size")
+        return taken
+
+    def shares(self, taken: int, sizes: Counts, kind: str) -> Counts:
+        """How many units are drawn of each stratum."""
+        if len(sizes) > taken:
+            raise ParameterError(
+                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or systematic"
+            )
+        return allocated(taken, sizes, equal=self.allocation == "equal")
+
+    def __post_init__(self) -> None:
+        if self.fraction is not None and self.size is not None:
+            raise ParameterError("Sample: give either fraction or size, not both")
+        if self.method == "simple" and self.within is not None:
+            raise ParameterError("Sample: within is for stratified and systematic, not for simple")
+        if self.method != "stratified" and self.allocation != "proportional":
+            raise ParameterError(f"Sample: allocation is for stratified, not for {self.method}")
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Draw the units."""
+        require_table(dataset, self.name, self.within or ())
+        self._check_weight(dataset)
+        drawn = _draw(self, dataset, goal)
+        rows = np.flatnonzero(drawn.chances > 0)
+        old = weights_of(dataset)
+        weights = np.where(drawn.chances > 0, 1 / np.where(drawn.chances > 0, drawn.chances, 1.0), 0.0)
+        weights = weights if old is None else weights * old
+        share = drawn.taken / drawn.units
+        facts = {
+            "fraction": share,
+            "method": self.method,
+            "unit": drawn.kind,
+            "rows": drawn.taken if drawn.kind == "row" else len(rows),
+        }
+        return Masked(
+            actions=dict(self._actions(dataset)),
+            columns=self._weight_column(dataset, weights),
+            rows=rows,
+            attributes={self.weight: _WEIGHT} if self.weight is not None else {},
+            preserved=tuple(_preserved(dataset, weights, self.weight, exact=drawn.kind == "row" and old is None)),
+            warnings=tuple(self._warnings(dataset, drawn)),
+            public=facts,
+            owner={"units": drawn.units, "units_drawn": drawn.taken, "strata": drawn.strata},
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Release the sample."""
+        return plan.applied(dataset)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That other rows were drawn than the share of all rows that is asked for; of persons and households nobody knows how many there were."""
+        rows, share = told["rows"], told["fraction"]
+        if 0 < share <= 1 and (told["unit"] != "row" or self.taken(round(rows / share), "row") == rows):
+            return None
+        return f"{self.name}: {rows:,} rows are not the share that the recipe asks for"
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table with these columns is, when ``schema`` says what the original is."""
+        if self.weight is None or self.weight not in columns:
+            return schema
+        return Schema({**schema.attributes, self.weight: _WEIGHT})
+
+    def _check_weight(self, dataset: Dataset) -> None:
+        known = dataset.schema.only(Role.WEIGHT)
+        if self.weight is not None and known is not None:
+            raise ParameterError(f"Sample: the table has weights in {known!r}, which are adjusted; leave weight out")
+        if self.weight in dataset.columns:
+            raise ParameterError(f"Sample: the table has a column {self.weight!r} already; name the weights otherwise")
+
+    def _weight_column(self, dataset: Dataset, weights: Array) -> dict[str, pl.Series]:
+        name = dataset.schema.only(Role.WEIGHT) or self.weight
+        return {} if name is None else {name: pl.Series(name, weights)}
+
+    def _actions(self, dataset: Dataset) -> list[tuple[str, str]]:
+        name = dataset.schema.only(Role.WEIGHT)
+        if name is not None:
+            return [(name, "multiplied by the inverse of the chance to be sampled")]
+        return [] if self.weight is None else [(self.weight, "added: the inverse of the chance to be sampled")]
+
+    def _warnings(self, dataset: Dataset, drawn: _Drawn) -> list[str]:
+        found = [WHOLE] if drawn.taken == drawn.units else []
+        if drawn.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
+            found.append("strata were sampled at different rates and there are no weights; name a column with weight")
+        return found
+
+
+_WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Per row the chance with which it was drawn, 0 if it was not; and how many units of how many that were."""
+
+    chances: Array
+    kind: str
+    units: int
+    taken: int
+    strata: int
+
+    @property
+    def uneven(self) -> bool:
+        drawn = self.chances[self.chances > 0]
+        return len(drawn) > 0 and bool(drawn.max() - drawn.min() > 0.02 * drawn.max())
+
+
+def _draw(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
+    kind, codes = _units(step, dataset)
+    if kind == "row" and step.method != "systematic":
+        return _draw_rows(step, dataset, goal)
+    order = canonical_order(dataset) if step.method == "systematic" else np.arange(len(dataset))
+    units = by_appearance(codes[order])
+    count = int(units.max()) + 1
+    taken = step.taken(count, kind)
+    strata = np.zeros(count, dtype=np.int64)
+    if step.method != "simple":
+        strata = _stratum_of_units(step, dataset, order, units, count, kind)
+    if step.method == "systematic":
+        sequence = np.argsort(strata, kind="stable")
+        start = goal.stream("sample").random()
+        picked = sequence[np.floor((start + np.arange(taken)) * count / taken).astype(np.int64)]
+        chances = np.full(count, taken / count)
+    else:
+        sizes = np.bincount(strata)
+        each = step.shares(taken, sizes, kind)
+        words = np.empty(count, dtype=np.uint64)
+        words[units] = goal.keyed("sample").words(marks_by(dataset, kind))
+        picked = _first_of_each(np.lexsort((words, strata)), sizes, each)
+        chances = (each / sizes)[strata]
+    found = np.zeros(count)
+    found[picked] = chances[picked]
+    per_row = np.empty(len(dataset))
+    per_row[order] = found[units]
+    return _Drawn(per_row, kind, count, taken, int(strata.max()) + 1)
+
+
+# Rows drawn one by one: those with the smallest words of their stratum.
+
+
+@dataclasses.dataclass(frozen=True)
+class Quotas:
+    """Per stratum how many rows it has, how many are drawn, and the greatest word of one that is drawn."""
+
+    sizes: Mapping[Stratum, int]
+    each: Mapping[Stratum, int]
+    limits: Mapping[Stratum, int] | None = None
+
+
+class _Counting:
+    """Counts the rows of every stratum, and shares out how many are drawn."""
+
+    def __init__(self, step: Sample) -> None:
+        self.step, self.sizes = step, dict[Stratum, int]()
+
+    def see(self, rows: Dataset) -> None:
+        """Count some rows."""
+        codes, names = labelled_strata(rows, self.step.strata(rows.schema))
+        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+            self.sizes[name] = self.sizes.get(name, 0) + count
+
+    def learnt(self) -> Quotas:
+        """How many of each stratum."""
+        names = in_order(self.sizes)
+        sizes = np.array([self.sizes[name] for name in names], dtype=np.int64)
+        each = self.step.shares(self.step.taken(int(sizes.sum()), "row"), sizes, "row")
+        return Quotas(self.sizes, dict(zip(names, each.tolist(), strict=True)))
+
+
+class _Smallest:
+    """Finds the greatest word that is drawn in every stratum; at most twice as many words as rows drawn are kept."""
+
+    def __init__(self, step: Sample, draws: Keyed, quotas: Quotas) -> None:
+        self.step, self.draws, self.quotas = step, draws, quotas
+        self.kept = {name: np.zeros(0, dtype=np.uint64) for name in quotas.sizes}
+
+    def see(self, rows: Dataset) -> None:
+        """Look at the words of some rows."""
+        codes, names = labelled_strata(rows, self.step.strata(rows.schema))
+        words = self.draws.words(Marks.of(rows))
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        for name, part in zip(names, parts, strict=True):
+            both, most = np.concatenate([self.kept[name], part]), self.quotas.each[name]
+            self.kept[name] = np.partition(both, most - 1)[:most] if len(both) > most else both
+
+    def learnt(self) -> Quotas:
+        """The quotas with the greatest word of each stratum."""
+        return dataclasses.replace(self.quotas, limits={name: int(words.max()) for name, words in self.kept.items()})
+
+
+def _draw_rows(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
+    """Rows whose word is not above that of the last one drawn in their stratum.
+
+    Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more than asked for may be drawn.
+    """
+    quotas: Quotas = step.facts(dataset, goal)
+    limits = quotas.limits or {}
+    codes, names = labelled_strata(dataset, step.strata(dataset.schema))
+    most = np.array([limits[name] for name in names], dtype=np.uint64)
+    chances = np.array([quotas.each[name] / quotas.sizes[name] for name in names])
+    drawn = goal.keyed("sample").words(Marks.of(dataset)) <= most[codes]
+    total, taken = sum(quotas.sizes.values()), sum(quotas.each.values())
+    return _Drawn(np.where(drawn, chances[codes], 0.0), "row", total, taken, len(quotas.sizes))
+
+
+def _first_of_each(sequence: Rows, sizes: Rows, each: Rows) -> Rows:
+    """The first ``each[h]`` of every stratum in a sequence that is sorted by stratum."""
+    place = np.arange(len(sequence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return sequence[place < np.repeat(each, sizes)]
+
+
+def _units(step: Sample, dataset: Dataset) -> tuple[str, Rows]:
+    """What is drawn, and per row the number of the unit it belongs to."""
+    found = None if step.unit == "row" else units_of(dataset, step.unit)
+    if found is None and step.unit in ("person", "household"):
+        raise SchemaError(f"sample: no column with role unit identifies the {step.unit}; give one, or leave unit out")
+    if found is None:
+        return "row", np.arange(len(dataset))
+    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    return step.unit or ("person" if "person" in kinds else "household"), found
+
+
+def _stratum_of_units(step: Sample, dataset: Dataset, order: Rows, units: Rows, count: int, kind: str) -> Rows:
+    rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
+    found = np.empty(count, dtype=np.int64)
+    found[units] = rows
+    torn = len(np.unique(units[found[units] != rows]))
+    if torn:
+        raise SchemaError(
+            f"sample: {torn:,} {kind}(s) lie in more than one stratum; choose strata that keep them whole"
+        )
+    return np.unique(found, return_inverse=True)[1]
+
+
+def _preserved(dataset: Dataset, weights: Array, weight: str | None, *, exact: bool) -> list[Preserved]:
+    """The size of the population, and the means of columns of numbers, as the weights tell them."""
+    old = weights_of(dataset)
+    before = np.ones(len(dataset)) if old is None else old
+    off = abs(float(weights.sum()) - float(before.sum())) / max(float(before.sum()), 1e-300)
+    named = dataset.schema.only(Role.WEIGHT) or weight
+    found = [] if named is None else [Preserved("size of the population as the sum", (named,), exact, off)]
+    numbers = [n for n, a in dataset.schema.attributes.items() if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles]
+    numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
+    values = [(n, numbers_of(dataset, n)) for n in numbers]
+    kept = [(n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST]
+    if kept:
+        table = np.stack([v for _, v in kept], axis=1)
+        moved = np.abs(means_of(table, weights) - means_of(table, before)) / np.nanstd(table, axis=0)
+        found.append(Preserved("means", tuple(n for n, _ in kept), False, float(moved.max())))
+    return found

@@ -1,0 +1,231 @@
+"""What a group is released as: the mean of numbers, the median of ordered values, the mode or the common node of others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.design import strata_of, weights_of
+from sfumato.core.encoding import as_column, encode
+from sfumato.core.randomness import canonical_order
+from sfumato.errors import SchemaError
+from sfumato.methods.steps.masking.block import values_at
+from sfumato.methods.steps.microaggregation.inputs import (
+    ON_A_LINE,
+    Form,
+    dates_at,
+    embedded,
+    form_of,
+    ladder_of,
+    line_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+
+def centres(dataset: Dataset, name: str, form: str, line: Array | None, groups: Labels, weights: Array) -> pl.Series:
+    """A column in which every record has what its group is released as; records in no group (−1) stay as they are.
+
+    ``line`` has the column as numbers where it lies on a line. Missing values are shared by whole groups and stay missing.
+    """
+    column = dataset.column(name)
+    if form == "nominal":
+        return column.gather(_rows_of_modes(encode(column).codes, groups, weights))
+    if form == "taxonomy" or line is None:
+        return _common_nodes(dataset, name, groups)
+    if form == "ordered":
+        return values_at(column, line, medians(line, groups, weights))
+    line_of_means = means(line, groups, weights)
+    if form == "numbers":
+        return as_column(name, line_of_means, column)
+    return dates_at(line_of_means, column)
+
+
+def means(values: Array, groups: Labels, weights: Array) -> Array:
+    """The weighted mean of every record's group; the plain one where nobody of a group counts.
+
+    >>> import numpy as np
+    >>> means(np.array([1.0, 2, 6]), np.array([0, 0, 1]), np.ones(3)).tolist()
+    [1.5, 1.5, 6.0]
+    """
+    inside = (groups >= 0) & ~np.isnan(values)
+    own, of = values[inside], groups[inside]
+    if not len(of):
+        return values
+    counted = np.bincount(of, weights[inside])
+    given = np.where(counted[of] > 0, weights[inside], 1.0)
+    mean_of = np.bincount(of, own * given) / np.maximum(np.bincount(of, given), 1e-300)
+    low, high = np.full(len(mean_of), np.inf), np.full(len(mean_of), -np.inf)
+    np.minimum.at(low, of, own)
+    np.maximum.at(high, of, own)
+    mean_of = np.where(
+        low == high, low, np.clip(mean_of, low, high)
+    )  # equal values stay what they are to the last digit
+    released = values.copy()
+    released[inside] = mean_of[of]
+    return released
+
+
+def medians(values: Array, groups: Labels, weights: Array) -> Array:
+    """The lower weighted median of every record's group: the least value with half of the weight at or below it.
+
+    >>> import numpy as np
+    >>> medians(np.array([3.0, 1, 2, 7, 5]), np.array([0, 0, 0, 1, 1]), np.ones(5)).tolist()
+    [2.0, 2.0, 2.0, 5.0, 5.0]
+    """
+    released = values.copy()
+    order = np.lexsort((values, groups))
+    order = order[groups[order] >= 0]
+    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(rows):
+            given = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
+            below = np.cumsum(given)
+            released[rows] = values[rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]]
+    return released
+
+
+def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
+    """For every record a record that has the most frequent value of its group (by weight, then by count, then the first)."""
+    rows = np.arange(len(codes))
+    inside = np.flatnonzero(groups >= 0)
+    many = int(codes.max(initial=0)) + 1
+    pairs, first, of = np.unique(groups[inside] * many + codes[inside], return_index=True, return_inverse=True)
+    weight, count = np.bincount(of, weights[inside]), np.bincount(of)
+    best = np.lexsort((pairs, -count, -weight, pairs // many))
+    leading = best[np.unique(pairs[best] // many, return_index=True)[1]]
+    representative = np.empty(int(groups.max(initial=0)) + 1, dtype=np.int64)
+    representative[pairs[leading] // many] = inside[first[leading]]
+    rows[inside] = representative[groups[inside]]
+    return rows
+
+
+def _common_nodes(dataset: Dataset, name: str, groups: Labels) -> pl.Series:
+    """The lowest node of the hierarchy that stands above all values of the group."""
+    encoded, ladder, codes = ladder_of(dataset, name)
+    inside = np.flatnonzero(groups >= 0)
+    count = int(groups.max(initial=-1)) + 1
+    texts = np.array(encoded.labels, dtype=object)[encoded.codes]
+    waiting = np.ones(count, dtype=np.bool_)
+    for level in range(ladder.depth):
+        nodes = ladder.climb(0, level)[codes[inside]]
+        low, high = np.full(count, len(codes) + 1), np.full(count, -1)
+        np.minimum.at(low, groups[inside], nodes)
+        np.maximum.at(high, groups[inside], nodes)
+        now = waiting & (low == high)
+        chosen = inside[now[groups[inside]]]
+        labels = np.array(ladder.labels[level], dtype=object)
+        texts[chosen] = labels[low[groups[chosen]]]
+        waiting &= ~now
+    return pl.Series(name, texts.tolist(), dtype=pl.String)
+
+
+# The table that is microaggregated: rows in canonical order, columns as points, strata and gaps as parts.
+
+if TYPE_CHECKING:
+    Flags = NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupedTable:
+    """Columns to microaggregate. ``rows`` are those that are grouped, in ``parts``; ``order`` is the canonical order.
+
+    All but ``order`` is in canonical order: ``dataset`` too.
+    """
+
+    dataset: Dataset
+    order: Labels
+    forms: Mapping[str, Form]
+    lines: Mapping[str, Array]
+    points: Array
+    parts: Sequence[Labels]
+    weights: Array
+    weighted: bool
+    left_out: int
+
+    @property
+    def rows(self) -> Labels:
+        """The rows that are grouped."""
+        return np.sort(np.concatenate(self.parts)) if self.parts else np.empty(0, dtype=np.int64)
+
+
+def table_of(
+    dataset: Dataset,
+    columns: Sequence[str],
+    *,
+    k: int,
+    within: Sequence[str] | None,
+    standardize: bool,
+    nominal: str,
+    missing: str,
+) -> GroupedTable:
+    """The named columns of a table, ready to be grouped."""
+    order = canonical_order(dataset)
+    ordered = dataset.take(order)
+    forms = {name: form_of(ordered, name, nominal) for name in columns}
+    lines = {name: line_of(ordered, name, form) for name, form in forms.items() if form in ON_A_LINE}
+    absent = np.stack([_absent(ordered, name, lines.get(name)) for name in columns], axis=1)
+    parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
+    _require_crowds(parts, k, len(dataset))
+    given = weights_of(ordered)
+    return GroupedTable(
+        dataset=ordered,
+        order=order,
+        forms=forms,
+        lines=lines,
+        points=embedded(ordered, forms, lines, standardize=standardize),
+        parts=parts,
+        weights=np.ones(len(order)) if given is None else given,
+        weighted=given is not None,
+        left_out=left_out,
+    )
+
+
+def _absent(dataset: Dataset, name: str, line: Array | None) -> NDArray[np.bool_]:
+    absent: NDArray[np.bool_] = np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
+    return absent
+
+
+def _parts(strata: Labels, absent: NDArray[np.bool_], missing: str, columns: Sequence[str]) -> tuple[list[Labels], int]:
+    """The rows of each stratum, and of each pattern of gaps in it; how many rows are left out because of gaps."""
+    gaps, gappy = absent.max(axis=1), absent.max(axis=0)
+    if missing == "refuse" and gaps.any():
+        names = [name for name, some in zip(columns, gappy.tolist(), strict=True) if some]
+        raise SchemaError(
+            f"microaggregate: {int(gaps.sum()):,} record(s) lack a value in {', '.join(names[:8])}; fill them first, or say "
+            "missing: pattern (records that lack the same are grouped among themselves) or missing: leave"
+        )
+    patterns = np.unique(absent, axis=0, return_inverse=True)[1].ravel()
+    keys = np.unique(np.stack([strata, patterns], axis=1), axis=0, return_inverse=True)[1].ravel()
+    rows = np.argsort(keys, kind="stable")
+    parts = [part for part in np.split(rows, np.cumsum(np.bincount(keys))[:-1]) if len(part)]
+    if missing == "leave":
+        return [part for part in parts if not gaps[part[0]]], int(gaps.sum())
+    return parts, 0
+
+
+def _require_crowds(parts: Sequence[Labels], k: int, records: int) -> None:
+    """Refuse tables and strata with fewer than k records; the message has counts only."""
+    small = [len(part) for part in parts if len(part) < k]
+    if not parts:
+        raise SchemaError("microaggregate: every record lacks a value in the columns; there is nothing to average")
+    if not small:
+        return
+    if len(parts) == 1:
+        raise SchemaError(
+            f"microaggregate: k = {k} needs as many records; there are {small[0]:,} of {records:,} to group"
+        )
+    raise SchemaError(
+        f"microaggregate: {len(small):,} of {len(parts):,} strata (or patterns of missing values) have fewer than k = {k} records, "
+        f"the smallest has {min(small):,}; join them (within: …), or lower k"
+    )

@@ -1,0 +1,274 @@
+"""Groups that a search makes better: downhill from MDAV, or by annealing as long as it may take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of, mdav
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.kernels.group_changes import Groups
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+EFFORT = 30_000_000
+"""Changes tried where neither effort nor seconds are given: about ten seconds."""
+NEIGHBOURS = 30
+ROUNDS = 50
+TRIES = 20
+"""Changes tried at one temperature, by active record."""
+LEAST_TRIES = 0.5
+"""No temperature has fewer tries than with such a part of all records active: the few outliers weigh most, and are decided with care."""
+AT_ONCE = 200_000
+"""Changes tried before it is asked whether to go on."""
+STEPS = 60
+"""Temperatures of an anneal; twice as many after every ``ALIKE`` anneals: crossed, many fast ones beat a slow one."""
+ALIKE = 8
+COLD, HOT = 0.1, 300.0
+"""Records are active at a temperature T when their scale lies between COLD·T and HOT·T."""
+FEW = 10
+LOCAL_SHARE = 0.3
+LOCAL_STEPS = 60
+LOCAL_RECORDS = 100
+SMALLEST = 1e-12
+PER_CHANGE, PER_CELL = 2.5e-7, 4.5e-9
+"""Seconds that trying a change takes on a usual core, and more for every record of a group and dimension."""
+HOPELESS = 1.2
+"""Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
+
+
+def refined(ground: PointGround) -> Found:
+    """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers the error."""
+    start = mdav(ground).groups
+    groups = grouped(ground, start)
+    changes = descended(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
+    return Found(numbered(groups.groups), {"start_error": error_of(ground.points, start), "changes": changes})
+
+
+def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
+    """The best groups that annealing meets; see :class:`AnnealingSearch`."""
+    return AnnealingSearch(ground).run(EFFORT if effort is None and seconds is None else effort, seconds)
+
+
+class AnnealingSearch:
+    """Simulated annealing of all records, again and again and more slowly by and by, and of regions in between.
+
+    At temperature T a change that adds x to the squared error is made with probability exp(−x/T). Only those records are
+    active whose *scale*, the squared distance to the (k − 1)-th neighbour, is of the order of T: farther ones
+    are settled already, and nearer ones would only be stirred. So outliers are decided first, dense regions last, and nothing is
+    spent where nothing can be won. After each anneal smaller regions of the best groups so far are annealed, with preference for
+    those with a large error. Every anneal goes downhill to its end, and is then crossed with the best so far (:func:`crossed`): each
+    part of the table where the two differ is taken from the better one. So what one anneal decides well is never lost
+    to what it decides badly elsewhere, and the best only gets better.
+
+    What is counted is work, never time: the same seed and effort give the same groups on any machine, however busy it is.
+    """
+
+    def __init__(self, ground: PointGround) -> None:
+        self.began = time.process_time()
+        self.ground, self.k = ground, ground.k
+        self.random = ground.draw("annealing")
+        self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
+        start = mdav(ground).groups
+        self.made = grouped(ground, start)
+        self.everyone = np.arange(len(start))
+        self.start_error = error_of(ground.points, start)
+        descended(self.made, self.k, self.everyone, self.start_error)
+        self.least, self.groups = self._error(), self.made.groups.copy()
+        self.scales = scales_of(self.made, self.k)
+        self.tried = 0
+
+    def run(self, effort: int | None, seconds: float | None) -> Found:
+        """Search until the effort is spent, or what stands for the seconds."""
+        allowed = math.inf if seconds is None else math.ceil(seconds * self.pace)
+        most, stopped = min(math.inf if effort is None else effort, allowed), None
+        for tries in self._anneals():
+            self.tried += tries
+            self.ground.progress(min(1.0, self.tried / most), "searching better groups")
+            if self.tried >= most:
+                stopped = "seconds" if most == allowed else "effort"
+                break
+        if self._error() < HOPELESS * self.least:
+            descended(self.made, self.k, self.everyone, self.least)
+            self._keep()
+        return Found(numbered(self.groups), self._notes(stopped, time.process_time() - self.began))
+
+    @property
+    def pace(self) -> float:
+        """Changes that a second stands for: what one core tries in it, which falls with group size and dimensions."""
+        return 1.0 / (PER_CHANGE + PER_CELL * self.k * int(self.made.points.shape[1]))
+
+    def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
+        return {
+            "start_error": self.start_error,
+            "effort": self.tried,
+            "stopped_by": stopped,
+            "seconds": round(spent, 3),
+        }
+
+    def _anneals(self) -> Iterator[int]:
+        if self.least <= SMALLEST * self.start_error or len(self.made.sizes) < 2:
+            return
+        order = np.argsort(self.scales, kind="stable")
+        last = 1e-3 * self.start_error / len(order)
+        first = max(0.3 * self.scales[order[-min(3, len(order))]], 10 * last)
+        steps, before = STEPS, 0
+        for turn in range(10**9):
+            before = self.tried
+            yield from self._anneal(order, first, last, steps)
+            self._keep()
+            whole = self.tried - before
+            while self.tried - before < (1 + LOCAL_SHARE) * whole:
+                yield from self._anneal_region(last)
+                self._keep()
+            steps *= 2 if turn % ALIKE == ALIKE - 1 else 1
+
+    def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
+        """Cool from one temperature to another; ``order`` has records by their scale. Yields the changes tried."""
+        scales = self.scales[order]
+        for temperature in np.geomspace(first, last, steps):
+            low, high = np.searchsorted(scales, (COLD * temperature, HOT * temperature))
+            if high - low < FEW:
+                high = min(len(order), low + FEW)
+                low = max(0, high - FEW)
+            waiting = TRIES * max(int(high - low), int(LEAST_TRIES * len(order)))
+            while waiting:
+                tries = min(waiting, AT_ONCE)
+                kernels.microaggregation.anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
+                waiting -= tries
+                yield tries
+        descended(self.made, self.k, order, self.least)
+
+    def _anneal_region(self, last: float) -> Iterator[int]:
+        """Anneal the records around one of the best groups so far."""
+        self._restore()
+        centre = self._centre()
+        away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
+        count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
+        region = np.sort(np.argpartition(away, count - 1)[:count])
+        order = region[np.argsort(self.scales[region], kind="stable")]
+        high = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last) * 10 ** self.random.uniform(-1, 0.5)
+        yield from self._anneal(order, high, max(min(last, high / 2), high * 1e-3), LOCAL_STEPS)
+
+    def _centre(self) -> int:
+        """A random record; more often one that lies far from the mean of its group."""
+        if self.random.random() < 0.3:
+            return int(self.random.integers(len(self.everyone)))
+        groups = self.made
+        errors = errors_of(groups.points, groups.groups)
+        shares = errors.cumsum()
+        return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
+
+    def _keep(self) -> None:
+        """Cross the groups with the best so far, and remember what comes of it when it is better."""
+        groups = crossed(self.made.points, self.groups, self.made.groups)
+        error = float(kernels.group_changes.squared_error(self.made.points, groups, len(self.made.sizes)))
+        if error < self.least:
+            self.least, self.groups = error, groups
+
+    def _restore(self) -> None:
+        self.made.groups[:] = self.groups
+        kernels.group_changes.settle(self.made)
+
+    def _error(self) -> float:
+        return float(kernels.group_changes.squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
+
+
+def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups:
+    """Groups with all that the loops keep about them."""
+    n, d = ground.points.shape
+    points = np.zeros((n, -(-max(d, 1) // 4) * 4))
+    points[:, :d] = ground.points
+    count = max(n // ground.k, int(groups.max()) + 1)
+    room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
+    groups_at_work = kernels.group_changes.Groups(
+        points=points,
+        near=neighbours(ground),
+        groups=groups.copy(),
+        places=np.zeros(n, dtype=np.int64),
+        members=np.zeros((count, room), dtype=np.int64),
+        sizes=np.zeros(count, dtype=np.int64),
+        sums=np.zeros((count, points.shape[1])),
+        free=np.zeros(count + 1, dtype=np.int64),
+    )
+    kernels.group_changes.settle(groups_at_work)
+    return groups_at_work
+
+
+def neighbours(ground: PointGround) -> NDArray[np.int32]:
+    """The nearest records of each record in its part; where a part has too few, they are repeated."""
+    from scipy.spatial import KDTree
+
+    largest = max(map(len, ground.parts))
+    width = max(1, min(max(NEIGHBOURS, 3 * ground.k), largest - 1))
+    near = np.empty((len(ground.points), width), dtype=np.int32)
+    for rows in ground.parts:
+        points, wanted = ground.points[rows], min(width, len(rows) - 1)
+        if not wanted:
+            near[rows] = rows[0]
+            continue
+        nearest = KDTree(points).query(points, k=wanted + 1)[1]
+        own = nearest == np.arange(len(rows))[:, None]
+        own[~own.any(axis=1), -1] = True
+        near[rows] = rows[nearest[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
+    return near
+
+
+def crossed(points: Array, one: Labels, two: Labels) -> Labels:
+    """The best of two ways to group records, part by part; the same groups as the first where the two are equally good.
+
+    Records belong to one part when they share a group in either way, or are linked by others that do. So every part is a union of
+    whole groups in both, and parts can be chosen independently: no group of the result is new, and the error is the least of all
+    choices.
+
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [13.0]])
+    >>> numbered(crossed(points, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))).tolist()
+    [0, 0, 1, 1, 2, 2, 3, 3]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = numbered(one), numbered(two)
+    size = int(first.max()) + 1
+    links = coo_array((np.ones(len(one)), (first, second + size)), shape=(size + int(second.max()) + 1,) * 2)
+    part = connected_components(links, directed=False)[1][first]
+    errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
+    return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
+
+
+def errors_of(points: Array, groups: Labels) -> Array:
+    """Per record its squared distance from the mean of its group."""
+    sizes = np.bincount(groups)
+    means = np.stack([np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1)
+    errors: Array = ((points - means[groups]) ** 2).sum(axis=1)
+    return errors
+
+
+def scales_of(groups: Groups, k: int) -> Array:
+    """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour, or the first that differs."""
+    away = np.stack([((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T], axis=1)
+    away[:, : min(k - 2, away.shape[1] - 1)] = 0.0
+    first = np.argmax(away > 0.0, axis=1)
+    scales: Array = away[np.arange(len(away)), first]
+    return scales
+
+
+def descended(groups: Groups, k: int, active: Labels, error: float) -> int:
+    """Go downhill until nothing lowers the error; returns the number of changes."""
+    return int(kernels.microaggregation.descend(groups, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
+
+
+def numbered(groups: Labels) -> Labels:
+    """The same groups numbered from 0 without gaps."""
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,58 @@
+"""What a certificate says about a step under differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.design import units_of
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.methods.formulas.exact_draws import Draws
+
+REHEARSAL = "rehearsal: no ε is certified"
+WHOLE = "this is about the step by itself: what holds of the whole recipe is said under differential_privacy"
+FROM_SYSTEM = "operating system, whole numbers only"
+
+
+def facts(
+    draws: Draws,
+    *,
+    epsilon: float,
+    delta: float,
+    neighbours: str,
+    assumptions: Sequence[str],
+    broken: str | None = None,
+) -> dict[str, Any]:
+    """ε, δ, neighbours and assumptions; where draws are seeded, or ``broken`` says why, no ε."""
+    why_not = broken or (None if draws.secure else REHEARSAL)
+    told: dict[str, Any] = {
+        "epsilon": None if why_not else epsilon,
+        "delta": None if why_not else delta,
+        "neighbours": neighbours,
+        "certified": why_not is None,
+        "randomness": FROM_SYSTEM if draws.secure else "seeded",
+        "assumptions": [*assumptions, WHOLE, "releases of the same people add up: every run spends ε and δ again"],
+    }
+    return told if why_not is None else {**told, "not_certified_because": why_not}
+
+
+def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, ...]:
+    """What whoever runs the recipe must know when nothing is certified."""
+    why_not = broken or (None if draws.secure else REHEARSAL)
+    return () if why_not is None else (f"{step}: {why_not}",)
+
+
+def require_one_row_each(dataset: Dataset, step: str) -> None:
+    """Refuse tables in which a person has several rows: ε is about one row."""
+    persons = units_of(dataset, "person")
+    repeated = 0 if persons is None else len(persons) - len(np.unique(persons))
+    if repeated:
+        raise SchemaError(
+            f"{step}: {repeated:,} row(s) belong to persons who have a row already, and ε is about one row; "
+            "make one row a person first"
+        )

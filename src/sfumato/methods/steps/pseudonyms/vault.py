@@ -1,0 +1,392 @@
+"""The pseudonym vault: which pseudonym belongs to whom, kept apart from the data; going back to people (logged), and a new key for it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import getpass
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core import environment
+from sfumato.core.encoding import SEPARATOR
+from sfumato.core.files import read_plain, write_whole
+from sfumato.core.keys import KeyReference
+from sfumato.core.portable import NoLocks, open_private, wait_for
+from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
+
+__all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]
+
+# Encrypted files: all or nothing is written, and what was changed is not read.
+#
+# A sealed file is ``magic ‖ salt (16) ‖ nonce (12) ‖ AES-256-GCM ciphertext``. The cipher key is HKDF-SHA-256 of the
+# user's key with that salt; salt and nonce are new at every write, and the first three parts are authenticated too.
+
+MAGIC = b"sfumato sealed 1\n"
+SALT_BYTES = 16
+NONCE_BYTES = 12
+MOST_BYTES = (1 << 31) - 1
+"""What one AES-GCM call takes: some thirty million people."""
+
+
+def read_sealed(path: Path, key: bytes) -> bytes:
+    """What a sealed file holds; a wrong key and a changed file cannot be told apart, and are refused."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    stored = read_plain(path, most=MOST_BYTES + 1024, what="a vault")
+    start = len(MAGIC) + SALT_BYTES
+    if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
+        raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")
+    head, rest = stored[: start + NONCE_BYTES], stored[start + NONCE_BYTES :]
+    try:
+        return AESGCM(_cipher_key(key, head[len(MAGIC) : start])).decrypt(head[start:], rest, head)
+    except InvalidTag:
+        raise UnreadableInput(
+            f"the vault {path} does not open: it was sealed with another key, or it was changed since"
+        ) from None
+
+
+def write_sealed(path: Path, key: bytes, content: bytes) -> None:
+    """Seal content into a file; an interrupted write leaves the old file as it was."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    if len(content) > MOST_BYTES:
+        raise ParameterError(f"the vault {path} would be larger than 2 GiB; use several vaults, one a domain")
+    salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE_BYTES)
+    head = MAGIC + salt + nonce
+    write_whole(path, head + AESGCM(_cipher_key(key, salt)).encrypt(nonce, content, head))
+
+
+def _cipher_key(key: bytes, salt: bytes) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(algorithm=SHA256(), length=32, salt=salt, info=b"sfumato vault").derive(key)
+
+
+@contextlib.contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Wait until nobody else changes a file, and keep others waiting until done."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        handle = open_private(lock, os.O_RDWR)
+    except OSError as error:
+        raise OutputError(f"cannot write to {path.parent}: {error.strerror}") from None
+    try:
+        _wait(handle, path)
+        yield
+    finally:
+        os.close(handle)  # which also gives the lock back
+
+
+def _wait(handle: int, path: Path) -> None:
+    try:
+        wait_for(handle)
+    except NoLocks:
+        raise OutputError(
+            f"the file system of {path.parent} knows no locks, so two runs could give one person two pseudonyms; "
+            "keep the vault on a local disk"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{path} is in use by another process ({error.strerror}); try again later") from None
+
+
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Domain:
+    """The pseudonyms of one domain: ``codes`` maps an identity to its pseudonym, ``method`` says how they are made."""
+
+    method: str
+    codes: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"Domain({self.method!r}, {len(self.codes):,} pseudonyms)"
+
+    def joined(self, other: Domain) -> Domain:
+        """Both together, or an error where they contradict each other."""
+        moved = sum(self.codes.get(identity, code) != code for identity, code in other.codes.items())
+        codes = {**self.codes, **other.codes}
+        if moved or self.method != other.method or len(set(codes.values())) < len(codes):
+            raise OutputError(
+                "the vault has given other pseudonyms to the same people since this release was planned (another run, or "
+                "another step of this recipe with the same domain); nothing was stored. Make the release again, and put "
+                "columns of one domain into one step"
+            )
+        return Domain(self.method, codes)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Vault:
+    """What a vault file holds. ``log_entries`` and ``log_head`` tie it to the log of who looked into it."""
+
+    domains: Mapping[str, Domain] = dataclasses.field(default_factory=dict)
+    log_entries: int = 0
+    log_head: str = ""
+
+    def __repr__(self) -> str:
+        return f"Vault({dict(self.domains)!r})"
+
+    def codes(self, domain: str, method: str) -> Mapping[str, str]:
+        """The pseudonyms a domain has so far; a domain keeps to the method it began with."""
+        known_domain = self.domains.get(domain)
+        if known_domain is None:
+            return {}
+        if known_domain.method != method:
+            raise ParameterError(
+                f"the domain {domain!r} of the vault holds pseudonyms made by {known_domain.method}, not by {method}; "
+                "keep to that method or choose another domain"
+            )
+        return known_domain.codes
+
+    def joined(self, domain: str, more: Domain) -> Vault:
+        """A vault with more pseudonyms in one domain."""
+        old = self.domains.get(domain)
+        return dataclasses.replace(self, domains={**self.domains, domain: more if old is None else old.joined(more)})
+
+
+def existing(path: Path) -> Path:
+    """The path of a vault that is there."""
+    if not path.is_file():
+        raise UnreadableInput(f"there is no vault {path}")
+    return path
+
+
+def read_vault(path: Path, key: bytes) -> Vault:
+    """Open a vault; one that does not exist yet is empty."""
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise ParameterError(f"there is no folder {path.parent} for the vault; make it first")
+        return Vault()
+    stored = json.loads(read_sealed(path, key))
+    if stored["sfumato_vault"] != VERSION:
+        raise UnreadableInput(f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}")
+    domains = {
+        name: Domain(content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True)))
+        for name, content in stored["domains"].items()
+    }
+    return Vault(domains, stored["log_entries"], stored["log_head"])
+
+
+def write_vault(path: Path, key: bytes, vault: Vault) -> None:
+    """Seal a vault into its file."""
+    domains = {
+        name: {"method": d.method, "identities": list(d.codes), "pseudonyms": list(d.codes.values())}
+        for name, d in vault.domains.items()
+    }
+    content = {
+        "sfumato_vault": VERSION,
+        "domains": domains,
+        "log_entries": vault.log_entries,
+        "log_head": vault.log_head,
+    }
+    write_sealed(path, key, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def remember(path: Path, key: bytes, domain: str, more: Domain) -> None:
+    """Add pseudonyms to a vault. What others stored meanwhile is kept; a contradiction is refused."""
+    with only_one(path):
+        before = read_vault(path, key)
+        after = before.joined(domain, more)
+        if after != before or not path.exists():
+            write_vault(path, key, after)
+
+
+def parts_of_identity(identity: str) -> tuple[str | None, ...]:
+    r"""The values an identity is made of: the inverse of :func:`sfumato.core.encoding.joint_label`.
+
+    >>> parts_of_identity("=Ann\x1f=1970-01-01\x1f-")
+    ('Ann', '1970-01-01', None)
+    """
+    if SEPARATOR not in identity:
+        return (None if identity == "-" else identity[1:],)
+    pieces = re.split(f"({SEPARATOR}+)", identity)
+    parts = [""]
+    for piece in pieces:
+        if not piece.startswith(SEPARATOR):
+            parts[-1] += piece
+            continue
+        parts[-1] += SEPARATOR * (len(piece) // 2)  # pairs are escaped; one left over parts
+        if len(piece) % 2:
+            parts.append("")
+    return tuple(None if part == "-" else part[1:] for part in parts)
+
+
+# Who looked into a vault, when and why: a log that only grows, and in which every change shows.
+#
+# Each line holds the hash of the line before. The vault holds the number of lines and the hash of the last, encrypted, so a
+# line that was edited, taken out or cut off at the end is noticed by whoever has the key. Never a name or a pseudonym.
+
+LONGEST_REASON = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One act: how many pseudonyms were asked for, how many were found, and why."""
+
+    when: str
+    who: str
+    act: str
+    reason: str
+    domain: str
+    asked: int
+    found: int
+
+
+def log_of(vault: Path) -> Path:
+    """Where the log of a vault is: beside it."""
+    return vault.with_name(vault.name + ".log")
+
+
+def entry(act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0) -> Entry:
+    """An entry about what is done now, by the user of this process."""
+    if not reason.strip() or len(reason) > LONGEST_REASON:
+        raise ParameterError(
+            f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the vault's log"
+        )
+    now = environment.timestamp()
+    return Entry(now, _user(), act, reason.strip(), domain, asked, found)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in some containers
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+def read_log(vault: str | Path) -> tuple[Entry, ...]:
+    """The entries of a vault's log, without asking whether they are complete."""
+    return tuple(Entry(**{k: v for k, v in line.items() if k != "before"}) for line in _lines(log_of(Path(vault))))
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    except OSError as error:
+        raise UnreadableInput(f"cannot read the log {file}: {error.strerror}") from None
+    except ValueError:
+        raise UnreadableInput(f"the log {file} was changed: a line is not what was written") from None
+
+
+def checked_head(path: Path, vault: Vault) -> tuple[int, str]:
+    """Number of lines and hash of the last; raises where the log is not the one the vault knows."""
+    file = log_of(path)
+    heads = [""]
+    for line in _lines(file):
+        if line.get("before") != heads[-1]:
+            raise UnreadableInput(f"the log {file} was changed: line {len(heads)} does not follow from the one before")
+        heads.append(_hash(line))
+    if len(heads) <= vault.log_entries or heads[vault.log_entries] != vault.log_head:
+        raise UnreadableInput(
+            f"the log {file} was changed or cut: the vault knows of {vault.log_entries:,} entries. Restore it from a copy"
+        )
+    return len(heads) - 1, heads[-1]
+
+
+def append(path: Path, vault: Vault, new: Entry) -> Vault:
+    """Write an entry behind the others and make it last; the vault that knows of it is still to be written."""
+    count, head = checked_head(path, vault)
+    line = {**dataclasses.asdict(new), "before": head}
+    try:
+        handle = open_private(log_of(path), os.O_WRONLY | os.O_APPEND)
+        with os.fdopen(handle, "ab") as file:
+            file.write(_text(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputError(f"cannot write the log {log_of(path)}: {error.strerror}; nothing was done") from None
+    return dataclasses.replace(vault, log_entries=count + 1, log_head=_hash(line))
+
+
+def _text(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=True, sort_keys=True)
+
+
+def _hash(line: dict[str, Any]) -> str:
+    return hashlib.sha256(_text(line).encode()).hexdigest()
+
+
+# From pseudonyms back to people: one way only, and it is logged before anyone is named.
+
+
+def reidentify(
+    vault: str | Path,
+    pseudonyms: Iterable[object],
+    *,
+    key: KeyReference | Mapping[str, str],
+    reason: str,
+    domain: str = "",
+) -> dict[str, tuple[str | None, ...] | None]:
+    """The values behind pseudonyms, or None for those the vault does not know.
+
+    A person has one value for each column that made the identity. The log says who asked when, why and how many; if it cannot
+    be written, nobody is named.
+    """
+    path, asked = Path(vault), list(dict.fromkeys(str(one) for one in pseudonyms))
+    if not asked:
+        raise ParameterError("no pseudonyms are given; name at least one")
+    secret = KeyReference.of(key).read()
+    with only_one(existing(path)):
+        opened = read_vault(path, secret)
+        if domain not in opened.domains:
+            raise ParameterError(f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}")
+        wanted = set(asked)
+        people = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
+        log_entry = entry("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
+        write_vault(path, secret, append(path, opened, log_entry))
+    return {code: parts_of_identity(people[code]) if code in people else None for code in asked}
+
+
+# A new key for a vault.
+
+
+def rotate(
+    vault: str | Path,
+    old_key: KeyReference | Mapping[str, str],
+    new_key: KeyReference | Mapping[str, str],
+    *,
+    reason: str = "rotation",
+) -> int:
+    """Seal a vault with a new key; everyone keeps the pseudonym. The number of pseudonyms in it.
+
+    The old key opens the vault no longer, but it still opens old copies. For pseudonyms that cannot be linked with earlier
+    ones use another domain.
+    """
+    path = Path(vault)
+    old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
+    if old == new:
+        raise ParameterError("the new key is the old one; make another with 'sfumato vault new-key'")
+    with only_one(existing(path)):
+        opened = read_vault(path, old)
+        count = sum(len(domain.codes) for domain in opened.domains.values())
+        write_vault(path, new, append(path, opened, entry("rotate", reason, asked=count, found=count)))
+    return count
+
+
+# What is in a vault, without anyone in it.
+
+
+@dataclasses.dataclass(frozen=True)
+class DomainSummary:
+    """One domain: how its pseudonyms are made, and how many there are."""
+
+    domain: str
+    method: str
+    pseudonyms: int
+
+
+def summary(vault: str | Path, *, key: KeyReference | Mapping[str, str]) -> tuple[DomainSummary, ...]:
+    """The domains of a vault; its log is checked on the way."""
+    path = Path(vault)
+    opened = read_vault(existing(path), KeyReference.of(key).read())
+    checked_head(path, opened)
+    return tuple(DomainSummary(name, d.method, len(d.codes)) for name, d in sorted(opened.domains.items()))

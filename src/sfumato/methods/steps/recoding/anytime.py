@@ -1,0 +1,272 @@
+"""A search that may be stopped at any time: the best node so far, and how much better any node could be.
+
+For lattices too large to decide. A *hunt* for good nodes and a *proof* that none is much better take turns. The hunt goes
+best first from node to neighbouring node, as Lightning does; the proof goes best first over prefixes of levels, whose
+bounds are sharpened in rounds. When the proof ends, the best node is the optimum.
+
+Reference: Prasser, Bild, Eicher, Spengler & Kuhn 2016, *Lightning: utility-driven anonymization of high-dimensional
+data*, Transactions on Data Privacy 9(2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.objective import Tally
+from sfumato.core.progress import Progress, silent
+from sfumato.methods.steps.recoding.crowd_bound import CrowdBound
+from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.optimal import SLACK, Outcome, better, tell
+from sfumato.methods.steps.recoding.predictive_tagging import History
+from sfumato.methods.steps.recoding.rollup_cache import Towers
+
+if TYPE_CHECKING:
+    from sfumato.core.classes import ClassTable
+
+
+# What the nodes of a lattice cost at least, without looking at them.
+#
+# A prefix of decided levels has a *coarse* table, in which the columns not yet decided stand at their highest level. What
+# must be suppressed there must be suppressed in every node below, and the decided cells cost what they cost. The columns
+# not decided cost at least what they would cost alone, with all others at their highest level. To find that out is a
+# smaller search of the same kind; it is made for one column, then for two, and so on, each with the help of those before.
+#
+# Reference: Verfaillie, Lemaître & Schiex 1996, *Russian doll search for solving constraint optimization problems*, AAAI.
+
+
+class Bounds:
+    """Lower bounds on the scores of a lattice.
+
+    ``floor`` is the score if every column stood at its lowest level and nothing were suppressed; ``rest[d]`` is what the
+    columns from *d* on cost above that at least. Objectives that are not separable have bounds from prefixes only.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.rest = [0.0] * (len(lattice.columns) + 1)
+        nothing = Tally(lattice.low, lattice.tops, lattice.records, 0, 1, 0.0, (), lattice.weights)
+        self.floor = _score_alone(lattice, nothing, 0) if lattice.objective.bounded else -math.inf
+
+    @property
+    def of_all(self) -> float:
+        """The least score of any node."""
+        return self.floor + self.rest[0]
+
+    def of_prefix(self, coarse: ClassTable, known: int) -> float | None:
+        """The least score of any node with the levels of the first ``known`` columns; None where none is feasible."""
+        lattice = self.lattice
+        tally = lattice.tally(coarse, lattice.forced(coarse), known)
+        if tally.suppressed > lattice.budget:
+            return None
+        if not lattice.objective.bounded:
+            return -math.inf
+        return max(float(lattice.objective.score(tally)), _score_alone(lattice, tally, known) + self.rest[known])
+
+    def refine(self, share: int) -> Iterator[None]:
+        """Search the last column alone, then the last two, and so on; yields once for every table that is counted.
+
+        Where a search has counted ``share`` tables it is stopped, and the columns before it are searched without its
+        columns: the costs of both add up.
+        """
+        end = len(self.lattice.columns)
+        rest, inside = [0.0] * (end + 1), {end: 0.0}
+        for first in range(end - 1, -1, -1):
+            cost, complete = yield from self._least_cost(first, end, inside, share)
+            rest[first] = max(cost + rest[end], rest[first + 1])
+            if not complete:
+                end, inside = first + 1, {first + 1: 0.0}
+                cost, _ = yield from self._least_cost(first, end, inside, share)
+                rest[first] = max(rest[first], cost + rest[end])
+            inside[first] = cost
+            self.rest[: first + 1] = [max(known, rest[first]) for known in self.rest[: first + 1]]
+
+    def _least_cost(
+        self, first: int, end: int, inside: dict[int, float], share: int
+    ) -> Generator[None, None, tuple[float, bool]]:
+        """What the columns from ``first`` up to ``end`` cost at least, and whether some levels of them do cost that."""
+        block = _put_first(self.lattice, range(first, end))
+        towers, looked = Towers(_others_at_the_top(block, end - first)), 0
+        queue: list[tuple[float, Node]] = [(0.0, ())]
+        while queue:
+            cost, prefix = heapq.heappop(queue)
+            if len(prefix) == end - first or looked >= share:
+                return cost, len(prefix) == end - first
+            for longer, coarse in children(block, towers, prefix):
+                looked += 1
+                yield
+                known = len(longer)
+                tally = block.tally(coarse, block.forced(coarse), known)
+                if tally.suppressed <= block.budget:
+                    above = _score_alone(block, tally, known) - self.floor
+                    heapq.heappush(queue, (max(cost, above + inside[first + known]), longer))
+        return math.inf, True
+
+
+def children(lattice: Lattice, towers: Towers, prefix: Node) -> Iterator[tuple[Node, ClassTable]]:
+    """The prefixes that are one column longer, each with its coarse table."""
+    depth, coarse = len(prefix), towers.table(prefix)
+    for level in range(lattice.low[depth], lattice.high[depth] + 1):
+        coarse = coarse.roll_up({lattice.columns[depth]: level})
+        yield (*prefix, level), coarse
+
+
+def _score_alone(lattice: Lattice, tally: Tally, known: int) -> float:
+    """The score if only the first ``known`` columns cost anything above their lowest level."""
+    rest = range(known, len(lattice.columns))
+    cheapest = [lattice.totals[a][lattice.low[a]] / lattice.records if lattice.records else 0.0 for a in rest]
+    return float(lattice.objective.score(dataclasses.replace(tally, cells=[*tally.cells[:known], *cheapest])))
+
+
+def _put_first(lattice: Lattice, chosen: range) -> Lattice:
+    """The same lattice with some columns before the others."""
+    order = [*chosen, *(a for a in range(len(lattice.columns)) if a not in chosen)]
+    return dataclasses.replace(
+        lattice,
+        base=lattice.base.reordered([lattice.columns[a] for a in order]),
+        low=tuple(lattice.low[a] for a in order),
+        high=tuple(lattice.high[a] for a in order),
+        weights=tuple(lattice.weights[a] for a in order),
+    )
+
+
+def _others_at_the_top(lattice: Lattice, size: int) -> Lattice:
+    return dataclasses.replace(lattice, low=lattice.low[:size] + lattice.high[size:])
+
+
+EFFORT = 20_000
+"""Nodes looked at where nothing else is said."""
+
+HUNT, PRICES, PROOF = 64, 64, 64
+"""Looks in one turn of each."""
+
+FIRST_SHARE = 125
+"""Looks that a bound of some columns may take in the first round; four times as many in each round after that."""
+
+
+def anytime(
+    lattice: Lattice, progress: Progress = silent, *, effort: int | None = None, seconds: float | None = None
+) -> Outcome:
+    """The best node that was found, with a proved lower bound on the score of the optimum.
+
+    ``effort`` is the number of nodes, and of coarse tables of several nodes, that are looked at; ``seconds`` stops earlier,
+    and the effort reached until then gives the same result again. Objectives without bounds have no lower bound until
+    the whole lattice is decided.
+    """
+    search = Anytime(lattice)
+    return search.run(progress, EFFORT if effort is None else effort, seconds)
+
+
+class Anytime:
+    """One search. ``lower`` is proved: no node scores less."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.bounds = Bounds(lattice)
+        self.crowds = CrowdBound(lattice)
+        self.lower = self.bounds.floor
+        self.best: Judged | None = None
+        self.closest: Judged | None = None
+        self.looked_at = 0
+        self.decided = False
+
+    def run(self, progress: Progress, effort: int, seconds: float | None) -> Outcome:
+        """Let hunt and proof take turns until all is decided or the effort is spent."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        for _ in self._turns():
+            self.looked_at += 1
+            tell(progress, self.looked_at, effort, "searching the lattice")
+            if self.looked_at >= effort or time.monotonic() > deadline:
+                break
+        stopped = None if self.decided else "effort" if self.looked_at >= effort else "seconds"
+        return Outcome(self.best, self.closest, self.looked_at, self._notes(stopped))
+
+    def _turns(self) -> Iterator[None]:
+        hunt, proof, prices = self._hunt(), self._prove(), self._price()
+        while not self.decided:
+            yield from itertools.islice(hunt, HUNT)
+            yield from itertools.islice(prices, PRICES)
+            yield from itertools.islice(proof, PROOF)
+
+    def _hunt(self) -> Iterator[None]:
+        """Best first over nodes: look at all neighbours of the most promising one."""
+        tables, queue, seen = History(self.lattice), [(-math.inf, self.lattice.high)], {self.lattice.high}
+        self._keep(self.lattice.judge(tables.table(self.lattice.high)))
+        yield
+        while queue:
+            _, node = heapq.heappop(queue)
+            for other in _neighbours(self.lattice, node):
+                if other not in seen:
+                    seen.add(other)
+                    judged = self.lattice.judge(tables.table(other))
+                    self._keep(judged)
+                    heapq.heappush(queue, (_promise(self.lattice, judged), other))
+                    yield
+
+    def _price(self) -> Iterator[None]:
+        """What it costs that somebody is in a crowd, where that bounds anything."""
+        if self.crowds.usable:
+            yield from self.crowds.prove(lambda: math.inf if self.best is None else float(self.best.score))
+
+    def _prove(self) -> Iterator[None]:
+        """Sharpen the bounds, walk over the prefixes for a while, and again with four times the effort."""
+        share = FIRST_SHARE
+        while not self.decided:
+            if self.lattice.objective.separable:
+                yield from self.bounds.refine(share)
+            yield from itertools.islice(self._walk(), share * max(1, len(self.lattice.columns)))
+            share *= 4
+
+    def _walk(self) -> Iterator[None]:
+        """Best first over prefixes. What stands first in the queue bounds all nodes that are not decided."""
+        lattice, towers = self.lattice, Towers(self.lattice)
+        queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
+        while queue and not self._hopeless(queue[0][0]):
+            bound, prefix = heapq.heappop(queue)
+            self.lower = max(self.lower, bound)
+            for longer, coarse in children(lattice, towers, prefix):
+                yield
+                if len(longer) == len(lattice.columns):
+                    self._keep(lattice.judge(coarse))
+                    continue
+                least = self.bounds.of_prefix(coarse, len(longer))
+                if least is not None and not self._hopeless(least):
+                    heapq.heappush(queue, (max(bound, least), longer))
+        self.decided = True
+
+    def _hopeless(self, bound: float) -> bool:
+        return bound == math.inf or (self.best is not None and bound > self.best.score + SLACK)
+
+    def _keep(self, judged: Judged) -> None:
+        if judged.feasible and (self.best is None or better(judged, self.best)):
+            self.best = judged
+        lacks = judged.tally.suppressed
+        if not judged.feasible and (self.closest is None or lacks < self.closest.tally.suppressed):
+            self.closest = judged
+
+    def _notes(self, stopped: str | None) -> dict[str, Any]:
+        notes: dict[str, Any] = {"proved_optimal": self.decided, "stopped_by": stopped}
+        if self.best is not None:
+            score = float(self.best.score)
+            lower = score if self.decided else min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
+            notes |= {"lower_bound": lower, "gap": score - lower} if lower > -math.inf else {}
+        return notes
+
+
+def _neighbours(lattice: Lattice, node: Node) -> Iterator[Node]:
+    """The nodes that differ by one level of one column."""
+    for a, level in enumerate(node):
+        for other in (level - 1, level + 1):
+            if lattice.low[a] <= other <= lattice.high[a]:
+                yield (*node[:a], other, *node[a + 1 :])
+
+
+def _promise(lattice: Lattice, judged: Judged) -> float:
+    """What a node promises: its score, and a penalty for what it would suppress beyond the budget."""
+    beyond = max(0, judged.tally.suppressed - lattice.budget)
+    return judged.score * (1 + beyond / max(1, lattice.records)) + beyond / max(1, lattice.records)

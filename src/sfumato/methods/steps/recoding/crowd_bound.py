@@ -1,0 +1,229 @@
+"""A lower bound for large lattices: everybody who is released needs a crowd, and every crowd has its price.
+
+Let a table promise k-anonymity, alone or with more. Take a class of records at the lowest levels. If a node releases it, at
+least *k* records stand in its class there, so the node is, in every column, at least on the level at which the class meets
+each of them. What the cheapest such levels cost is the *price* of the class; no node that releases it scores less. At
+most ``budget`` records are suppressed, so of classes that hold more records than that one is released: whatever
+that many have as their price at least bounds every node.
+
+CrowdPrices are sums with one term a column. The score of a node is a rising function of such a sum where it is a mean of
+cells, a geometric mean, or a height; and a column on a level costs at least what it costs there when nothing is suppressed,
+since no cell costs more than a suppressed one. Where an objective is none of these, there is no such bound.
+
+A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition, which leaves the
+*k*-th nearest class. Then it is proved for more and more classes that they cost more, by a small search over the levels of
+one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns and of blocks of columns
+do not see that a record that agrees with its neighbours in some columns disagrees with them in others; prices do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.objective import objective_named
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.steps.recoding.lattice import Lattice
+
+MOST_CLASSES = 50_000
+"""The search for a price keeps the candidates of one prefix a column."""
+MOST_CHOSEN = 4_000
+"""CrowdPrices are asked of so many classes at most."""
+SPARE = 3
+"""How many times the suppression budget the chosen classes hold."""
+FIRST_CAP, CAP_GROWTH = 2, 4
+"""What proving one price may cost at first, in tables looked at, and how it grows when too few were proved."""
+SMALLEST_STEP = 1 / 512
+"""The proof ends when it would gain less than this share of the gap."""
+LOOK = 20_000
+"""Candidates of such a search that take as long as looking at a small table."""
+NEAREST = 50
+"""Classes that say in which order the columns are decided."""
+ROUNDING = 1e-9
+"""What sums of terms may be wrong by."""
+
+
+class CrowdBound:
+    """The bound of one lattice. ``lower`` is proved: no node scores less; it rises while ``prove`` goes on."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.lower = -math.inf
+        self.k = max([model.crowd for model in lattice.models if model.crowd is not None], default=0)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is such a bound."""
+        lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE
+        small = 0 < len(lattice.base) <= MOST_CLASSES and chosen <= MOST_CHOSEN and lattice.base.population is None
+        return small and self.k > 1 and lattice.records > 0 and _terms(lattice) is not None
+
+    def prove(self, score: Callable[[], float]) -> Iterator[None]:
+        """Raise ``lower`` towards the best score so far; yields once for as much work as looking at a table."""
+        found = _terms(self.lattice)
+        if found is None:
+            return
+        prices = CrowdPrices(self.lattice, self.k, *found)
+        for at in range(len(prices.chosen)):
+            prices.guess(at)
+            yield
+        step, cap = 0.25, FIRST_CAP
+        while step >= SMALLEST_STEP:
+            proved, best = prices.common(), prices.total(score())
+            self.lower = max(self.lower, prices.score(proved - ROUNDING))
+            if not proved + ROUNDING < best < math.inf:
+                return
+            if not (yield from self._reach(prices, proved + step * (best - proved), cap)):
+                step, cap = step / 2, cap * CAP_GROWTH
+
+    def _reach(self, prices: CrowdPrices, goal: float, cap: int) -> Generator[None, None, bool]:
+        """Try to prove a goal of enough classes, those with the highest prices so far first."""
+        for at in np.argsort(-prices.least, kind="stable").tolist():
+            if prices.records_from(goal) > self.lattice.budget:
+                return True
+            if prices.records_open(goal) <= self.lattice.budget:
+                return False
+            if prices.least[at] < goal < prices.most[at]:
+                for _ in range(prices.raise_to(at, goal, cap)):
+                    yield
+        return prices.records_from(goal) > self.lattice.budget
+
+
+def _terms(lattice: Lattice) -> tuple[list[list[float]], Callable[[float], float], Callable[[float], float]] | None:
+    """Per column and level what it adds to a sum at least, the score of a sum, and the sum of a score; None where there is none."""
+    n, score = max(1, lattice.records), lattice.objective.score
+    dearest = max([float(costs.max(initial=0.0)) for levels in lattice.cell_costs for costs in levels], default=0.0)
+    weights = lattice.weights
+    if score is objective_named("height").score:
+        tops = [max(1, top) for top in lattice.tops]
+        return (
+            [[w * level / top for level in range(top + 1)] for w, top in zip(weights, tops, strict=True)],
+            _same,
+            _same,
+        )
+    if dearest > 1.0 + ROUNDING:
+        return None
+    shares = zip(weights, lattice.totals, strict=True)
+    if score is objective_named("loss").score:
+        return [[w * total / n for total in totals] for w, totals in shares], _same, _same
+    if score is objective_named("loss_geometric").score:
+        return [[w * math.log1p(total / n) for total in totals] for w, totals in shares], math.expm1, math.log1p
+    return None
+
+
+def _same(value: float) -> float:
+    return value
+
+
+class CrowdPrices:
+    """What the chosen classes cost at least (``least``) and surely not more than (``most``), as sums of terms."""
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        k: int,
+        terms: list[list[float]],
+        score: Callable[[float], float],
+        total: Callable[[float], float],
+    ) -> None:
+        self.k, self.score, self.total, self.budget = k, score, total, lattice.budget
+        table, columns = lattice.at(lattice.low), range(len(lattice.columns))
+        self.records = table.records
+        self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(np.int32)
+        self._bind(lattice, terms)
+        self.chosen = self._choose(lattice)
+        self.least = np.full(len(self.chosen), float(sum(self._terms[a, 0] for a in columns)))
+        self.most = np.full(len(self.chosen), math.inf)
+
+    def _bind(self, lattice: Lattice, terms: list[list[float]]) -> None:
+        """The hierarchies and terms as arrays, see :mod:`sfumato.kernels.crowd_costs`."""
+        spans = [range(low, high + 1) for low, high in zip(lattice.low, lattice.high, strict=True)]
+        ladders = lattice.base.ladders
+        climbs = [
+            np.column_stack([ladder.climb(span[0], level) for level in span])
+            for ladder, span in zip(ladders, spans, strict=True)
+        ]
+        self._levels = np.array([len(span) for span in spans], dtype=np.int64)
+        self._terms = np.full((len(spans), int(self._levels.max()) + 1), math.inf)
+        for a, span in enumerate(spans):
+            # A node may be above the level at which two classes meet: the least of all levels from there on counts.
+            here = np.array([terms[a][level] for level in span])
+            self._terms[a, : len(span)] = np.minimum.accumulate(here[::-1])[::-1]
+        sizes = [len(climb) for climb in climbs]
+        self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
+        self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
+        self._offsets = np.cumsum([0, *sizes]).astype(np.int64)
+        self._meets = np.zeros(int(self._offsets[-1]), dtype=np.int8)
+        self._sums = np.empty(len(self.codes))
+
+    def _choose(self, lattice: Lattice) -> NDArray[np.int64]:
+        """Classes of rare values, which are far from others, until they hold some times what may be suppressed."""
+        rarity = np.zeros(len(self.codes))
+        for a in range(self.codes.shape[1]):
+            counts = np.bincount(self.codes[:, a], weights=self.records)
+            rarity += lattice.weights[a] * np.log(np.maximum(1.0, counts))[self.codes[:, a]]
+        order = np.argsort(rarity, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(self.records[order]), SPARE * (self.budget + 1))) + 1
+        return order[: max(64, enough)]
+
+    def guess(self, at: int) -> None:
+        """The price of a class by its *k*-th nearest record."""
+        self._meet(at)
+        self.least[at] = kernels.crowd_costs.crowd_sum(self._sums, self.records, len(self._sums), self.k)
+
+    def raise_to(self, at: int, goal: float, cap: int) -> int:
+        """Try to prove that a class costs a goal; returns how much work that was, in tables looked at."""
+        self._meet(at)
+        one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
+        order = self._order()
+        verdict = kernels.crowd_costs.costs_as_much(
+            self.codes,
+            self.records,
+            self._terms,
+            (self._meets, self._offsets, self._levels),
+            order,
+            self._sums,
+            (goal, self.k, cap * one),
+            work,
+        )
+        if verdict == kernels.crowd_costs.PROVED:
+            self.least[at] = goal
+        if verdict == kernels.crowd_costs.REFUTED:
+            self.most[at] = goal
+        return 1 + int(work[0]) // one
+
+    def _meet(self, at: int) -> None:
+        kernels.crowd_costs.meet(
+            self.chosen[at], self.codes, self._paths, self._starts, self._levels, self._meets, self._offsets
+        )
+        kernels.crowd_costs.sums_of_terms(self.codes, self._terms, self._meets, self._offsets, self._sums)
+
+    def _order(self) -> NDArray[np.int64]:
+        """Columns in which the nearest classes disagree most are decided first: either way the cost rises early."""
+        nearest = self.codes[np.argsort(self._sums, kind="stable")[:NEAREST]]
+        terms = [
+            float(self._terms[a][self._meets[self._offsets[a] + nearest[:, a]]].sum()) for a in range(nearest.shape[1])
+        ]
+        return np.argsort(-np.array(terms), kind="stable").astype(np.int64)
+
+    def common(self) -> float:
+        """What more records than may be suppressed cost at least: one of their classes is released."""
+        order = np.argsort(-self.least, kind="stable")
+        held = np.cumsum(self.records[self.chosen[order]])
+        place = int(np.searchsorted(held, self.budget, side="right"))
+        return float(self.least[order[place]]) if place < len(order) else -math.inf
+
+    def records_from(self, goal: float) -> int:
+        """Records of the classes that cost a goal, as far as that is proved."""
+        return int(self.records[self.chosen[self.least >= goal]].sum())
+
+    def records_open(self, goal: float) -> int:
+        """Records of the classes that may cost a goal."""
+        return int(self.records[self.chosen[self.most > goal]].sum())

@@ -1,0 +1,401 @@
+"""Global recoding: one level a column for the whole table, chosen optimally, and some records suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.classes import Placement, pack_rows, remap_to
+from sfumato.core.evidence import needed
+from sfumato.core.objective import OBJECTIVES, objective_named
+from sfumato.core.parameters import COLUMNS, Naming, parameters
+from sfumato.core.population import count_needed
+from sfumato.core.schema import Kind
+from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_budget
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.methods.steps.local.regions import recode_classes, written_alike
+from sfumato.methods.steps.recoding.classical import AlgorithmName, choose
+from sfumato.methods.steps.recoding.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
+from sfumato.methods.steps.recoding.optimal import Outcome
+from sfumato.methods.steps.recoding.search_choice import warnings_of
+from sfumato.methods.steps.recoding.whole_lattice import survey
+from sfumato.methods.steps.suppression.cell_plan import CellSuppression, RecodedCells
+from sfumato.methods.steps.suppression.cells import demands_of, with_wildcards
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.hierarchy import Ladder
+    from sfumato.core.model import Needs
+    from sfumato.core.objective import Landscape
+    from sfumato.core.schema import Schema
+
+NAMED = 8
+"""Columns that a message spells out."""
+CLIMBING = {"datafly": "the number of values of the columns", "argus": "the unsafe combinations of the columns"}
+HIGHEST = 1 << 30
+"""A level that no hierarchy reaches."""
+LEAST = 1e-6
+"""What a suppressed cell costs at least."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recoding(Plan):
+    """What global recoding decided: a level for every quasi-identifier and the classes to drop.
+
+    ``dropped`` holds the packed keys, at the released levels, of the classes whose records are suppressed.
+    """
+
+    levels: dict[str, int]
+    tops: dict[str, int]
+    placement: Placement
+    dropped: NDArray[np.uint64]
+    suppressed: int
+    records: int
+    score: float
+    objective: str
+    lattice_nodes: int
+    looked_at: int
+    algorithm: str = "optimal"
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        return {
+            "kind": "column recoding",
+            "algorithm": self.algorithm,
+            "levels": {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()},
+            "suppressed_records": self.suppressed,
+            "suppressed_classes": len(self.dropped),
+            **({"warning": self.warnings[0]} if self.warnings else {}),
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the lattice was too large to decide."""
+        return warnings_of(self.notes)
+
+    @property
+    def bound_levels(self) -> Mapping[str, tuple[Ladder, int]]:
+        """The ladder and the level of every quasi-identifier."""
+        ladders = self.placement.ladders
+        return {name: (ladder, self.levels[name]) for name, ladder in zip(self.levels, ladders, strict=True)}
+
+    def with_ladders(self, ladders: Mapping[str, Ladder]) -> Recoding:
+        """The same plan with other ladders for some columns, which differ in their lowest level alone."""
+        own = zip(self.levels, self.placement.ladders, strict=True)
+        changed = tuple(ladders.get(name, ladder) for name, ladder in own)
+        return dataclasses.replace(self, placement=dataclasses.replace(self.placement, ladders=changed))
+
+    def warning_of(self, what: str) -> Recoding:
+        """The same plan that warns of something more."""
+        return dataclasses.replace(self, notes={**self.notes, "warning": "; ".join([*self.warnings, what])})
+
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
+
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner."""
+        return {
+            "algorithm": self.algorithm,
+            "objective": self.objective,
+            "score": self.score,
+            "lattice_nodes": self.lattice_nodes,
+            "nodes_looked_at": self.looked_at,
+            **self.notes,
+        }
+
+
+@parameters
+class GlobalRecoding(Step):
+    """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least cost.
+
+    The result is the optimum of ``objective`` over the whole lattice of levels, subject to the models and to a
+    ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)`` records, those of failing classes; promises
+    about the whole table drop the riskiest classes, the fewest records that will do).
+    ``weights`` make columns more or less precious (default 1 each); ``levels`` bounds the levels of a column:
+    ``{"age": [1, 3]}`` or just the highest, ``{"zip": 2}``. Columns without a hierarchy stay as they are.
+
+    ``suppress`` says what may be lost besides: ``tuple`` drops the records of failing classes; ``cell`` suppresses cells of
+    them instead (see ``suppression``; k-anonymity only), at the levels that would be best if they were dropped, and
+    ``budget`` bounds the records with suppressed cells; ``attribute`` keeps a column as it is or generalises it to the top,
+    without any level between; ``none`` suppresses nothing. The last two have no budget.
+
+    ``algorithm`` says how the lattice is searched. ``auto`` counts it first: up to 10¹¹ nodes times classes (and 20,000) it is
+    ``optimal``, beyond that ``anytime`` for an effort that the size of the table gives, with a warning in the plan that
+    says how far from the optimum the result can be. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
+    find the same optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or with one of
+    her preferences as objective the best k-minimal one; ``datafly`` some node in one climb, and so does
+    ``argus``, which recodes the column that is in most unsafe combinations: with ``suppress: cell`` that is the way of µ-Argus; ``anytime`` the best node it
+    meets within an ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds`` stops
+    it earlier).
+
+    Missing values are planned as a category of their own, which is never weaker than counting them as wildcards.
+    Equal scores: the node with the smaller sum of levels wins, then the smaller tuple of levels.
+
+    Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is feasible.
+    """
+
+    suppress: Annotated[Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")] = (
+        "tuple"
+    )
+    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
+    objective: Annotated[
+        str,
+        Naming("words", words=tuple(o.name for o in OBJECTIVES)),
+        Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES)),
+    ] = "loss"
+    label: Annotated[
+        str | None, COLUMNS, Field(min_length=1, description="objective classification: what is predicted")
+    ] = None
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
+        default_factory=dict
+    )
+    levels: Annotated[
+        dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
+    ] = Field(default_factory=dict)
+    algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "auto"
+    effort: Annotated[int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")] = None
+    seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
+
+    name: ClassVar[str] = "global_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
+    retold: ClassVar[tuple[str, ...]] = ("levels",)
+    fineness: ClassVar[Fineness] = "table"
+    surveys: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        objective = objective_named(self.objective)
+        choose(self.algorithm, effort=self.effort, seconds=self.seconds)
+        if objective.labelled != (self.label is not None):
+            raise ParameterError(
+                f"label goes with the objective classification, and that needs one; the objective is {self.objective}"
+            )
+        if self.algorithm in CLIMBING and (self.weights or self.objective != "loss"):
+            raise ParameterError(
+                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no weights"
+            )
+        if self.algorithm == "anytime" and objective.minimal:
+            raise ParameterError(
+                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal"
+            )
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """The quasi-identifiers, and the label that the objective counts."""
+        return schema.quasi if self.label is None else (*schema.quasi, self.label)
+
+    def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
+        """The same step with these levels as lower bounds; None where one is above what ``levels`` allows, or only ends are."""
+        bounds = dict.fromkeys(levels, (0, HIGHEST)) | self._bounds
+        if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
+            return None
+        raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
+        return dataclasses.replace(self, levels={**self.levels, **raised})
+
+    def as_before(self, described: Mapping[str, Any]) -> GlobalRecoding:
+        """The same step at the levels that were chosen: what fails there is suppressed within the budget, nothing is searched."""
+        chosen: dict[str, int | tuple[int, int]] = {
+            column: (int(told["level"]), int(told["level"])) for column, told in described["levels"].items()
+        }
+        return dataclasses.replace(self, levels=chosen, algorithm="auto", effort=None, seconds=None)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
+        """Search the lattice for the best levels."""
+        if not goal.models:
+            raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
+        if self.suppress == "cell":
+            demands_of(goal.models, dataset.schema.quasi, None)
+        goal.progress(0.0, "counting the classes")
+        lattice = self.lattice(dataset, goal)
+        outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(lattice, goal.progress)
+        if outcome.best is None:
+            raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
+        found = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
+        return self._with_cells(dataset, goal, found) if self.suppress == "cell" else found
+
+    def _with_cells(self, dataset: Dataset, goal: Goal, found: Recoding) -> RecodedCells:
+        """Suppress cells of the records that would be dropped."""
+        whole = dataclasses.replace(found, dropped=found.dropped[:0], suppressed=0)
+        precious = {name: max(weight, LEAST) for name, weight in self.weights.items()}
+        cells = CellSuppression(self.budget, precious).plan(self.apply(dataset, whole), goal)
+        return RecodedCells(whole, cells)
+
+    def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
+        """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
+        needs = self._needs(dataset, goal)
+        classes = count_needed(dataset, needs, goal.population)
+        ladders = dict(zip(classes.columns, classes.ladders, strict=True))
+        order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
+        classes = classes.reordered(order)
+        tops = [ladder.top for ladder in classes.ladders]
+        low, high = level_bounds(classes.columns, tops, self._bounds)
+        made = Lattice(
+            base=classes,
+            schema=dataset.schema,
+            models=seen_by_classes(goal.models, dataset.schema),
+            objective=objective_named(self.objective),
+            low=low,
+            high=high,
+            budget=math.floor(self._share * classes.total + 1e-9),
+            weights=normalised_weights(classes.columns, self.weights),
+            reference={c: classes.counts[c].total() for c in needs.counts},
+            label=self.label,
+        )
+        if self.suppress != "attribute":
+            return made
+        from sfumato.methods.steps.suppression.suppression import ends_only
+
+        return ends_only(made)
+
+    def _needs(self, dataset: Dataset, goal: Goal) -> Needs:
+        """What the models must be shown, and the label that the objective counts."""
+        needs = needed(goal.models, dataset.schema)
+        if self.label is None:
+            return needs
+        dataset.require([self.label])
+        if self.label in dataset.schema.quasi:
+            raise SchemaError(
+                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would predict itself"
+            )
+        return dataclasses.replace(needs, counts=tuple(dict.fromkeys((*needs.counts, self.label))))
+
+    def survey(
+        self, dataset: Dataset, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float
+    ) -> Landscape:
+        """What the other nodes of the lattice would keep, cost and risk; the neighbours only when it is too large."""
+        lattice = self.lattice(dataset, goal)
+        chosen = tuple(plan.levels[name] for name in lattice.columns)
+        return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
+
+    def dealer(self, plan: Recoding | RecodedCells) -> Learner | None:
+        """Learns in the recoded table who parts ways where cells are suppressed."""
+        inner = plan.cells.learner() if isinstance(plan, RecodedCells) else None
+        return None if inner is None or not isinstance(plan, RecodedCells) else _CellsDealt(self, plan, inner)
+
+    def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
+        """Recode the columns and drop the suppressed records, or suppress their cells."""
+        if isinstance(plan, RecodedCells):
+            return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
+        names = list(plan.levels)
+        rows = None
+        if len(plan.dropped):
+            keys, _ = pack_rows(dataset, names, plan.placement)
+            rows = np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0)
+            del keys
+        for name, ladder in zip(names, plan.placement.ladders, strict=True):
+            level = plan.levels[name]
+            if level == 0:
+                dataset = written_alike(dataset, name)
+                continue
+            encoded = dataset.encoded(name)
+            table = remap_to(ladder, encoded, level)
+            narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
+            dataset = dataset.recoded(name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow))
+            dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
+        return dataset if rows is None else dataset.take(rows)  # last: of a recoded column few labels are left
+
+    def locked(self, plan: Recoding | RecodedCells) -> GlobalRecoding:
+        """The step that makes the same plan again: with the effort that was reached where time ran out."""
+        effort = plan.effort()
+        if effort.get("stopped_by") != "seconds":
+            return self
+        return dataclasses.replace(self, effort=effort["nodes_looked_at"], seconds=None)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That a quasi-identifier has no level or one out of bounds, that more is suppressed than allowed, or in no class."""
+        lacking = [name for name in schema.quasi if name not in told["levels"]]
+        if lacking:
+            return f"the plan of {self.name} tells no level of {', '.join(lacking)}"
+        beyond = [
+            c
+            for c, (low, high) in self._bounds.items()
+            if c in told["levels"] and not low <= told["levels"][c]["level"] <= high
+        ]
+        if beyond:
+            return f"the level of {', '.join(beyond)} is not one that the recipe allows"
+        gone, classes = told["suppressed_records"], told.get("suppressed_classes", told["suppressed_records"])
+        if bool(gone) != bool(classes) or classes > gone:
+            return f"{gone:,} records in {classes:,} classes cannot be suppressed"
+        return over_budget(told, self._share, schema, records)
+
+    @property
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest level that columns may have."""
+        return {column: (0, said) if isinstance(said, int) else said for column, said in self.levels.items()}
+
+    @property
+    def _share(self) -> float:
+        """The share of the records that may be suppressed."""
+        return self.budget if self.suppress in ("tuple", "cell") else 0.0
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table is, when ``schema`` says what the original is."""
+        return with_wildcards(schema) if self.suppress == "cell" else schema
+
+
+def _kind_after(kind: Kind) -> Kind:
+    return Kind.ORDINAL if kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else Kind.NOMINAL
+
+
+def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
+    classes = lattice.at(best.node)
+    return Recoding(
+        levels=dict(zip(lattice.columns, best.node, strict=True)),
+        tops=dict(zip(lattice.columns, lattice.tops, strict=True)),
+        placement=Placement(lattice.base.ladders, best.node, lattice.base.layout),
+        dropped=classes.keys[lattice.failing(classes) & (classes.records > 0)],
+        suppressed=best.tally.suppressed,
+        records=lattice.records,
+        score=best.score,
+        objective=lattice.objective.name,
+        lattice_nodes=lattice.size,
+        looked_at=outcome.looked_at,
+        algorithm=algorithm,
+        notes=outcome.notes,
+    )
+
+
+def _why_not(lattice: Lattice, outcome: Outcome) -> str:
+    promises = " and ".join(m.promise for m in lattice.models)
+    fixed = [c for c, top in zip(lattice.columns, lattice.tops, strict=True) if top == 0]
+    near = ""
+    if outcome.closest is not None:
+        t = outcome.closest.tally
+        near = f" The nearest miss would suppress {t.suppressed:,} of {t.records:,} records; the budget allows {lattice.budget:,}."
+    advice = " Raise the budget, lower the promise, or allow higher levels."
+    if fixed:
+        shown = ", ".join(fixed[:NAMED]) + (f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else "")
+        advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
+    stopped = outcome.notes.get("stopped_by")
+    found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
+    return f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{advice}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _CellsDealt:
+    """Learns who parts ways in the recoded table."""
+
+    step: GlobalRecoding
+    plan: RecodedCells
+    inner: Learner
+
+    def see(self, rows: Dataset) -> None:
+        """Recode some rows and look at them."""
+        self.inner.see(self.step.apply(rows, self.plan.recoding))
+
+    def learnt(self) -> RecodedCells:
+        """The plan that knows who goes where."""
+        return dataclasses.replace(self.plan, cells=self.inner.learnt())

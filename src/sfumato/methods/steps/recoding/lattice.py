@@ -1,0 +1,365 @@
+"""The generalization lattice of a table: its nodes, what a node keeps, and whether it is good enough.
+
+A node gives every quasi-identifier a level. All searches share this file: they differ only in which nodes they look
+at, and in what order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.model import Evidence, Model
+from sfumato.core.objective import Objective, Spread, Tally, all_values
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.methods.steps.recoding.joint_suppression import fewest_together
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.encoding import Column
+    from sfumato.core.schema import Schema
+
+Node = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A node that was looked at: what it keeps, its score, and whether it may be released."""
+
+    node: Node
+    tally: Tally
+    score: float
+    feasible: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Lattice:
+    """All nodes between two levels per column, over the classes of one table.
+
+    ``budget`` is the number of records that may be suppressed; ``models`` decide which classes are.
+    """
+
+    base: ClassTable
+    schema: Schema
+    models: tuple[Model, ...]
+    objective: Objective
+    low: Node
+    high: Node
+    budget: int
+    weights: tuple[float, ...]
+    reference: Mapping[Column, NDArray[np.int64]]
+    label: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of node tuples."""
+        return self.base.columns
+
+    @cached_property
+    def records(self) -> int:
+        """Number of records of the table."""
+        return self.base.total
+
+    @cached_property
+    def size(self) -> int:
+        """Number of nodes."""
+        return math.prod(h - lo + 1 for lo, h in zip(self.low, self.high, strict=True))
+
+    @cached_property
+    def tops(self) -> Node:
+        """The highest level of each hierarchy."""
+        return tuple(ladder.top for ladder in self.base.ladders)
+
+    @cached_property
+    def totals(self) -> tuple[tuple[float, ...], ...]:
+        """Per column and level, the summed cell cost of all records when nothing is suppressed.
+
+        Summed by numpy, not by BLAS, whose order of adding depends on the number of threads.
+        """
+        sums = []
+        for a in range(len(self.columns)):
+            per_code = self.records_per_code[a]
+            ladder = self.base.ladders[a]
+            sums.append(
+                tuple(
+                    float((per_code * self.cell_costs[a][level][ladder.climb(0, level)]).sum())
+                    for level in range(ladder.depth)
+                )
+            )
+        return tuple(sums) if sums else tuple(np.zeros((0, 0)))
+
+    @cached_property
+    def records_per_code(self) -> list[NDArray[np.int64]]:
+        """Per column, how many records have each code, at the level the table was counted at."""
+        base, found = self.base, []
+        for a, name in enumerate(self.columns):
+            size = len(base.ladders[a].labels[base.levels[a]])
+            found.append(base.records_by_code(name)[:size])
+        return found
+
+    @cached_property
+    def cell_costs(self) -> list[list[NDArray[np.float64]]]:
+        """Per column and level, what the objective says a cell with each code costs."""
+        return [self.objective.costs(ladder, self.records_per_code[a]) for a, ladder in enumerate(self.base.ladders)]
+
+    @cached_property
+    def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
+        """All cell costs in one array, and where each column's level begins."""
+        flat, offsets, position = [], [], 0
+        for levels in self.cell_costs:
+            starts = []
+            for costs in levels:
+                starts.append(position)
+                flat.append(costs)
+                position += len(costs)
+            offsets.append(starts)
+        return (np.concatenate(flat) if flat else np.zeros(1)), offsets
+
+    def from_level(self, low: Node) -> Lattice:
+        """The same lattice with other lowest levels: what was found out about the table is kept."""
+        other = dataclasses.replace(self, low=low)
+        for name in ("records", "tops", "records_per_code", "cell_costs", "totals"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
+    def at(self, node: Node, base: ClassTable | None = None) -> ClassTable:
+        """The classes of a node, rolled up from a finer table."""
+        if base is not None:
+            return base.roll_up(dict(zip(self.columns, node, strict=True)))
+        if node not in self._latest:  # the node that a search ends with is asked for again
+            self._latest.clear()
+            self._latest[node] = self.base.roll_up(dict(zip(self.columns, node, strict=True)))
+        return self._latest[node]
+
+    @cached_property
+    def _latest(self) -> dict[Node, ClassTable]:
+        """The node that was asked for last, and its classes."""
+        return {}
+
+    def failing(self, classes: ClassTable, models: Sequence[Model] | None = None) -> NDArray[np.bool_]:
+        """Which classes must be suppressed for the models (all of them by default) to hold on the rest.
+
+        Classes that only a population has hold no records: no model sees them, and they count as failing.
+        """
+        models = self.models if models is None else models
+        if classes.population is None:
+            return self._failing(classes, models, 0)
+        failing: NDArray[np.bool_] = classes.records == 0
+        failing[~failing] = self._failing(classes.take(~failing), models, int(classes.population.sum()))
+        return failing
+
+    def _failing(self, classes: ClassTable, models: Sequence[Model], population: int) -> NDArray[np.bool_]:
+        evidence = self._evidence(classes, population)
+        failing = np.zeros(len(classes), dtype=np.bool_)
+        for model in models:
+            if model.scope == "class":
+                failing |= model.failing(evidence)
+        relative = [m for m in models if m.scope == "table"]
+        return failing | self._failing_together(classes, relative, failing, population)
+
+    def _failing_together(
+        self, classes: ClassTable, relative: Sequence[Model], failing: NDArray[np.bool_], population: int
+    ) -> NDArray[np.bool_]:
+        """What promises about the whole table drop besides: each what it needs, or fewer where all are sums."""
+        gone, least = failing.copy(), 0
+        while relative and not gone.all():
+            kept = classes.take(~gone)
+            asked = [m.failing(self._evidence(kept, population)) for m in relative]
+            least = least or max(int(kept.records[one].sum()) for one in asked)
+            if not np.logical_or.reduce(asked).any():
+                break
+            gone[np.flatnonzero(~gone)[np.logical_or.reduce(asked)]] = True
+        if len(relative) > 1 and classes.records[gone & ~failing].sum() > least:
+            return self._fewest_together(classes, relative, failing, gone, population)
+        return gone
+
+    def _fewest_together(
+        self,
+        classes: ClassTable,
+        relative: Sequence[Model],
+        failing: NDArray[np.bool_],
+        gone: NDArray[np.bool_],
+        population: int,
+    ) -> NDArray[np.bool_]:
+        """The fewest records for promises that are all sums over the classes that are kept (``excess``)."""
+        rest = classes.take(~failing)
+        evidence = self._evidence(rest, population)
+        sums = [excess for model in relative if (excess := model.excess(evidence)) is not None]
+        if len(sums) == len(relative):
+            gone[~failing] = fewest_together(rest, sums, gone[~failing])
+        return gone
+
+    def forced(self, classes: ClassTable) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer node must suppress."""
+        if classes.population is None:
+            return self._forced(classes, 0)
+        inside, forced = classes.records > 0, np.zeros(len(classes), dtype=np.int64)
+        forced[inside] = self._forced(classes.take(inside), int(classes.population.sum()))
+        return forced
+
+    def _forced(self, classes: ClassTable, population: int) -> NDArray[np.int64]:
+        evidence = self._evidence(classes, population)
+        forced = np.zeros(len(classes), dtype=np.int64)
+        for model in self.models:
+            np.maximum(forced, forced_by(model, evidence, self.budget), out=forced)
+        return forced
+
+    def _evidence(self, classes: ClassTable, population: int) -> Evidence:
+        absent = 0 if classes.population is None else population - int(classes.population.sum())
+        return Evidence(classes, self.schema, self.reference, absent=absent)
+
+    def tally(self, classes: ClassTable, gone: NDArray[np.int64], fixed: int | None = None) -> Tally:
+        """What remains when so many records of each class go.
+
+        With ``fixed``, only the first so many columns of the node are decided and the others stand at their
+        highest level: the tally is then a lower bound for every node below.
+        """
+        place, n = classes.layout, self.records
+        known = len(self.columns) if fixed is None else fixed
+        flat, starts = self._flat_costs
+        offsets = np.array([starts[a][classes.levels[a]] for a in range(known)], dtype=np.int64)
+        lost = np.zeros(known)
+        kept_classes, kept, squares = kernels.lattice.tally(
+            classes.keys,
+            classes.records,
+            gone,
+            place.words[:known],
+            place.shifts[:known],
+            place.widths[:known],
+            flat,
+            offsets,
+            lost,
+        )
+        own = self.objective.own(self._spread(classes, gone)) if self.objective.own and fixed is None else 0.0
+        return self.tally_of(classes.levels[:known], n - kept, kept_classes, squares, lost, own)
+
+    def tally_of(
+        self,
+        levels: Node,
+        gone: int,
+        classes: int,
+        squares: float,
+        lost: Sequence[float] | NDArray[np.float64],
+        own: float = 0.0,
+    ) -> Tally:
+        """The tally of sums over the classes of a node, or of the first columns of nodes where fewer levels are given.
+
+        ``lost`` is, per column, what the cells of the ``gone`` records would have cost.
+        """
+        n, known = self.records, len(levels)
+        cells = [(self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
+        cells += [self.least_cost(a, gone) / n if n else 0.0 for a in range(known, len(self.columns))]
+        return Tally(levels + self.low[known:], self.tops, n, gone, classes, squares, cells, self.weights, own)
+
+    def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
+        """The classes of a node one by one, for objectives that sums do not give."""
+        costs = np.zeros(len(classes))
+        for a, name in enumerate(self.columns):
+            costs += self.cell_costs[a][classes.levels[a]][classes.codes(name)]
+        most = sum(all_values(ladder) for ladder in self.base.ladders)
+        labels = None if self.label is None else classes.counts[self.label]
+        majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
+        if labels is not None and majority is not None:
+            np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
+        return Spread(costs, classes.records, classes.records - gone, most, self.base.records, majority)
+
+    def least_cost(self, a: int, gone: int) -> float:
+        """What a column not yet decided costs at least when so many records are suppressed."""
+        return max(gone + (self.records - gone) * self.cheapest[a], self.totals[a][self.low[a]])
+
+    @cached_property
+    def cheapest(self) -> tuple[float, ...]:
+        """Per column, the least cost of a kept cell: below zero where the objective rewards rare values (entropy)."""
+        cells = [costs[low] for costs, low in zip(self.cell_costs, self.low, strict=True)]
+        return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
+
+    def hopeless(self) -> str:
+        """What promises about other columns say that every class breaks even at the highest levels; empty where none is.
+
+        How large classes are follows from the levels; what a column holds does not, and no level mends it.
+        """
+        classes = self.at(self.high)
+        inside = classes.take(classes.records > 0)
+        people = 0 if classes.population is None else int(classes.population.sum())
+        counting = [model for model in self.models if model.needs(self.schema).counts]
+        verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
+        told = [f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds and v.records == self.records]
+        return f" Even at the highest levels, {'; '.join(told)}." if told else ""
+
+    def judge(self, classes: ClassTable) -> Judged:
+        """Judge a node by its classes."""
+        tally = self.tally(classes, classes.records * self.failing(classes))
+        feasible = tally.suppressed <= self.budget and (tally.classes > 0 or self.records == 0)
+        return Judged(classes.levels, tally, self.objective.score(tally), feasible)
+
+
+def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...]:
+    """The models a search must mind: promises about pairs of records, which classes do not show, are left out where
+    another promise implies them.
+    """
+    return tuple(m for m in models if not _comes_along(m, models, schema))
+
+
+def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
+    if not model.needs(schema).pairs:
+        return False
+    return any(other.implies(model) for other in models if not other.needs(schema).pairs)
+
+
+def forced_by(model: Model, evidence: Evidence, budget: int) -> NDArray[np.int64]:
+    """Per class, how many of its records a model makes every finer node suppress.
+
+    A model may know (``forced``). Otherwise all records of a failing class when the model shrinks; one record of it when
+    it is monotone, for then part of the class must fail too; and nothing when neither is sure.
+    """
+    if (known := model.forced(evidence)) is not None:
+        return known
+    if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
+        return np.zeros(len(evidence.classes), dtype=np.int64)
+    least = evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
+    return least * model.failing(evidence)
+
+
+def level_bounds(
+    columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]
+) -> tuple[Node, Node]:
+    """The lowest and highest level of each column, from the caps of a recipe."""
+    problems = [
+        f"level bounds name a column {name!r} that is no quasi-identifier.{did_you_mean(name, columns)}"
+        for name in bounds
+        if name not in columns
+    ]
+    low, high = [], []
+    for name, top in zip(columns, tops, strict=True):
+        first, last = bounds.get(name, (0, top))
+        if not 0 <= first <= last:
+            problems.append(f"level bounds of {name!r} must be 0 ≤ lowest ≤ highest; got {first} and {last}")
+        elif first > top:
+            problems.append(f"level bounds of {name!r} start at {first}, but its hierarchy ends at level {top}")
+        low.append(first)
+        high.append(min(last, top))
+    if problems:
+        raise SchemaError(problems)
+    return tuple(low), tuple(high)
+
+
+def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
+    """Importance of each column, summing to 1; columns not named weigh 1 before that."""
+    unknown = [name for name in weights if name not in columns]
+    if unknown:
+        raise SchemaError(
+            [f"weights name a column {n!r} that is no quasi-identifier.{did_you_mean(n, columns)}" for n in unknown]
+        )
+    raw = [float(weights.get(name, 1.0)) for name in columns]
+    if any(w < 0 or not math.isfinite(w) for w in raw) or (raw and sum(raw) <= 0):
+        raise ParameterError("weights must be zero or more, finite, and not all zero")
+    return tuple(w / sum(raw) for w in raw)

@@ -1,0 +1,301 @@
+"""The optimal node of a generalization lattice, by depth-first branch and bound.
+
+Columns are decided one after the other. For a prefix of decided levels the *coarse* table, in which the columns not
+yet decided stand at their highest level, bounds every node below: a record that must be suppressed there must be
+suppressed in all of them (for models that shrink, see ``Model.shrinking``). So a subtree is cut off when its coarse
+table already suppresses too much, or when its cells already cost more than the best node found.
+
+Coarse tables of a few columns are small. Each is rolled up from the table of the same columns under a shorter prefix,
+and only when a walk gets that deep: tables of many columns, which are large, are seldom touched.
+
+With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it costs), so nothing is
+cut off merely because a finer node is feasible.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.core.objective import Tally
+from sfumato.core.progress import Progress, silent
+from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.node_counts import NodeCounts, counts_directly
+from sfumato.methods.steps.recoding.rollup_cache import Peaks, Prices, Towers, raised, smallest_class
+
+if TYPE_CHECKING:
+    from sfumato.core.classes import ClassTable
+
+WORDS = "searching the lattice"
+OFTEN = 64
+"""After how many looks it is told how far the search is."""
+SLACK = 1e-12
+"""Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller tuple."""
+
+
+@dataclasses.dataclass
+class Search:
+    """One walk over a lattice. ``best`` is the optimum so far, ``closest`` the infeasible node that lacks least."""
+
+    lattice: Lattice
+    progress: Progress = silent
+    best: Judged | None = None
+    closest: Judged | None = None
+    looked_at: int = 0
+    decided: int = 0
+    feasible: list[Judged] = dataclasses.field(default_factory=list)
+    _below: list[int] = dataclasses.field(default_factory=list)  # nodes that share the levels of the columns up to one
+
+    def run(self) -> Search:
+        """Walk the whole lattice."""
+        lattice, k = self.lattice, smallest_class(self.lattice)
+        self.progress(0.0, WORDS)
+        self._keep(lattice.judge(lattice.at(lattice.high)))
+        if lattice.columns:
+            self._walk(RolledUp(lattice) if k is None or not lattice.records else Crowded(raised(lattice, k), k))
+        if lattice.objective.minimal:
+            self._choose_minimal()
+        if self.best is not None and k is not None:  # the loop adds up in another order
+            self.best = lattice.judge(lattice.at(self.best.node))
+        return self
+
+    def _walk(self, looks: Looks) -> None:
+        """Visit all prefixes that may lead to something; nothing is decided before the first column with a choice."""
+        ground = looks.lattice
+        levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
+        self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
+        self._settle(self.lattice.size - ground.size)
+        first = next((a for a, several in enumerate(levels) if several > 1), len(levels) - 1)
+        self._visit(ground.low[:first], looks)
+
+    def _visit(self, prefix: Node, looks: Looks) -> None:
+        """Decide the next column, the most promising level first."""
+        below = self._below[len(prefix)]
+        for bound, level in sorted(self._branches(prefix, looks)):
+            if self._hopeless(bound):
+                self._settle(below)
+            else:
+                self._visit((*prefix, level), looks)
+
+    def _branches(self, prefix: Node, looks: Looks) -> Iterator[tuple[float, int]]:
+        """The levels of the next column that may lead to something, each with the least score below it."""
+        below = self._below[len(prefix)]
+        for level, bound, judged in looks.after(prefix):
+            self.looked_at += 1
+            if self.looked_at % OFTEN == 0:
+                self.progress(self.decided / self.lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
+            if judged is not None:
+                self._keep(judged)
+            if bound is None:
+                self._settle(below)
+            else:
+                yield bound, level
+
+    def _hopeless(self, bound: float) -> bool:
+        return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
+
+    def _keep(self, judged: Judged) -> None:
+        if not judged.feasible:
+            if self.closest is None or judged.tally.suppressed < self.closest.tally.suppressed:
+                self.closest = judged
+            return
+        if self.lattice.objective.minimal:
+            self.feasible.append(judged)
+        elif self.best is None or better(judged, self.best):
+            self.best = judged
+
+    def _settle(self, nodes: int) -> None:
+        before = self.decided
+        self.decided += nodes
+        if before * 100 // self.lattice.size != self.decided * 100 // self.lattice.size:
+            self.progress(self.decided / self.lattice.size, WORDS)
+
+    def _choose_minimal(self) -> None:
+        self.best = preferred(k_minimal(self.feasible))
+
+
+class Looks(Protocol):
+    """What a search sees: by level of the column after a prefix, the least score below and, of a node, what it is.
+
+    The least score is None where no node below can be feasible; a node is None where it is infeasible and lacks more than
+    one that is known. Nodes come with the last column only, and bounds without it. ``lattice`` has all nodes that may be
+    feasible.
+    """
+
+    lattice: Lattice
+
+    def after(self, prefix: Node) -> Iterable[tuple[int, float | None, Judged | None]]:  # noqa: D102
+        ...
+
+
+class RolledUp:
+    """Looks under any model: every coarse table is rolled up and judged."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self._towers = Towers(lattice)
+
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+        """One table after the other, each rolled up from the one before."""
+        lattice, depth = self.lattice, len(prefix)
+        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        coarse = self._towers.table(prefix)
+        for level in range(lattice.low[depth], lattice.high[depth] + 1):
+            coarse = coarse.roll_up({name: level})
+            yield (level, None, lattice.judge(coarse)) if last else (level, self._bound(coarse, depth + 1), None)
+
+    def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
+        """Least score of any node below, or None when none can be feasible."""
+        lattice = self.lattice
+        tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
+        if tally.suppressed > lattice.budget:
+            return None
+        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
+
+
+class Crowded:
+    """Looks under k-anonymity alone: one loop tallies all levels of a column at once.
+
+    Whoever is suppressed at a node is suppressed at every finer one, so what a coarse table suppresses bounds what is
+    below it, and no infeasible node lacks less than the highest one.
+    """
+
+    def __init__(self, lattice: Lattice, k: int) -> None:
+        self.lattice, self.prices = lattice, Prices.of_lattice(lattice)
+        looks = NodeCounts if counts_directly(lattice) else Peaks
+        self._peaks = looks(lattice, k, self.prices)
+        cheapest = zip(lattice.weights, lattice.cheapest, lattice.totals, lattice.low, strict=True)
+        self._least = [(w, cost, totals[low]) for w, cost, totals, low in cheapest]
+
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+        """All levels in one pass."""
+        lattice, depth = self.lattice, len(prefix)
+        last, low = depth == len(lattice.columns) - 1, lattice.low[depth]
+        whole, lost = self._peaks.at(prefix)
+        for i, ((gone, classes, _, squares), missed) in enumerate(zip(whole, lost, strict=True)):
+            if gone > lattice.budget or (last and not classes):
+                yield low + i, None, None
+                continue
+            levels = (*prefix, low + i)
+            tally = self._tally(levels, gone, classes, squares, missed)
+            score = self._mean(levels, gone, missed) if self.prices.mean else lattice.objective.score(tally)
+            if last:
+                yield low + i, None, Judged(levels, tally, score, feasible=True)
+            else:
+                yield low + i, score if lattice.objective.bounded else -math.inf, None
+
+    def _tally(self, levels: Node, gone: int, classes: int, squares: int, missed: list[float]) -> Tally:
+        """The tally of sums by column; where there is but one sum for all, the costs of cells are left out."""
+        lattice = self.lattice
+        if self.prices.mean:
+            return Tally(levels, lattice.tops, lattice.records, gone, classes, float(squares), (), lattice.weights)
+        lost = [*missed[1 : len(levels)], missed[0]]
+        return lattice.tally_of(levels, gone, classes, float(squares), lost)
+
+    def _mean(self, levels: Node, gone: int, missed: list[float]) -> float:
+        """The weighted mean cost of a cell: as decided, and of the columns that are not at least."""
+        n, totals, weights = self.lattice.records, self.lattice.totals, self.lattice.weights
+        known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
+        rest = sum([w * max(gone + (n - gone) * cost, least) for w, cost, least in self._least[len(levels) :]])
+        return (known - missed[0] - missed[1] + rest) / n
+
+
+def better(one: Judged, other: Judged) -> bool:
+    """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller tuple."""
+    if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
+        return one.score < other.score
+    return (sum(one.node), one.node) < (sum(other.node), other.node)
+
+
+def k_minimal(feasible: list[Judged]) -> list[Judged]:
+    """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
+    found: dict[Node, Judged] = {}
+    for judged in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
+        if not any(_below(node, judged.node) for node in found):
+            found[judged.node] = judged
+    return list(found.values())
+
+
+def preferred(minimal: list[Judged]) -> Judged | None:
+    """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the smaller tuple."""
+    return min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
+
+
+def _below(one: Node, other: Node) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _preferences(judged: Judged) -> tuple[float, float, float, float]:
+    """Samarati's four preferences in their order, to break ties."""
+    t = judged.tally
+    relative = sum(level / max(1, top) for level, top in zip(t.levels, t.tops, strict=True))
+    return float(sum(t.levels)), relative, -float(t.classes), float(t.suppressed)
+
+
+# What a search of the lattice ends with, whatever the algorithm.
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The node that was chosen, or None and the infeasible node that lacks least.
+
+    ``looked_at`` counts the nodes whose classes were counted; ``notes`` say what the algorithm knows besides, as plain
+    data. ``algorithm`` names the one that was taken where that was left open.
+    """
+
+    best: Judged | None
+    closest: Judged | None
+    looked_at: int
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str | None = None
+
+
+class Algorithm(Protocol):
+    """A way to search a lattice."""
+
+    def __call__(self, lattice: Lattice, progress: Progress) -> Outcome:  # noqa: D102
+        ...
+
+
+def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
+    """The feasible node that the objective prefers; Samarati's preferences choose among the k-minimal ones."""
+    feasible = (j for j in judged if j.feasible)
+    if lattice.objective.minimal:
+        return preferred(k_minimal(list(feasible)))
+    best: Judged | None = None
+    for one in feasible:
+        if best is None or better(one, best):
+            best = one
+    return best
+
+
+def closest_of(judged: Iterable[Judged]) -> Judged | None:
+    """The infeasible node that would suppress least."""
+    return min((j for j in judged if not j.feasible), key=lambda j: (j.tally.suppressed, j.node), default=None)
+
+
+def tell(progress: Progress, done: int, work: int, words: str) -> None:
+    """Say how much is done whenever that is one percent more."""
+    if done * 100 // work != (done - 1) * 100 // work:
+        progress(min(1.0, done / work), words)
+
+
+def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:
+    """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses, and its score.
+
+    The least score first; nodes of equal score in the order of their levels.
+    """
+    listed = sorted(minimal, key=lambda j: (j.score, sum(j.node), j.node))
+    return {
+        "k_minimal_nodes": len(listed),
+        "k_minimal": [
+            {
+                "levels": dict(zip(lattice.columns, j.node, strict=True)),
+                "suppressed_records": j.tally.suppressed,
+                "score": j.score,
+            }
+            for j in listed
+        ],
+    }

@@ -1,0 +1,179 @@
+"""What is known of the nodes of a lattice: those looked at, and those that need no look.
+
+*Predictive tagging*: what a node keeps, every coarser one keeps; what it breaks, every finer one breaks. With suppression
+that is true only of models that shrink, without it of all monotone ones (see ``Model``). Nothing is tagged where it is
+not sure, so that an algorithm that looks at what has no tag is right under any model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.core.progress import Progress, silent
+from sfumato.errors import ParameterError
+from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+
+UNKNOWN, FEASIBLE, INFEASIBLE = 0, 1, 2
+LARGEST = 1_000_000
+"""Algorithms that decide every node on its own take no larger lattice."""
+
+Box = tuple[slice, ...]
+
+
+class Tags:
+    """A lattice and what is known of its nodes.
+
+    ``marks`` has one axis for each column with more than one level and one entry a node. ``decisive`` tells that
+    feasibility rises with the levels, so that every look tags nodes.
+    """
+
+    def __init__(self, lattice: Lattice, progress: Progress = silent) -> None:
+        require_small(lattice)
+        self.lattice = lattice
+        self.progress = progress
+        self.free = [a for a, (low, high) in enumerate(zip(lattice.low, lattice.high, strict=True)) if high > low]
+        steps = [np.arange(lattice.high[a] - lattice.low[a] + 1, dtype=np.int16) for a in self.free]
+        self.heights: NDArray[np.int16] = np.zeros((), dtype=np.int16)
+        for step in steps:
+            self.heights = np.add.outer(self.heights, step)
+        self.marks: NDArray[np.uint8] = np.zeros(self.heights.shape, dtype=np.uint8)
+        self.judged: dict[Node, Judged] = {}
+        self.decisive = _all(lattice, shrinking=True) or (lattice.budget == 0 and _all(lattice, shrinking=False))
+        self._history = History(lattice)
+
+    @property
+    def looked_at(self) -> int:
+        """Number of nodes whose classes were counted."""
+        return len(self.judged)
+
+    def is_feasible(self, node: Node) -> bool:
+        """Whether a node may be released, by its tag or by a look."""
+        mark = self.marks[self.place(node)]
+        return bool(mark == FEASIBLE) if mark else self.judge(node).feasible
+
+    def judge(self, node: Node) -> Judged:
+        """Look at a node, and tag what follows from it."""
+        if node not in self.judged:
+            classes = self._history.table(node)
+            self.judged[node] = self.lattice.judge(classes)
+            self._tag(self.judged[node], classes)
+            if len(self.judged) % 256 == 0:
+                self.progress(float((self.marks != UNKNOWN).mean()), "searching the lattice")
+        return self.judged[node]
+
+    def _tag(self, judged: Judged, classes: ClassTable) -> None:
+        place = self.place(judged.node)
+        self.marks[place] = FEASIBLE if judged.feasible else INFEASIBLE
+        if judged.feasible and (self.decisive or self._holds_above(judged)):
+            self.marks[tuple(slice(i, None) for i in place)] = FEASIBLE
+        elif not judged.feasible and (self.decisive or self._fails_below(classes)):
+            self.marks[tuple(slice(i + 1) for i in place)] = INFEASIBLE
+
+    def _holds_above(self, judged: Judged) -> bool:
+        """A node that needs no suppression keeps monotone models on the way up, whatever the budget."""
+        return judged.tally.suppressed == 0 and _all(self.lattice, shrinking=False)
+
+    def _fails_below(self, classes: ClassTable) -> bool:
+        """Some models say how much every finer node must suppress."""
+        return int(self.lattice.forced(classes).sum()) > self.lattice.budget
+
+    def nodes(self, *, height: int | None = None, mark: int | None = None, box: Box | None = None) -> list[Node]:
+        """Nodes of a height (counted from the lowest node of the lattice), with a mark, inside a box."""
+        box = box or tuple(slice(0, size) for size in self.marks.shape)
+        wanted = np.ones(self.marks[box].shape, dtype=np.bool_)
+        if height is not None:
+            wanted &= self.heights[box] == height
+        if mark is not None:
+            wanted &= self.marks[box] == mark
+        start = np.array([part.start for part in box], dtype=np.int64)
+        return [self._node(place) for place in (np.argwhere(wanted) + start).tolist()]
+
+    def undecided(self, box: Box) -> bool:
+        """Whether nothing is known of some node of a box."""
+        return bool((self.marks[box] == UNKNOWN).any())
+
+    def box(self, bottom: Node, top: Node) -> Box:
+        """All nodes between two."""
+        return tuple(slice(i, j + 1) for i, j in zip(self.place(bottom), self.place(top), strict=True))
+
+    def minimal(self) -> list[Node]:
+        """The feasible nodes without a feasible one directly below them; all nodes must be decided."""
+        feasible = self.marks == FEASIBLE
+        above = np.zeros_like(feasible)
+        for axis in range(feasible.ndim):
+            upper = tuple(slice(1, None) if b == axis else slice(None) for b in range(feasible.ndim))
+            lower = tuple(slice(None, -1) if b == axis else slice(None) for b in range(feasible.ndim))
+            above[upper] |= feasible[lower]
+        return [self._node(place) for place in np.argwhere(feasible & ~above).tolist()]
+
+    def place(self, node: Node) -> Node:
+        """Where a node stands in ``marks``."""
+        return tuple([node[a] - self.lattice.low[a] for a in self.free])
+
+    def _node(self, place: list[int]) -> Node:
+        node = list(self.lattice.low)
+        for a, step in zip(self.free, place, strict=True):
+            node[a] += step
+        return tuple(node)
+
+
+def require_small(lattice: Lattice) -> None:
+    """Refuse a lattice that could not be decided node by node."""
+    if lattice.size > LARGEST:
+        raise ParameterError(
+            f"the lattice has {lattice.size:,} nodes; an algorithm that decides them one by one takes at most {LARGEST:,}: "
+            "use the algorithm optimal or anytime, or bound the levels"
+        )
+
+
+def _all(lattice: Lattice, *, shrinking: bool) -> bool:
+    return all(m.shrinking or (not shrinking and m.monotone) for m in lattice.models)
+
+
+class History:
+    """Tables counted before, to roll up from: the smallest that is finer than a node. Flash keeps some as well.
+
+    Reference: Kohlmayer, Prasser, Eckert, Kemper & Kuhn 2012, doi:10.1109/SocialCom-PASSAT.2012.52.
+    """
+
+    MOST_TABLES = 200
+    MOST_CLASSES = 20_000_000
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        finest = lattice.at(lattice.low)
+        room = max(2, min(self.MOST_TABLES, self.MOST_CLASSES // max(1, len(finest))))
+        self._tables: list[ClassTable] = [finest]
+        self._levels = np.full((room, len(lattice.columns)), np.iinfo(np.int64).max, dtype=np.int64)
+        self._sizes = np.full(room, len(finest), dtype=np.int64)
+        self._levels[0] = lattice.low
+        self._next = self._slots(room)
+
+    @staticmethod
+    def _slots(room: int) -> Iterator[int]:
+        """Where tables go, one after the other; the finest one stays."""
+        while True:
+            yield from range(1, room)
+
+    def table(self, node: Node) -> ClassTable:
+        """The classes of a node."""
+        finer = np.flatnonzero((self._levels <= node).all(axis=1))
+        start = self._tables[int(finer[np.argmin(self._sizes[finer])])]
+        classes = self.lattice.at(node, start)
+        if classes is not start:
+            self._remember(classes)
+        return classes
+
+    def _remember(self, classes: ClassTable) -> None:
+        slot = next(self._next)
+        self._tables[slot : slot + 1] = [classes]
+        self._levels[slot] = classes.levels
+        self._sizes[slot] = len(classes)

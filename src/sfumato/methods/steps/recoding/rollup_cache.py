@@ -1,0 +1,313 @@
+"""Towers of tables: coarser ones stacked upon finer ones, so that a search never goes back further than it must.
+
+``Towers`` holds class tables, for any model. ``Tower`` holds groups of classes for one loop (see
+:mod:`sfumato.kernels.lattice`), which tallies all levels of a column in one pass; it knows k-anonymity alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.classes import Layout
+from sfumato.core.objective import objective_named
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.methods.steps.recoding.lattice import Lattice, Node
+
+
+class Towers:
+    """Coarse tables by number of columns shown and prefix decided, rolled up when first asked for.
+
+    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others at their lowest;
+    the columns after *j* stand at their highest level. A tower is a stack of tables for growing prefixes.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.columns = lattice.columns
+        self._stacks: list[list[tuple[Node, ClassTable]]] = [[((), table)] for table in shown_tables(lattice)]
+
+    def table(self, prefix: Node) -> ClassTable:
+        """The table that shows the prefix and the column after it."""
+        stack = self._stacks[len(prefix)]
+        while prefix[: len(stack[-1][0])] != stack[-1][0]:
+            stack.pop()
+        while len(stack[-1][0]) < len(prefix):
+            known, table = stack[-1]
+            level = prefix[len(known)]
+            stack.append(((*known, level), table.roll_up({self.columns[len(known)]: level})))
+        return stack[-1][1]
+
+
+def shown_tables(lattice: Lattice) -> list[ClassTable]:
+    """Per column, the table in which it and those before it stand at their lowest level, those after it at their highest."""
+    tables = []
+    table = lattice.at(lattice.low)
+    for shown in range(len(lattice.columns) - 1, -1, -1):
+        tables.append(table)
+        table = table.roll_up({lattice.columns[shown]: lattice.high[shown]})
+    return tables[::-1]
+
+
+# Which lattices the loop of towers takes, and what cells cost in it.
+
+
+def smallest_class(lattice: Lattice) -> int | None:
+    """The k of a lattice whose only promise is k-anonymity over records, whose keys and objective fit the loop; or None."""
+    base = lattice.base
+    if lattice.objective.own is not None:  # the loop keeps sums over columns only
+        return None
+    sizes = [model.crowd for model in lattice.models if model.crowd is not None]
+    if len(sizes) != len(lattice.models) or not sizes or base.person is not None or base.population is not None:
+        return None
+    return max(sizes) if _fits(lattice) else None
+
+
+def _fits(lattice: Lattice) -> bool:
+    """Whether all columns but any one fit one word of a key."""
+    levels = zip(lattice.base.ladders, lattice.low, strict=True)
+    widths = [int(Layout.of([len(ladder.labels[low])]).widths[0]) for ladder, low in levels]
+    return bool(widths) and sum(widths) - min(widths) <= 64
+
+
+def raised(lattice: Lattice, k: int) -> Lattice:
+    """The lattice without the lowest levels of a column that break k-anonymity beyond the budget whatever the others do.
+
+    A value that fewer than *k* records have is in no larger class, so the column alone says how many must go at least.
+    """
+    low = list(lattice.low)
+    for a, (records, ladder) in enumerate(zip(lattice.records_per_code, lattice.base.ladders, strict=True)):
+        while low[a] < lattice.high[a]:
+            sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
+            if sizes[sizes < k].sum() <= lattice.budget:
+                break
+            low[a] += 1
+    return lattice if tuple(low) == lattice.low else lattice.from_level(tuple(low))
+
+
+@dataclasses.dataclass(frozen=True)
+class Prices:
+    """What cells cost, by column and level, and to which of ``features`` sums the cells of a column count.
+
+    An objective that is the weighted mean of all cells needs one sum of weighted costs, any other one a column.
+    """
+
+    cells: Sequence[Sequence[NDArray[np.float64]]]
+    of: Sequence[int]
+    features: int
+    mean: bool
+
+    @classmethod
+    def of_lattice(cls, lattice: Lattice) -> Prices:
+        """The costs of a lattice's objective."""
+        costs = lattice.cell_costs
+        if lattice.objective.score is objective_named("loss").score:
+            weighted = [[w * level for level in levels] for w, levels in zip(lattice.weights, costs, strict=True)]
+            return cls(weighted, (0,) * len(costs), 1, mean=True)
+        return cls(costs, range(len(costs)), len(costs), mean=False)
+
+
+class Steps:
+    """The levels of all columns of a lattice one behind the other, as :func:`sfumato.kernels.lattice.climb` takes them."""
+
+    def __init__(self, lattice: Lattice, prices: Prices) -> None:
+        self.prices = prices
+        ups, cells, sizes, self._first = [], [], [0], []
+        for a, (ladder, low, high) in enumerate(zip(lattice.base.ladders, lattice.low, lattice.high, strict=True)):
+            self._first.append(len(sizes) - 1 - low)
+            for level in range(low, high + 1):
+                size = len(ladder.labels[level])
+                ups.append(ladder.up[level] if level < high else np.zeros(size, dtype=np.int64))
+                cells.append(prices.cells[a][level])
+                sizes.append(size)
+        self.flat = (
+            np.concatenate(ups).astype(np.uint32),
+            np.concatenate(cells),
+            np.cumsum(sizes).astype(np.uint64),
+        )
+
+    def place(self, a: int, level: int) -> int:
+        """The place of a level of a column."""
+        return self._first[a] + level
+
+    def of_column(self, a: int, low: int, high: int) -> tuple[NDArray[Any], ...]:
+        """The levels of one column alone."""
+        ups, cells, starts = self.flat
+        own = starts[self.place(a, low) : self.place(a, high) + 2]
+        span = slice(int(own[0]), int(own[-1]))
+        return ups[span], cells[span], own - own[0]
+
+
+NOTHING = np.zeros((0, 5), dtype=np.int64)
+"""No column climbs."""
+
+
+class Tower:
+    """Tables of groups, each rolled up from one below it; the last column is the one whose levels are tallied.
+
+    ``known`` are the columns that cost something. ``tally`` gives what every level of the last column keeps, as arrays
+    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes.
+    """
+
+    def __init__(
+        self, lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps, known: Sequence[int]
+    ) -> None:
+        self.lattice, self.k, self.steps, self.last = lattice, k, steps, last
+        prices = steps.prices
+        others = [a for a in range(len(lattice.columns)) if a != last]
+        place = Layout.of([len(lattice.base.ladders[a].labels[table.levels[a]]) for a in others])
+        self._bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
+        self.groups, self.entries, self.costs = _singles(lattice, table, last, prices, known, self._bits)
+        most = sum(lattice.high[a] - table.levels[a] for a in others)
+        self.bounds = np.zeros((2 + most, 4), dtype=np.int64)
+        self.bounds[0] = 0, len(table), 0, len(table)
+        self._levels = [table.levels]
+        self.low, high = lattice.low[last], lattice.high[last]
+        self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
+        self._codes = int(self._last[2][-1])
+        self._scratch = _scratch(len(table), self._codes, self.entries.dtype)
+        self.whole, self.lost = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + prices.features))
+        self._put_together()
+
+    def _put_together(self) -> None:
+        """Classes become groups, and only those are kept."""
+        self._run((0, 1, 0, 0), NOTHING, self.whole, self.lost)
+        first, end, first_entry, end_entry = self.bounds[1].tolist()
+        self.groups, self.costs = (_longer(one[first:end], 2 * (end - first)) for one in (self.groups, self.costs))
+        self.entries = _longer(self.entries[first_entry:end_entry], 2 * (end_entry - first_entry))
+        self.groups[: end - first, 1:] -= np.uint64(first_entry)
+        self.bounds[0] = 0, end - first, 0, end_entry - first_entry
+        self._scratch = _scratch(end - first, self._codes, self.entries.dtype)
+
+    @property
+    def height(self) -> int:
+        """Number of tables."""
+        return len(self._levels)
+
+    def cut(self, height: int) -> None:
+        """Take off all tables above a height."""
+        del self._levels[height:]
+
+    @property
+    def levels(self) -> Node:
+        """The levels of the table on top."""
+        return self._levels[-1]
+
+    def climb(self, levels: Node, tally: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None) -> None:
+        """Put a table on top, with columns at higher levels, and tally it where there is room to write that."""
+        source = self.height - 1
+        self._make_room(source)
+        count = 0 if tally is None else len(tally[0])
+        climbs = self._between(self._levels[-1], levels)
+        self._run((source, source + 1, self.k, count), climbs, *(tally or (self.whole, self.lost)))
+        self._levels.append(levels)
+
+    def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
+        """The columns that climb, as the loop takes them."""
+        rows = [
+            (*self._bits[a], self.steps.prices.of[a], self.steps.place(a, before[a]), level - before[a])
+            for a, level in enumerate(after)
+            if level != before[a]
+        ]
+        return np.array(rows, dtype=np.int64)
+
+    def tally(self, tally: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+        """Tally the table on top."""
+        top = self.height - 1
+        self._run((top, top, self.k, len(tally[0])), NOTHING, *tally)
+
+    def _run(self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any) -> None:
+        kernels.lattice.climb(
+            self.groups,
+            self.entries,
+            self.costs,
+            self.bounds,
+            table,
+            (climbs, self.steps.flat),
+            self._last,
+            self._scratch,
+            whole,
+            lost,
+        )
+
+    def _make_room(self, source: int) -> None:
+        """Behind a table there must be room for one as large; more is made, so that this is rare."""
+        first, end, first_entry, end_entry = self.bounds[source].tolist()
+        if 2 * end - first > len(self.groups):
+            room = 3 * end - first
+            self.groups, self.costs = (_longer(one[:end], room) for one in (self.groups, self.costs))
+        if 2 * end_entry - first_entry > len(self.entries):
+            self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
+
+
+def _singles(
+    lattice: Lattice, table: ClassTable, last: int, prices: Prices, known: Sequence[int], bits: dict[int, Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Every class as a group of its own with one entry, and room for as many groups behind them."""
+    n = len(table)
+    keys, costs = np.zeros((n, 1), dtype=np.uint64), np.zeros((2 * n, prices.features))
+    for a, (shift, _) in bits.items():
+        codes = table.codes(lattice.columns[a])
+        kernels.keys.pack(keys, codes, 0, shift)
+        if a in known:
+            costs[:n, prices.of[a]] += prices.cells[a][table.levels[a]][codes]
+    groups = np.empty((2 * n, 3), dtype=np.uint64)
+    groups[:n, 0], groups[:n, 1], groups[:n, 2] = keys[:, 0], np.arange(n), np.arange(1, n + 1)
+    entries = np.empty((2 * n, 2), dtype=np.uint32 if lattice.records < 2**32 else np.uint64)
+    entries[:n, 0], entries[:n, 1] = table.codes(lattice.columns[last]), table.records
+    return groups, entries, costs
+
+
+def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """The rows, and room for as many as make it so long."""
+    longer = np.empty((size, rows.shape[1]), dtype=rows.dtype)
+    longer[: len(rows)] = rows
+    return longer
+
+
+def _scratch(groups: int, codes: int, counts: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+    """Room for the loop to work in."""
+    slots = np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32)
+    links = np.empty((3, groups), dtype=np.int32)
+    return slots, links, np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
+
+
+class Peaks:
+    """One tower a column, as ``Towers`` has them: what every level of the column after a prefix keeps."""
+
+    def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
+        shown, steps = enumerate(shown_tables(lattice)), Steps(lattice, prices)
+        self._budget, self._least = lattice.budget, list(lattice.low)
+        self._towers = [Tower(lattice, k, table, a, steps, range(a + 1)) for a, table in shown]
+
+    def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
+        """By level of the next column: what :class:`Tower` tallies."""
+        tower, size = self._towers[len(prefix)], len(prefix)
+        while not _above(prefix, tower.levels):
+            tower.cut(tower.height - 1)
+        rest, tally = tower.levels[size:], (tower.whole, tower.lost)
+        # Other levels of the columns decided last are asked for next: tables that all of those can be rolled up from.
+        for shared in range(max(0, size - 2), size):
+            if tower.levels[:shared] != prefix[:shared]:
+                least = min(prefix[shared], max(self._least[shared], tower.levels[shared]))
+                if shared < size - 1 or least < prefix[shared]:
+                    tower.climb((*prefix[:shared], least, *tower.levels[shared + 1 :]))
+        if tower.levels[:size] == prefix:
+            tower.tally(tally)
+        else:
+            tower.climb((*prefix, *rest), tally)
+        whole = tower.whole.tolist()
+        self._least[size] = tower.low + sum(level[0] > self._budget for level in whole)
+        return whole, tower.lost.tolist()
+
+
+def _above(levels: Node, others: Node) -> bool:
+    """Whether no level is below the other."""
+    return all(level >= other for level, other in zip(levels, others, strict=False))

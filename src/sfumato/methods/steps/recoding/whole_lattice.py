@@ -1,0 +1,216 @@
+"""Every node of a generalization lattice, evaluated: for looking around, not for searching.
+
+Under k-anonymity alone one loop walks the lattice (see :mod:`sfumato.kernels.lattice`); under other models every node is
+judged as a search would judge it. Where there are too many nodes only the neighbours of one of them are looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.objective import Landscape, Tally
+from sfumato.methods.steps.recoding.rollup_cache import Prices, Steps, Tower, smallest_class
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.methods.steps.recoding.lattice import Lattice, Node
+
+
+# Every node of a lattice under k-anonymity, in one walk up and down a tower.
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """What nodes keep, cost and risk: arrays as a landscape has them."""
+
+    levels: NDArray[np.signedinteger[Any]]
+    suppressed: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    squares: NDArray[np.float64]
+    marketer_risk: NDArray[np.float64]
+    prosecutor_risk: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+
+def walked(lattice: Lattice, k: int) -> Counted:
+    """Every node under k-anonymity, by one loop."""
+    prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
+    steps = Steps(lattice, prices)
+    tower = Tower(lattice, k, lattice.at(lattice.low), last, steps, range(len(lattice.columns)))
+    whole, lost = _walk(tower, before)
+    suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
+    missed = lost[..., 1:].copy()
+    missed[..., prices.of[last]] += lost[..., 0]
+    shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
+    levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
+    sums = suppressed, classes, squares
+    return Counted(
+        levels=levels,
+        suppressed=suppressed,
+        classes=classes,
+        squares=squares.astype(np.float64),
+        marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
+        prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
+        score=_scores(lattice, levels, sums, _by_node(lattice, missed, (*before, last)).T, prices),
+    )
+
+
+def _walk(tower: Tower, before: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """What the tower tallies, for all levels of the columns before the last: the first column slowest, then the last one's levels."""
+    lattice = tower.lattice
+    sizes = [lattice.high[a] - lattice.low[a] + 1 for a in before]
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
+    lost = np.empty((math.prod(sizes), *tower.lost.shape))
+
+    def climb(place: int, row: int) -> None:
+        """All tables with the columns from a place on above their lowest level; on top stands the one where they are not."""
+        for i in range(place, len(before)):
+            height = tower.height
+            for step in range(1, sizes[i]):
+                at, a, levels = row + step * strides[i], before[i], tower.levels
+                tower.climb((*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at]))
+                climb(i + 1, at)
+            tower.cut(height)
+
+    tower.tally((whole[0], lost[0]))
+    climb(0, 0)
+    return whole, lost
+
+
+def _by_node(lattice: Lattice, walked: NDArray[Any], order: Sequence[int]) -> NDArray[Any]:
+    """One row a sum and one entry a node, in the order of the lattice's columns."""
+    sizes = [lattice.high[a] - lattice.low[a] + 1 for a in order]
+    back = [order.index(a) for a in range(len(order))]
+    return walked.reshape(*sizes, -1).transpose(len(order), *back).reshape(walked.shape[-1], -1)
+
+
+def _scores(
+    lattice: Lattice,
+    levels: NDArray[np.int16],
+    sums: Sequence[NDArray[np.int64]],
+    lost: NDArray[np.float64],
+    prices: Prices,
+) -> NDArray[np.float64]:
+    """The objective of every node, from what its suppressed records would have cost."""
+    suppressed, classes, squares = sums
+    n = max(1, lattice.records)
+    full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    if prices.mean:
+        weights = np.array(lattice.weights)
+        mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
+        return mean
+    cells = ((full - lost + suppressed[:, None]) / n).tolist()
+    told = zip(levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True)
+    score, tops, weight, records = lattice.objective.score, lattice.tops, lattice.weights, lattice.records
+    return np.array(
+        [score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight)) for at, s, c, q, cost in told]
+    )
+
+
+def _order(lattice: Lattice) -> list[int]:
+    """The columns as the loop walks them: many codes first, and last the one with most levels, done in one pass."""
+    codes = [len(ladder.labels[low]) for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)]
+    columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
+    last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
+    return [*(a for a in columns if a != last), last]
+
+
+PYTHON_FACTOR = 100
+"""How much longer it takes to judge a class in Python than in the loop, roughly."""
+PYTHON_CLASSES = 1_000
+"""What judging a node in Python costs besides its classes, in classes."""
+
+
+def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: float) -> Landscape:
+    """The whole lattice, or the neighbours of the chosen node where it has too many nodes or would take too long."""
+    quick = lattice.size <= most_nodes and effort(lattice) <= most_effort
+    return whole_lattice(lattice) if quick else neighbourhood(lattice, chosen)
+
+
+def effort(lattice: Lattice) -> float:
+    """How much work the whole lattice is: nodes times classes, and more where nodes are judged in Python."""
+    classes = len(lattice.base)
+    if smallest_class(lattice) is None:
+        return float(lattice.size) * (classes + PYTHON_CLASSES) * PYTHON_FACTOR
+    return float(lattice.size) * classes
+
+
+def whole_lattice(lattice: Lattice) -> Landscape:
+    """Evaluate every node."""
+    k = smallest_class(lattice)
+    counted = _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k)
+    return _landscape(lattice, counted, whole=True)
+
+
+def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
+    """Evaluate a node and those that differ from it by one level of one column."""
+    near = [node]
+    for a, level in enumerate(node):
+        steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
+        near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
+    # All of them lie above this node: its table, which is much smaller than that of the rows, is rolled up once.
+    floor = lattice.at(tuple(max(low, level - 1) for low, level in zip(lattice.low, node, strict=True)))
+    own = lattice.at(node, floor)
+    above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
+    tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
+    return _landscape(lattice, _judged(lattice, tables), whole=False)
+
+
+def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
+    n = max(1, lattice.records)
+    weights, tops = np.array(lattice.weights), np.maximum(1, np.array(lattice.tops, dtype=np.int64))
+    height = counted.levels @ (weights / tops)
+    gone = counted.suppressed / n
+    return Landscape(
+        columns=lattice.columns,
+        low=lattice.low,
+        high=lattice.high,
+        tops=lattice.tops,
+        objective=lattice.objective.name,
+        minimal=lattice.objective.minimal,
+        records=lattice.records,
+        budget=lattice.budget,
+        whole=whole,
+        precision=1.0 - (height * (1.0 - gone) + gone * weights.sum()),
+        **{field.name: getattr(counted, field.name) for field in dataclasses.fields(counted)},
+    )
+
+
+def every_table(lattice: Lattice) -> Iterator[ClassTable]:
+    """The classes of every node, in the order of their levels, each rolled up from the finest table at hand."""
+
+    def below(table: ClassTable, a: int) -> Iterator[ClassTable]:
+        if a == len(lattice.columns):
+            yield table
+            return
+        for level in range(lattice.low[a], lattice.high[a] + 1):
+            table = table.roll_up({lattice.columns[a]: level})
+            yield from below(table, a + 1)
+
+    return below(lattice.at(lattice.low), 0)
+
+
+def _judged(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
+    """Nodes judged one by one, under any model."""
+    levels, suppressed, classes, *rest = zip(*(_judge(lattice, table) for table in tables), strict=True)
+    numbers = [np.array(part, dtype=np.float64) for part in rest]
+    at, gone, kept = (np.array(part, dtype=np.int64) for part in (levels, suppressed, classes))
+    return Counted(at, gone, kept, *numbers)
+
+
+def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
+    failing = lattice.failing(classes)
+    tally = lattice.tally(classes, classes.records * failing)
+    records, sizes = classes.records[~failing], classes.sizes[~failing]
+    marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
+    prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0
+    score = lattice.objective.score(tally)
+    return classes.levels, tally.suppressed, tally.classes, tally.squares, marketer, prosecutor, score

@@ -1,0 +1,416 @@
+"""Planning cell suppression: what is asked for, by which method, within what budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.core.classes import count_classes
+from sfumato.core.evidence import needed
+from sfumato.core.step import Goal, Plan
+from sfumato.errors import InternalError, ParameterError, Unsatisfiable
+from sfumato.methods.steps.suppression.cells import (
+    Combinations,
+    Demand,
+    SuppressedParts,
+    cheapest_sets,
+    demands_of,
+    prices_of,
+    require_enough,
+    suppress_greedily,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.hierarchy import Ladder
+    from sfumato.methods.steps.local.regions import ClassRecoding
+    from sfumato.methods.steps.recoding.global_recoding import Recoding
+
+
+# The fewest suppressed cells, by mixed-integer programming: for small tables.
+#
+# .. math:: \min \sum_{v,Q} w(Q)\, z_{vQ} \quad\text{with}\quad \sum_Q z_{vQ} \le n_v, \qquad
+#    N_P(u) + \sum_{v,Q:\; D_{uv} \not\subseteq P,\; D_{uv} \subseteq P \cup Q} z_{vQ} \;\ge\; k\, b_{uP}
+#
+# :math:`z_{vQ}` of the :math:`n_v` records of class *v* hide the columns *Q*, at the price :math:`w(Q)`. :math:`D_{uv}` are the columns in which two
+# classes differ, and :math:`N_P(u)` is the number of records that agree with *u* outside *P*. :math:`b_{uP}` is 1 when some record of *u* hides
+# exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compatible with it. Classes that are not rare need no constraint,
+# since suppression never makes anyone rarer. Constraints with larger *P* are added when a solution breaks them: until then the
+# optimum is a lower bound, and the first solution that breaks none is the optimum. The sum of all :math:`z_{vQ}` is the number of
+# records that are hit, which a budget bounds.
+#
+# A suppressed cell is released as missing, so in a column with suppressed cells nobody can tell what was missing before: there
+# missing values match everything too, even where they are a category. Which of such columns have suppressed cells is decided
+# first, one program for each set of them, the cheapest sets first: hiding one cell of each is the least they cost.
+#
+# The letter of the promise is cheap: k − 1 records without any cell left are compatible with everybody. For tables with many
+# rare records the fewest cells are just those, so the greedy method protects more at a higher price.
+
+MOST_CLASSES = 200
+MOST_CHOICES = 60_000
+"""Ways to hide columns of classes; a table with more is left to the greedy method."""
+MOST_ROUNDS = 200
+MOST_OPENED = 256
+"""Sets of columns with missing values as category that are tried; those left out bound what is proved."""
+SLACK = 1e-6
+INFEASIBLE = 2
+"""What the solver says when nothing satisfies a program."""
+
+
+def price_of(parts: SuppressedParts, prices: dict[str, float]) -> float:
+    """What all suppressed cells cost."""
+    return sum(prices[column] * count for column, count in parts.cells().items())
+
+
+def small_enough(parts: SuppressedParts) -> bool:
+    """Whether a table can be given to the solver."""
+    sets = 1 << min(62, len(_differing(parts)))
+    return len(parts.classes) <= MOST_CLASSES and len(parts.classes) * sets <= MOST_CHOICES
+
+
+def require_small(parts: SuppressedParts) -> None:
+    """Say what to do with a table that is too large for the solver."""
+    if not small_enough(parts):
+        raise ParameterError(
+            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to hide their columns; this "
+            f"table has {len(parts.classes):,} classes in {len(_differing(parts))} columns. Use method greedy, or auto"
+        )
+
+
+def fewest_cells(
+    parts: SuppressedParts,
+    demands: Sequence[Demand],
+    prices: dict[str, float],
+    known: SuppressedParts,
+    effort: int,
+    most: int,
+) -> tuple[SuppressedParts, dict[str, Any]]:
+    """The cheapest suppression that hits at most so many records, and how far from the optimum it can be at most.
+
+    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of each
+    branch and bound. Where all that is found hits more records, ``known`` is handed back.
+    """
+    require_small(parts)
+    within = [candidate for candidate in (known, *_wiped(parts, demands)) if candidate.records_hit <= most]
+    known = min(within, key=lambda candidate: price_of(candidate, prices), default=known)
+    limit = price_of(known, prices) if within else most * sum(prices.values())
+    if within and limit == 0:
+        return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
+    bound = math.inf
+    for tried, (least, opened) in enumerate(_openings(parts, prices)):
+        if (within and least >= limit - SLACK) or tried >= MOST_OPENED:
+            bound = min(bound, least)
+            break
+        candidate, proved = _Program(_opened(parts, opened), demands, prices, limit, opened, most).solve(effort)
+        bound = min(bound, max(least, proved))
+        if candidate is not None and price_of(candidate, prices) <= limit:
+            within, known, limit = [candidate], candidate, price_of(candidate, prices)
+    if not _met(known, demands):
+        raise InternalError("a suppression that was thought to meet the demands does not")
+    bound = min(limit, bound)
+    return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
+
+
+def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tuple[float, int]]:
+    """Sets of columns in which missing is a category and some value could be hidden, and what hiding one in each costs."""
+    lacking = int(np.bitwise_or.reduce(parts.absent, initial=0))
+    bits = {parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)}
+    yield 0.0, 0
+    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & lacking})
+
+
+def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
+    """The table where missing values of these columns match everything."""
+    return dataclasses.replace(parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns)
+
+
+def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
+    """The table with k − 1 records of which nothing is left, if that will do."""
+    most = max(demand.k for demand in demands)
+    whole = np.flatnonzero(parts.absent[parts.origin] == 0)
+    chosen = np.repeat(whole, np.minimum(parts.amounts[whole], most))[: most - 1]
+    columns = dict.fromkeys(name for demand in demands for name in demand.columns)
+    hidden = parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
+    return [hidden] if _met(hidden, demands) else []
+
+
+def _met(parts: SuppressedParts, demands: Sequence[Demand]) -> bool:
+    return not any((parts.frequencies(demand.columns) < demand.k).any() for demand in demands)
+
+
+def _differing(parts: SuppressedParts) -> list[str]:
+    """Columns in which not all classes are equal: hiding another one is of no use."""
+    codes = {name: parts.classes.codes(name) for name in parts.classes.columns}
+    return [name for name, code in codes.items() if len(code) and (code != code[0]).any()]
+
+
+class _Program:
+    """Variables: class times set of hidden columns, then whether a class of several records hides exactly a set.
+
+    Some cell of each of the ``opened`` columns is hidden, and none of other columns in which missing is a category.
+    """
+
+    def __init__(
+        self,
+        parts: SuppressedParts,
+        demands: Sequence[Demand],
+        prices: dict[str, float],
+        limit: float,
+        opened: int,
+        most: int,
+    ) -> None:
+        closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
+        useful = [name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed]
+        sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
+        self.parts, self.demands = parts, demands
+        self.sets = np.array([hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64)
+        self.price = np.array([price for price, _ in sets[: len(self.sets)]])
+        self.apart = [_columns_apart(parts, demand.columns) for demand in demands]
+        self.rare = [np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands]
+        self.choices = len(parts.classes) * len(self.sets)
+        self.flags: dict[tuple[int, int], int] = {}
+        self.seen: set[tuple[int, int, int]] = set()
+        self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self.least: list[float] = []
+        self._limit_classes(limit, most)
+        self._hide_some(opened)
+
+    def _hide_some(self, opened: int) -> None:
+        """A cell with a value is hidden in each of these columns."""
+        for bit in (1 << a for a in range(opened.bit_length()) if opened >> a & 1):
+            with_value = (self.parts.missing[:, None] & bit) == 0
+            columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
+            self._row(columns, np.ones(len(columns)), 1.0)
+
+    def _limit_classes(self, limit: float, most: int) -> None:
+        """No class hides more records than it has, all no more than may be hit, and nothing costs more than what is known."""
+        everything = np.arange(self.choices)
+        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        self._row(everything, -np.ones(self.choices), -float(most))
+        for u, amount in enumerate(self.parts.amounts.tolist()):
+            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            self._row(own, -np.ones(len(own)), -float(amount))
+
+    def _row(self, columns: NDArray[np.int64], values: NDArray[np.float64], least: float) -> None:
+        self.entries.append((columns, values))
+        self.least.append(least)
+
+    def _require(self, number: int, u: int, hidden: int) -> None:
+        """Records of a class that hide exactly these columns need k compatible ones."""
+        if (number, u, hidden) in self.seen:
+            return
+        self.seen.add((number, u, hidden))
+        need = self.apart[number][u] & ~hidden
+        lacking = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
+        if lacking <= 0:
+            return
+        helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
+        columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
+        flag, sign, offset = self._hides(u, hidden)
+        self._row(np.concatenate([columns, flag]), np.concatenate([values, -lacking * sign]), lacking * offset)
+
+    def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Whether some record of a class hides exactly these columns, as a sum of variables and a constant."""
+        own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
+        chosen = own[self.sets == hidden] if hidden else own
+        amount = int(self.parts.amounts[u])
+        if amount == 1:
+            return (chosen, np.ones(len(chosen)), 0.0) if hidden else (own, -np.ones(len(own)), 1.0)
+        if (u, hidden) not in self.flags:
+            flag = self.flags[u, hidden] = self.choices + len(self.flags)
+            sign = -1.0 if hidden else 1.0
+            self._row(
+                np.append(chosen, flag),
+                np.append(np.full(len(chosen), sign), float(amount)),
+                0.0 if hidden else float(amount),
+            )
+        return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
+
+    def solve(self, effort: int) -> tuple[SuppressedParts | None, float]:
+        """The best that was found, or None when the effort did not suffice for any, and a lower bound."""
+        if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
+            return None, math.inf
+        single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
+        for number, rare in enumerate(self.rare):
+            for u in rare.tolist():
+                for hidden in (0, *single):
+                    self._require(number, u, hidden)
+        bound = 0.0
+        for _ in range(MOST_ROUNDS):
+            solution, least, done = self._relaxed(effort)
+            bound = max(bound, least)
+            if solution is None:
+                return None, bound
+            chosen = np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
+            if not self._add_broken(chosen):
+                return self._hidden(chosen), bound
+            if not done:
+                break
+        return None, bound
+
+    def _relaxed(self, effort: int) -> tuple[NDArray[np.float64] | None, float, bool]:
+        """The optimum under the constraints so far, a lower bound of it, and whether it is the optimum."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        width = self.choices + len(self.flags)
+        cost = np.concatenate([np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))])
+        hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
+        upper = np.concatenate([(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))])
+        pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
+        columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
+        result = milp(
+            cost,
+            integrality=np.ones(width),
+            bounds=Bounds(0, upper),
+            constraints=LinearConstraint(matrix, lb=self.least),
+            options={"node_limit": effort, "mip_rel_gap": 0.0},
+        )
+        least = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
+        proved = least is not None and (math.isfinite(least) or result.status == INFEASIBLE)
+        return result.x, float(least) if proved else 0.0, result.status == 0
+
+    def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
+        """Add the constraints that a solution breaks, for all classes that hide as much; tell whether there were any."""
+        broken: set[tuple[int, int]] = set()
+        for u, place in zip(*np.nonzero(chosen), strict=True):
+            hidden = int(self.sets[place])
+            for number, demand in enumerate(self.demands):
+                near = self.apart[number][u] & ~hidden
+                helped = ((near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)) * chosen
+                if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
+                    broken.add((number, hidden))
+        for number, hidden in sorted(broken):
+            for u in self.rare[number].tolist():
+                self._require(number, u, hidden)
+        return bool(broken)
+
+    def _hidden(self, chosen: NDArray[np.int64]) -> SuppressedParts:
+        classes, places = np.nonzero(chosen)
+        times = chosen[classes, places]
+        return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[places], times))
+
+
+def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Per pair of classes, the columns in which they differ and neither is missing, as bits."""
+    blanks = parts.blanks(columns)
+    apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
+    for name in columns:
+        codes = parts.classes.codes(name)
+        apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(name)
+    return apart & ~(blanks[:, None] | blanks[None, :])
+
+
+Method = Literal["greedy", "exact", "auto"]
+EFFORT = 1000
+"""Nodes of each branch and bound of the exact method."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CellSuppression:
+    """How cells are to be suppressed. ``budget`` is the share of records that may have a suppressed cell."""
+
+    budget: float = 1.0
+    importance: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    combinations: Combinations | None = None
+    method: Method = "greedy"
+    effort: int = EFFORT
+
+    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
+        """Choose the cells."""
+        needed(goal.models, dataset.schema)
+        demands = demands_of(goal.models, dataset.schema.quasi, self.combinations)
+        classes = count_classes(dataset)
+        parts = SuppressedParts.of(classes, dataset.schema)
+        require_enough(dataset.records, demands)
+        prices = prices_of(classes, self.importance)
+        hidden, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(dataset.records)
+        method, notes = "greedy cell suppression", _notes(hidden, demands)
+        if self._exactly(parts):
+            hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
+            method, notes = "exact cell suppression", _notes(hidden, demands) | gap
+        _require_budget(hidden, dataset.records, allowed)
+        return hidden.recoding(method, notes)
+
+    def _exactly(self, parts: SuppressedParts) -> bool:
+        if self.method == "exact":
+            require_small(parts)
+        return self.method == "exact" or (self.method == "auto" and small_enough(parts))
+
+    def _allowed(self, records: int) -> int:
+        """How many records may have a suppressed cell."""
+        return math.floor(self.budget * records + 1e-9)
+
+
+def _require_budget(found: SuppressedParts, records: int, allowed: int) -> None:
+    if found.records_hit > allowed:
+        raise Unsatisfiable(
+            f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget allows {allowed:,}. "
+            "Raise the budget, lower k, or generalise first",
+            closest=found.cells(),
+        )
+
+
+def _notes(found: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:
+    """What the owner should know of a suppression."""
+    return {
+        "suppressed_cells": sum(found.cells().values()),
+        "records_with_suppressed_cells": found.records_hit,
+        "of_these_rare_to_who_knows_the_true_values": found.exposed(demands),
+    }
+
+
+# Recoding first, then cell suppression of what is still rare: the way of µ-Argus.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RecodedCells(Plan):
+    """A column recoding that drops no record, and the cells that are suppressed in the recoded table."""
+
+    recoding: Recoding
+    cells: ClassRecoding
+
+    recoded_cells: ClassVar[bool] = True
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of every quasi-identifier."""
+        return self.recoding.levels
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the search for the levels warns of."""
+        return self.recoding.warnings
+
+    @property
+    def bound_levels(self) -> Mapping[str, tuple[Ladder, int]]:
+        """The ladder and the level of every quasi-identifier."""
+        return self.recoding.bound_levels
+
+    def with_ladders(self, ladders: Mapping[str, Ladder]) -> RecodedCells:
+        """The same plan with other ladders for some columns."""
+        return dataclasses.replace(self, recoding=self.recoding.with_ladders(ladders))
+
+    def warning_of(self, what: str) -> RecodedCells:
+        """The same plan that warns of something more."""
+        return dataclasses.replace(self, recoding=self.recoding.warning_of(what))
+
+    def describe(self) -> dict[str, Any]:
+        """Both plans as plain data: no data values."""
+        return {
+            **self.recoding.describe(),
+            "kind": "column recoding, then cell suppression",
+            "suppressed_cells": self.cells.suppressed_cells,
+            "cells": self.cells.describe(),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """How both plans were found, for the owner; the score is that of the levels, rare records counting as lost."""
+        return {**self.recoding.effort(), "cells": self.cells.effort()}

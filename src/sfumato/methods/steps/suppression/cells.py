@@ -1,0 +1,440 @@
+"""Records with suppressed cells: what is hidden of whom, and how many records everyone may be confused with.
+
+A suppressed cell is released as missing and matches everything. Records are compatible when they agree in every column
+that is hidden in neither of them; ``f(x)`` is the number of records compatible with *x*, itself included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.classes import ClassTable, Placement
+from sfumato.core.evidence import count_compatible, field_mask, missing_cells, wildcard_columns
+from sfumato.core.progress import Progress, silent
+from sfumato.core.schema import Missing, Schema
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.methods.steps.local.regions import ClassRecoding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.model import Model
+
+Combinations = int | Sequence[Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Demand:
+    """At least k records must be compatible with every record in these columns."""
+
+    columns: tuple[str, ...]
+    k: int
+
+
+def demands_of(
+    models: Sequence[Model], columns: Sequence[str], combinations: Combinations | None
+) -> tuple[Demand, ...]:
+    """What the models ask of a table; ``combinations`` asks for the same k on these columns instead."""
+    unfit = [m.promise for m in models if m.crowds(columns) is None]
+    if unfit or not models:
+        raise ParameterError(
+            "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
+            + (
+                f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
+                if unfit
+                else "; add one under 'meet'"
+            )
+        )
+    asked = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
+    if combinations is not None:
+        k = max(demand.k for demand in asked)
+        asked = [Demand(tuple(c), k) for c in combined(columns, combinations)]
+    asked.sort(key=lambda d: (-len(d.columns), -d.k))
+    kept: list[Demand] = []
+    for demand in asked:
+        if not any(set(demand.columns) <= set(other.columns) and demand.k <= other.k for other in kept):
+            kept.append(demand)
+    return tuple(kept)
+
+
+def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:
+    """All combinations of so many columns, or those that are named."""
+    if isinstance(combinations, int):
+        if combinations > len(columns):
+            raise SchemaError(
+                f"combinations of {combinations} columns are asked for, but only {len(columns)} have role quasi"
+            )
+        return list(itertools.combinations(columns, combinations))
+    require_known("combinations", [name for names in combinations for name in names], columns)
+    return [tuple(c for c in columns if c in names) for names in combinations]
+
+
+def require_known(what: str, names: Iterable[str], columns: Sequence[str]) -> None:
+    """Raise one error that lists every name that is no quasi-identifier."""
+    unknown = [name for name in dict.fromkeys(names) if name not in columns]
+    if unknown:
+        raise SchemaError([f"{what}: {n!r} is no column with role quasi.{did_you_mean(n, columns)}" for n in unknown])
+
+
+def prices_of(classes: ClassTable, importance: Mapping[str, float]) -> dict[str, float]:
+    """What a suppressed cell of each column costs, the columns to be suppressed first coming first.
+
+    A column costs 1 unless its importance says otherwise. Among columns of one price those with most values come first.
+    """
+    require_known("importance", importance, classes.columns)
+    if any(not math.isfinite(w) or w <= 0 for w in importance.values()):
+        raise ParameterError("importance must be finite and greater than zero")
+    values = {c: len(np.unique(classes.codes(c))) for c in classes.columns}
+    price = {c: float(importance.get(c, 1.0)) for c in classes.columns}
+    return {c: price[c] for c in sorted(classes.columns, key=lambda c: (price[c], -values[c], c))}
+
+
+@dataclasses.dataclass(frozen=True)
+class SuppressedParts:
+    """The records of a table by class and by the cells that are suppressed in them.
+
+    Part *p* holds ``amounts[p]`` records of class ``origin[p]``; bit *c* of ``hidden[p]`` says that their cells of column *c*
+    are suppressed. Parts come in order of class and of what they hide. ``missing`` has, per class, bits for the cells
+    that were missing before and match everything, as the schema says; ``absent`` those that were missing and match only
+    missing ones: there is nothing to hide in them.
+    """
+
+    classes: ClassTable
+    missing: NDArray[np.int64]
+    absent: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    hidden: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, classes: ClassTable, schema: Schema) -> SuppressedParts:
+        """A table in which nothing is suppressed."""
+        if classes.person is not None:
+            raise SchemaError(
+                f"cell suppression counts records, not the persons of column {classes.person!r}; "
+                "recode or drop records instead, or keep one row a person"
+            )
+        if len(classes.columns) > 62:
+            raise SchemaError(f"cell suppression takes at most 62 columns with role quasi, not {len(classes.columns)}")
+        wild = set(wildcard_columns(schema, classes.columns))
+        chosen = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
+        missing = missing_cells(classes, classes.columns)
+        zeros = np.zeros(len(classes), dtype=np.int64)
+        return cls(classes, missing & chosen, missing & ~chosen, np.arange(len(classes)), zeros, classes.records)
+
+    @cached_property
+    def fields(self) -> NDArray[np.uint64]:
+        """Per column, its bits in the words of a key."""
+        return np.array([field_mask(self.classes, name) for name in self.classes.columns], dtype=np.uint64)
+
+    def bits(self, columns: Iterable[str]) -> int:
+        """A bit for every column."""
+        return sum(1 << self.classes.columns.index(name) for name in columns)
+
+    def keys(self, columns: Sequence[str]) -> NDArray[np.uint64]:
+        """The keys of the parts with nothing but these columns."""
+        seen = np.zeros(self.classes.keys.shape[1], dtype=np.uint64)
+        for name in columns:
+            seen |= self.fields[self.classes.columns.index(name)]
+        return self.classes.keys[self.origin] & seen
+
+    def blanks(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Per part, the columns of these that match everything, as bits."""
+        return (self.missing[self.origin] | self.hidden) & self.bits(columns)
+
+    def frequencies(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Per part, the records that are compatible with it in these columns."""
+        return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
+
+    def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> SuppressedParts:
+        """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part ``parts[i]``.
+
+        A cell that is missing already has no value to hide.
+        """
+        left = self.amounts - np.bincount(parts, minlength=len(self.amounts))
+        origin = np.concatenate([self.origin, self.origin[parts]])
+        value_there = ~(self.missing | self.absent)[self.origin[parts]]
+        bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
+        amounts = np.concatenate([left, np.ones(len(parts), dtype=np.int64)])
+        order = np.lexsort((bits, origin))
+        order = order[amounts[order] > 0]
+        origin, bits, amounts = origin[order], bits[order], amounts[order]
+        fresh = np.flatnonzero(np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)])
+        return dataclasses.replace(
+            self,
+            origin=origin[fresh],
+            hidden=bits[fresh],
+            amounts=np.add.reduceat(amounts, fresh) if len(fresh) else amounts,
+        )
+
+    @property
+    def records_hit(self) -> int:
+        """Number of records with a suppressed cell."""
+        return int(self.amounts[self.hidden != 0].sum())
+
+    def cells(self) -> dict[str, int]:
+        """Number of suppressed cells per column, columns without any left out."""
+        counts = {
+            name: int(self.amounts[(self.hidden >> a & 1) == 1].sum()) for a, name in enumerate(self.classes.columns)
+        }
+        return {name: count for name, count in counts.items() if count}
+
+    def exposed(self, demands: Sequence[Demand]) -> int:
+        """Records with suppressed cells whose true values fit fewer than k records of the release.
+
+        ``f(x) ≥ k`` holds of what is released; someone who knows the true value of a suppressed cell is not confused by it.
+        """
+        hit = np.flatnonzero(self.hidden)
+        rare = np.zeros(len(hit), dtype=np.bool_)
+        for demand in demands:
+            keys, bits = self.keys(demand.columns), self.bits(demand.columns)
+            counted = count_compatible(
+                np.concatenate([keys, keys[hit]]),
+                np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
+                np.concatenate([self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]),
+                self.fields,
+            )
+            rare |= counted[len(keys) :] < demand.k
+        return int(self.amounts[hit][rare].sum())
+
+    def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
+        """The plan that releases the table so."""
+        patterns, regions = np.unique(self.hidden, return_inverse=True)
+        hidden = {
+            name: (patterns >> a & 1) == 1 for a, name in enumerate(self.classes.columns) if (patterns >> a & 1).any()
+        }
+        return ClassRecoding(
+            columns=self.classes.columns,
+            placement=Placement(self.classes.ladders, self.classes.levels, self.classes.layout),
+            keys=self.classes.keys,
+            starts=np.searchsorted(self.origin, np.arange(len(self.classes) + 1)),
+            amounts=self.amounts,
+            regions=regions,
+            cells={},
+            labels={},
+            losses={name: cells.astype(np.float64) for name, cells in hidden.items()},
+            hidden=hidden,
+            method=method,
+            notes=notes,
+        )
+
+
+def with_wildcards(schema: Schema) -> Schema:
+    """A schema in which missing values of every quasi-identifier match everything, as suppressed cells do."""
+    for name in schema.quasi:
+        schema = schema.replace(name, missing=Missing.WILDCARD)
+    return schema
+
+
+def require_enough(records: int, demands: Sequence[Demand]) -> None:
+    """No suppression makes a crowd larger than the table."""
+    k = max(demand.k for demand in demands)
+    if 0 < records < k:
+        raise Unsatisfiable(
+            f"no record can be compatible with {k:,} records: the table has {records:,}. Lower k, or bring more records"
+        )
+
+
+# Cell suppression for tables of any size: few cells, chosen greedily, so that every record has k compatible ones.
+#
+# Sets of columns are tried in the order of their price. Records that agree outside a set form a group; where a group has k
+# records, hiding the set in one of them helps all the others at once, so that at most k − 1 records of a group are touched
+# however many are rare. Groups in which one suppression helps most come first, and what earlier ones hid counts. At the
+# end cells that turned out needless are shown again.
+#
+# A missing value that is a category of its own has nothing to hide: such a record can only be helped by others. A record
+# whose cells are hidden can be confused with its whole group, whoever else hides what: nothing rests on a chain of
+# wildcards, and hiding more never makes anyone rarer. Both make the result valid by construction; it is counted anew all
+# the same.
+
+MOST_LOOKS = 400_000_000
+"""Classes looked at, over all sets of columns; then columns are only added one by one."""
+MOST_SETS = 4096
+MOST_MEMBERS = 4_000_000
+"""Group members held at a time."""
+
+
+def suppress_greedily(
+    parts: SuppressedParts, demands: Sequence[Demand], prices: dict[str, float], progress: Progress = silent
+) -> SuppressedParts:
+    """Suppress cells until every demand is met. Meeting one never breaks another: hiding only adds compatible records."""
+    for number, demand in enumerate(demands):
+        progress(number / len(demands), "suppressing cells")
+        restoring = True
+        while len(rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)):
+            cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies)
+            restoring &= cover.run()
+            if restoring:
+                cover.restore(rare)
+            restoring = False  # whoever is still rare is helped for good
+            parts = parts.hide(*cover.suppressed())
+    return parts
+
+
+class _Cover:
+    """One demand on a table: what was hidden so far, and how frequent everyone is by now."""
+
+    def __init__(
+        self, parts: SuppressedParts, demand: Demand, prices: dict[str, float], frequencies: NDArray[np.int64]
+    ) -> None:
+        self.parts, self.k, self.columns = parts, demand.k, demand.columns
+        self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
+        self.keys = parts.keys(demand.columns)
+        self.missing = parts.blanks(demand.columns)
+        self.absent = parts.absent[parts.origin]
+        self.frequencies = frequencies
+        self.left = parts.amounts.copy()
+        self.words = parts.classes.layout.words
+        self.fields = parts.fields[np.arange(len(self.words)), self.words]
+        self.units: list[NDArray[np.int64]] = []
+        self.hidden: list[NDArray[np.int64]] = []
+
+    def run(self) -> bool:
+        """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could be done."""
+        most = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
+        sets = itertools.islice(cheapest_sets(self.prices), most)
+        for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
+            waiting = [hidden for _, hidden in equal]
+            while waiting and len(rare := self.rare()):
+                room = max(1, MOST_MEMBERS // len(rare))
+                self.hide([(hidden, self.groups(rare, hidden)) for hidden in waiting[:room]])
+                waiting = waiting[room:]
+        self._add_columns()
+        if len(self.rare()):
+            self._hide_all()
+            return False
+        return True
+
+    def _add_columns(self) -> None:
+        """Hide one column more at a time, the one that helps most for its price: for what no tried set could help."""
+        hidden = 0
+        for _ in self.prices:
+            if not len(rare := self.rare()):
+                return
+            more = {bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit}
+            best = max(more, key=lambda bit: len(more[bit][1]) / self.prices[bit])
+            hidden |= best
+            self.hide([(hidden, more[best])])
+
+    def _hide_all(self) -> None:
+        """Hide all there is of the rare, or of everyone once that is done.
+
+        Only where every record lacks some value: none can then be compatible with all others by itself.
+        """
+        everything = sum(self.prices)
+        has_more = (everything & ~(self.absent | self.missing)) != 0
+        chosen = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+        if not len(chosen):
+            chosen = np.flatnonzero((self.left > 0) & has_more)
+        units = np.repeat(chosen, self.left[chosen])
+        self.units.append(units)
+        self.hidden.append(np.full(len(units), everything))
+
+    def rare(self) -> NDArray[np.int64]:
+        """Units with records that show all their cells and are too rare."""
+        return np.flatnonzero((self.frequencies < self.k) & (self.left > 0))
+
+    def shown(self, hidden: int) -> NDArray[np.uint64]:
+        """The bits of a key that are left when columns are hidden."""
+        shown = np.full(self.keys.shape[1], np.iinfo(np.uint64).max, dtype=np.uint64)
+        for a, field in enumerate(self.parts.fields):
+            if hidden >> a & 1:
+                shown &= ~field
+        return shown
+
+    def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
+        """Groups of units that agree when columns are hidden: starts, members, donors."""
+        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
+            self.keys,
+            rare,
+            self.shown(hidden),
+            hidden,
+            self.absent,
+            self.parts.amounts,
+            self.left,
+            self.frequencies,
+            self.k,
+        )
+        return groups
+
+    def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
+        """Suppress records in the groups of sets of columns that cost the same."""
+        sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
+        sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
+        units, groups = kernels.suppression.cover(
+            self._all_units(),
+            self.absent,
+            sets,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([members for _, (_, members, _) in found]),
+            np.concatenate([donors for _, (_, _, donors) in found]),
+            self.k,
+            self.frequencies,
+            self.left,
+        )
+        self.units.append(units)
+        self.hidden.append(sets[groups])
+
+    def _all_units(self) -> tuple[NDArray[Any], ...]:
+        return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
+
+    def restore(self, watched: NDArray[np.int64]) -> None:
+        """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too rare before."""
+        units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
+        self.frequencies = self._recount(units, hidden)
+        relied_on = self.left > 0
+        price = {h: sum(p for bit, p in self.prices.items() if h & bit) for h in np.unique(hidden).tolist()}
+        for pattern in sorted(price, key=lambda h: (-price[h], h)):
+            chosen = np.flatnonzero(hidden == pattern)
+            hidden[chosen] = kernels.suppression.restore(
+                self._all_units(),
+                self.shown(pattern),
+                watched,
+                units[chosen],
+                pattern,
+                self.k,
+                self.frequencies,
+                self.left,
+                relied_on,
+            )
+        self.units, self.hidden = [units[hidden != 0]], [hidden[hidden != 0]]
+
+    def _recount(self, units: NDArray[np.int64], hidden: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Frequencies counted anew: covering only counts what it is sure of."""
+        counted = count_compatible(
+            np.concatenate([self.keys, self.keys[units]]),
+            np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
+            np.concatenate([self.missing, self.missing[units] | hidden]),
+            self.parts.fields,
+        )
+        return counted[: len(self.left)]
+
+    def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The parts of which a record is suppressed, and what is hidden of it."""
+        return np.concatenate(self.units), np.concatenate(self.hidden)
+
+
+def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:
+    """All sets of columns but the empty one, by price; ``prices`` are in ascending order, and so are equal sets.
+
+    >>> list(cheapest_sets({1: 1.0, 2: 1.0, 4: 1.5}))
+    [(1.0, 1), (1.0, 2), (1.5, 4), (2.0, 3), (2.5, 5), (2.5, 6), (3.5, 7)]
+    """
+    bits, costs = list(prices), list(prices.values())
+    heap: list[tuple[float, int, tuple[int, ...]]] = [(costs[0], 1, (0,))] if bits else []
+    while heap:
+        price, _, chosen = heapq.heappop(heap)
+        yield price, sum(bits[i] for i in chosen)
+        last = chosen[-1] + 1
+        if last < len(bits):  # the next column instead of the last one, or in addition
+            for more in ((*chosen[:-1], last), (*chosen, last)):
+                heapq.heappush(heap, (sum(costs[i] for i in more), len(more), more))

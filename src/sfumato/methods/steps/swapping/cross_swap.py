@@ -1,0 +1,290 @@
+"""Swapping with a second table: values are taken from its most similar records."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import canonical_order
+from sfumato.core.schema import Schema
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
+from sfumato.errors import SchemaError
+from sfumato.methods.steps.preserved_moments import table_shift
+from sfumato.methods.steps.swapping.carriers import (
+    Columns,
+    carriers_of,
+    codes_of,
+    combined,
+    members_of,
+    require_apart,
+    require_columns,
+    scores_of,
+    share_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# The nearest record of a second table for each record of ours.
+
+if TYPE_CHECKING:
+    Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+NEIGHBOURS = 8
+MOST_NEIGHBOURS = 256
+HAIR = 1e-6
+"""By how much, in standard deviations, records are moved at random in a dimension of their own: chance decides between equals."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SwapSpace:
+    """Records of two tables as points, in blocks of equal nominal values; −1 is the block of those that lack a number."""
+
+    ours: Floats
+    theirs: Floats
+    our_blocks: Codes
+    their_blocks: Codes
+
+
+def described_alike(second: Dataset, ours: Dataset, names: Sequence[str]) -> Dataset:
+    """The second table with the columns it needs, described as ours are."""
+    missing = [name for name in names if name not in second.columns]
+    if missing:
+        raise SchemaError(f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}")
+    attributes = ours.schema.attributes
+    return dataclasses.replace(second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes}))
+
+
+def is_ordered(dataset: Dataset, name: str) -> bool:
+    """Whether values of a column lie nearer to or farther from each other."""
+    attribute = dataset.schema.attributes.get(name)
+    dtype = dataset.column(name).dtype
+    listed = attribute is not None and (attribute.order is not None or attribute.kind == "numeric")
+    return listed or bool(dtype.is_numeric() or dtype.is_temporal())
+
+
+def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> SwapSpace:
+    """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
+    ordered = [name for name in names if is_ordered(ours, name)]
+    left = np.stack([scores_of(ours, name) for name in ordered] or [np.zeros(len(ours))], axis=1)
+    right = np.stack([scores_of(theirs, name) for name in ordered] or [np.zeros(len(theirs))], axis=1)
+    spread = np.array([_spread(column) for column in left.T])
+    blocks = combined([np.zeros(len(ours) + len(theirs), dtype=np.int64), *_shared_codes(ours, theirs, names, ordered)])
+    our_blocks, their_blocks = blocks[: len(ours)], blocks[len(ours) :]
+    our_blocks[np.isnan(left).any(axis=1)] = -1
+    their_blocks[np.isnan(right).any(axis=1)] = -1
+    return SwapSpace(left / spread, right / spread, our_blocks, their_blocks)
+
+
+def _spread(column: Floats) -> float:
+    """The standard deviation; sums are over sorted values, so that the order of rows decides not even the last digit."""
+    present = np.sort(column[~np.isnan(column)])
+    return (float(present.std()) if len(present) else 0.0) or 1.0
+
+
+def _shared_codes(ours: Dataset, theirs: Dataset, names: Sequence[str], ordered: Sequence[str]) -> list[Codes]:
+    """Nominal columns of both tables, one below the other, under the same codes."""
+    codes = []
+    for name in names:
+        if name in ordered:
+            continue
+        left, right = ours.encoded(name), theirs.encoded(name)
+        number = {value: i for i, value in enumerate(dict.fromkeys([*left.labels, *right.labels]))}
+        parts = [np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes] for one in (left, right)]
+        codes.append(np.concatenate(parts))
+    return codes
+
+
+def nearest_donors(
+    space: SwapSpace, seekers: Codes, donors: Codes, reach: float, once: bool, stream: np.random.Generator
+) -> Codes:
+    """For each seeker, in turn, the nearest free donor of its block, or −1."""
+    chosen = np.full(len(seekers), -1, dtype=np.int64)
+    blocks = 1 + int(max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1)))
+    their_members = members_of(1 + space.their_blocks[donors], 1 + blocks)
+    for block, ours in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
+        theirs = donors[their_members[block]]
+        if block and len(ours) and len(theirs):
+            matched = _matched(space.ours[seekers[ours]], space.theirs[theirs], reach, once, stream)
+            chosen[ours[matched >= 0]] = theirs[matched[matched >= 0]]
+    return chosen
+
+
+def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.random.Generator) -> Codes:
+    """Ask for more neighbours among the donors that are left, until every seeker has one or has none within reach."""
+    from scipy.spatial import cKDTree
+
+    ours = np.column_stack([ours, HAIR * stream.random(len(ours))])
+    theirs = np.column_stack([theirs, HAIR * stream.random(len(theirs))])
+    matched = np.full(len(ours), -1, dtype=np.int64)
+    waiting, left, many = np.arange(len(ours)), np.arange(len(theirs)), NEIGHBOURS
+    while len(waiting) and len(left):
+        distances, neighbours = cKDTree(theirs[left]).query(ours[waiting], k=np.arange(1, min(many, len(left)) + 1))
+        taken = np.zeros(len(left), dtype=np.bool_)
+        got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
+        matched[waiting[got >= 0]] = left[got[got >= 0]]
+        waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
+        left, many = left[~taken], min(2 * many, MOST_NEIGHBOURS)
+    return matched
+
+
+def as_ours(name: str, ours: pl.Series, theirs: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """A column of both tables in one type, which is ours unless that is a list of categories."""
+    if ours.dtype in (pl.Categorical, pl.Enum):
+        ours = ours.cast(pl.String)
+    if theirs.dtype in (pl.Categorical, pl.Enum):
+        theirs = theirs.cast(pl.String)
+    if ours.dtype.is_integer() and theirs.dtype.is_float():
+        ours = ours.cast(pl.Float64)
+    cast = (
+        theirs.fill_nan(None).cast(ours.dtype, strict=False)
+        if theirs.dtype.is_float()
+        else theirs.cast(ours.dtype, strict=False)
+    )
+    lost = cast.null_count() - (theirs.fill_nan(None) if theirs.dtype.is_float() else theirs).null_count()
+    if lost:
+        raise SchemaError(f"{lost:,} value(s) of column {name!r} of the second table are not of the type ours are of")
+    return ours, cast.alias(name)
+
+
+RELEASED = (
+    "swap_across: the release holds values of the second table; its people must be protected and agree, or be synthetic"
+)
+
+
+@parameters
+class SwapAcross(ColumnStep):
+    """Replace values by those of the most similar records of a second table, real or synthetic.
+
+    The second table is the one given as ``population`` (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the
+    columns of ``columns`` and ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns`` from the
+    record nearest in ``match``: Euclidean distance of numbers, dates and listed orders, each in standard deviations of our
+    table, among records that are equal in all other columns of ``match``. ``reach`` is the largest distance; ``once`` gives every
+    donor to one record only, in random order of our records; among equally near donors chance decides. What we give in
+    exchange goes nowhere: the second table is not released.
+
+    Nothing is kept exactly. How far each distribution moved is measured: the largest difference of cumulative
+    shares (Kolmogorov–Smirnov) where values have an order, else half the sum of the differences of shares. Missing values
+    stay missing; donors lack nothing; records that lack a number in ``match`` find no donor and stay as they are.
+    Where ``columns`` and ``match`` are constant within persons or households, these take the place of records.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.randomness import Seed
+    >>> ours = Dataset(pl.DataFrame({"age": [20, 70], "cost": [100, 900]}))
+    >>> theirs = Dataset(pl.DataFrame({"age": [71, 22, 40], "cost": [850, 120, 300]}))
+    >>> step = SwapAcross(["cost"], match=["age"])
+    >>> step.apply(ours, step.plan(ours, Goal(seed=Seed(1), population=theirs))).column("cost").to_list()
+    [120, 850]
+    """
+
+    columns: Annotated[Columns, Field(description="columns whose values are taken from one record of the second table")]
+    match: Annotated[Columns, Field(description="columns in which records of the two tables are similar")]
+    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that get other values")] = 1.0
+    reach: Annotated[float | None, Field(ge=0, description="largest distance, in standard deviations")] = None
+    once: Annotated[bool, Field(description="take every record of the second table once at most")] = True
+
+    name: ClassVar[str] = "swap_across"
+    secret: ClassVar[tuple[str, ...]] = ("rate",)
+
+    def __post_init__(self) -> None:
+        require_apart(columns=self.columns, match=self.match)
+
+    @property
+    def second_source(self) -> str:
+        """The table that values are taken from."""
+        return "a second table, whose values it releases"
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Find the nearest record of the second table for each record that was chosen."""
+        require_columns(dataset, self.columns, self.name)
+        dataset.require(self.match)
+        second = self._second(dataset, goal)
+        donor, chosen = self._donors(dataset, second, goal)
+        alone = int((chosen & (donor < 0)).sum())
+        columns = {name: _taken(name, dataset, second, donor) for name in self.columns}
+        lacking = (f"swap_across: {alone:,} record(s) found no donor and keep their values",) if alone else ()
+        return Masked(
+            actions=dict.fromkeys(self.columns, "replaced by values of similar records of a second table"),
+            columns=columns,
+            preserved=tuple(_shift(dataset, dataset.with_columns(columns), name) for name in self.columns),
+            warnings=(RELEASED, *lacking),
+            owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Put the taken values in place."""
+        return plan.applied(dataset)
+
+    def _second(self, dataset: Dataset, goal: Goal) -> Dataset:
+        if goal.population is None:
+            raise SchemaError(
+                "swap_across takes values from a second table, but there is none; give one with population="
+            )
+        return described_alike(goal.population, dataset, [*self.columns, *self.match])
+
+    def _donors(self, dataset: Dataset, second: Dataset, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
+        """Per row the row of the second table that gives its values (−1: none), and which rows were chosen."""
+        donors = np.flatnonzero(codes_of(second, self.columns)[1])
+        if not len(donors):
+            raise SchemaError(
+                f"the second table, {second.source.name}, has no record that knows all columns to be taken"
+            )
+        order = canonical_order(second)
+        donors = order[np.isin(order, donors)]
+        carriers = carriers_of(dataset, [*self.columns, *self.match])
+        stream = goal.stream("swap across")
+        chosen = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
+        space = space_of(dataset, second, self.match)
+        reach = math.inf if self.reach is None else self.reach
+        nearest = nearest_donors(space, carriers.rows[chosen], donors, reach, self.once, stream)
+        donor = np.full(len(carriers), -1, dtype=np.int64)
+        donor[chosen] = nearest
+        marked = np.zeros(len(carriers), dtype=np.bool_)
+        marked[chosen] = True
+        return donor[carriers.of], marked[carriers.of]
+
+
+def _taken(name: str, dataset: Dataset, second: Dataset, donor: Codes) -> pl.Series:
+    """A column in which rows with a donor have its value; missing stays missing."""
+    ours, theirs = as_ours(name, dataset.column(name), second.column(name))
+    missing = ours.is_null() if not ours.dtype.is_float() else ours.is_null() | ours.is_nan().fill_null(value=True)
+    given = (donor >= 0) & ~missing.to_numpy()
+    column = pl.concat([ours, theirs]).gather(np.where(given, len(ours) + donor, np.arange(len(ours))))
+    return column.fill_nan(None) if column.dtype.is_float() else column
+
+
+def _shift(before: Dataset, after: Dataset, name: str) -> Preserved:
+    """How far the distribution of a column moved."""
+    off = _steps(before, after, name) if is_ordered(before, name) else _shares(before, after, name)
+    return Preserved("distribution", (name,), False, off)
+
+
+def _steps(before: Dataset, after: Dataset, name: str) -> float:
+    """The largest difference between two cumulative distributions."""
+    old, new = (np.sort(scores[~np.isnan(scores)]) for scores in (scores_of(before, name), scores_of(after, name)))
+    if not len(old) or not len(new):
+        return 0.0
+    at = np.concatenate([old, new])
+    left = np.searchsorted(old, at, side="right") / len(old)
+    right = np.searchsorted(new, at, side="right") / len(new)
+    return float(np.abs(left - right).max())
+
+
+def _shares(before: Dataset, after: Dataset, name: str) -> float:
+    """Half the sum of the differences of shares."""
+    both = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
+    codes = combined([encode(both).codes])
+    return table_shift([codes[: len(before)]], [codes[len(before) :]])

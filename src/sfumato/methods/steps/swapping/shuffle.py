@@ -1,0 +1,195 @@
+"""Data shuffling: values are dealt out anew by what other columns predict."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
+from sfumato.methods.steps.preserved_moments import correlations, values_kept
+from sfumato.methods.steps.swapping.carriers import (
+    Columns,
+    Within,
+    carriers_of,
+    members_of,
+    require_apart,
+    require_columns,
+    scores_of,
+    strata_apart,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+
+# Ranks as normal scores, and correlations between them.
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+
+
+def average_ranks(scores: Floats) -> Floats:
+    """Ranks from 1; equal scores share the average of theirs; missing stays NaN.
+
+    >>> import numpy as np
+    >>> average_ranks(np.array([3.0, 1.0, np.nan, 3.0])).tolist()
+    [2.5, 1.0, nan, 2.5]
+    """
+    ranks = np.full(len(scores), np.nan)
+    present = np.flatnonzero(~np.isnan(scores))
+    order = present[np.argsort(scores[present], kind="stable")]
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
+    sizes = np.diff(starts, append=len(order))
+    ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
+    return ranks
+
+
+def normal_scores(ranks: Floats) -> Floats:
+    r""":math:`z = \Phi^{-1}((r - 1/2) / n)` for ranks among n known values; missing is 0, the middle.
+
+    >>> import numpy as np
+    >>> normal_scores(np.array([1.0, 2.0, 3.0, np.nan])).round(4).tolist()
+    [-0.9674, 0.0, 0.9674, 0.0]
+    """
+    from scipy.special import ndtri
+
+    present = ~np.isnan(ranks)
+    scores = np.zeros(len(ranks))
+    scores[present] = ndtri((ranks[present] - 0.5) / max(1, int(present.sum())))
+    return scores
+
+
+def rank_correlations(ranks: list[Floats]) -> Floats:
+    """Spearman's correlations of all columns with each other, over the records that know both; 0 for constant columns."""
+    matrix = np.eye(len(ranks))
+    upper = np.triu_indices(len(ranks), 1)
+    matrix[upper] = correlations(ranks)
+    return matrix + np.triu(matrix, 1).T
+
+
+def positive(matrix: Floats, unit: bool = True) -> Floats:
+    """The nearest positive semidefinite matrix: negative eigenvalues become 0; ``unit`` puts the diagonal back to 1.
+
+    >>> import numpy as np
+    >>> bool(np.linalg.eigvalsh(positive(np.array([[1, .9, -.9], [.9, 1, .9], [-.9, .9, 1]]))).min() > -1e-12)
+    True
+    """
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    if values.min(initial=0.0) >= 0:
+        return np.asarray(matrix, dtype=np.float64)
+    repaired = (vectors * np.maximum(values, 0)) @ vectors.T
+    if unit:
+        scale = np.sqrt(np.maximum(np.diag(repaired), 1e-300))
+        repaired = repaired / np.outer(scale, scale)
+    return np.asarray(repaired, dtype=np.float64)
+
+
+def root(matrix: Floats) -> Floats:
+    """The symmetric square root of a positive semidefinite matrix: it does not depend on the signs of eigenvectors."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T, dtype=np.float64)
+
+
+if TYPE_CHECKING:
+    Codes = NDArray[np.int64]
+
+
+@parameters
+class ShuffleValues(ColumnStep):
+    r"""Deal the values of confidential columns out anew, so that ranks agree with what other columns predict.
+
+    X are the ``columns``, S the ``predictors``. Ranks become normal scores :math:`z = \Phi^{-1}((r - 1/2)/n)`, rank
+    correlations :math:`\rho` become :math:`R = 2 \sin(\pi \rho / 6)`, and for each record
+
+    .. math:: y = R_{XS} R_{SS}^{-1} z_S + e, \qquad e \sim \mathcal N(0,\; R_{XX} - R_{XS} R_{SS}^{-1} R_{SX})
+
+    is drawn; the record with the i-th smallest y gets the i-th smallest value of X. So every column keeps its values
+    exactly, rank correlations within X and between X and S are kept approximately, and given S the result does not depend on
+    the original X of the record: whoever knows S learns nothing more from it.
+
+    Columns have numbers, dates or a listed order. Equal values have their average rank; correlations are over the records that
+    know both columns; a matrix that is not positive semidefinite is replaced by the nearest that is. Missing values stay
+    where they are; a record that lacks a predictor is taken to have its median. ``within`` shuffles each stratum by itself; small
+    strata have correlations that say little. Constant columns have correlation 0. One column is enough (the R package
+    wants two). Columns that are constant within persons or households, predictors too, are shuffled between these.
+
+    Reference: Muralidhar & Sarathy 2006, doi:10.1287/mnsc.1050.0503.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> people, step = examples.survey(rows=600), ShuffleValues(["income"], predictors=["age"], within=[])
+    >>> plan = step.plan(people, Goal(seed=Seed(1)))
+    >>> print(plan.preserved[0])
+    frequencies of all values of income: kept exactly, off by 0
+    """
+
+    columns: Annotated[Columns, Field(description="confidential columns, dealt out anew")]
+    predictors: Annotated[Columns, Field(description="columns that stay and say which ranks are likely")]
+    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
+        None
+    )
+
+    name: ClassVar[str] = "shuffle_values"
+
+    def __post_init__(self) -> None:
+        require_apart(columns=self.columns, predictors=self.predictors, within=self.within or ())
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Draw, rank, and deal the values out."""
+        require_columns(dataset, self.columns, self.name)
+        names = [*self.columns, *self.predictors]
+        dataset.require(names)
+        strata, count = strata_apart(dataset, self.within, [*self.columns, *self.predictors])
+        carriers = carriers_of(dataset, names, strata)
+        scores = [scores_of(dataset, name)[carriers.rows] for name in names]
+        partner = np.tile(np.arange(len(carriers)), (len(self.columns), 1))
+        stream, small = goal.stream("shuffle values"), 0
+        for members in members_of(strata[carriers.rows], count):
+            own = [column[members] for column in scores]
+            dealt = shuffled(own[: len(self.columns)], own[len(self.columns) :], stream)
+            partner[:, members] = members[dealt]
+            small += len(members) * (len(members) <= len(names) + 1)
+        sources = [carriers.sources(np.arange(len(carriers)), mate) for mate in partner]
+        return Masked(
+            actions=dict.fromkeys(self.columns, "values shuffled by what other columns predict"),
+            columns={n: dataset.column(n).gather(rows) for n, rows in zip(self.columns, sources, strict=True)},
+            preserved=(
+                *(values_kept([n], mate, carriers.once) for n, mate in zip(self.columns, partner, strict=True)),
+                self._correlations(scores, partner),
+            ),
+            warnings=(f"shuffle_values: {small:,} record(s) are in strata too small to shuffle well",) if small else (),
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Put the shuffled values in place."""
+        return plan.applied(dataset)
+
+    def _correlations(self, scores: list[Floats], partner: Codes) -> Preserved:
+        """The largest change of a rank correlation that a shuffled column takes part in."""
+        ranks = [average_ranks(column) for column in scores]
+        after = [*(r[mate] for r, mate in zip(ranks, partner, strict=False)), *ranks[len(partner) :]]
+        change = np.abs(rank_correlations(after) - rank_correlations(ranks))
+        return Preserved("rank correlations", (*self.columns, *self.predictors), False, float(change.max(initial=0.0)))
+
+
+def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
+    """Per column and record the record whose value it gets."""
+    n, many = len(columns[0]), len(columns)
+    ranks = [average_ranks(column) for column in (*columns, *predictors)]
+    relation = positive(2 * np.sin(math.pi / 6 * rank_correlations(ranks)))
+    inverse = np.linalg.pinv(relation[many:, many:], hermitian=True)
+    weights = relation[:many, many:] @ inverse
+    noise = positive(relation[:many, :many] - weights @ relation[many:, :many], unit=False)
+    others = np.stack([normal_scores(r) for r in ranks[many:]], axis=1)
+    drawn = others @ weights.T + stream.standard_normal((n, many)) @ root(noise)
+    sources = np.tile(np.arange(n), (many, 1))
+    for j, column in enumerate(columns):
+        rows = np.flatnonzero(~np.isnan(column))
+        sources[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[np.argsort(column[rows], kind="stable")]
+    return sources

@@ -1,0 +1,123 @@
+"""A Gaussian copula: columns of numbers drawn with the rank correlations of the table and the distribution of each column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import SchemaError
+from sfumato.methods.steps.swapping.shuffle import average_ranks, rank_correlations
+from sfumato.methods.steps.synthesis.material import ColumnForm, Material, rounded_to
+from sfumato.methods.steps.synthesis.tree_growth import Drawn, bandwidths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.steps.synthesis.material import Floats
+
+SMALLEST = 1e-8
+"""Eigenvalues of a matrix of correlations are at least this large."""
+
+
+def latent_correlations(ranked: Floats) -> Floats:
+    r"""Correlations of normal numbers whose rank correlations are given: :math:`2 \sin(\pi \rho_S / 6)`, mended where needed.
+
+    A matrix that is not positive definite has its eigenvalues raised to 10⁻⁸ and is brought back to a diagonal of 1.
+
+    >>> round(float(latent_correlations(np.array([[1.0, 0.5], [0.5, 1.0]]))[0, 1]), 6)
+    0.517638
+    """
+    matrix = 2 * np.sin(math.pi / 6 * ranked)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    if values.min(initial=1.0) < SMALLEST:
+        matrix = (vectors * np.maximum(values, SMALLEST)) @ vectors.T
+        scale = np.sqrt(np.diag(matrix))
+        matrix = matrix / np.outer(scale, scale)
+    np.fill_diagonal(matrix, 1.0)
+    return np.asarray(matrix, dtype=np.float64)
+
+
+def require_numbers(materials: Mapping[str, Material]) -> None:
+    """Refuse columns that have no order."""
+    nominal = [name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES]
+    if nominal:
+        raise SchemaError(
+            f"synthesize by a copula draws numbers, dates and ordered categories; {', '.join(nominal)} have no order: take "
+            "method: trees, drop them, or give them kind: ordinal and an order"
+        )
+
+
+def drawn_by_copula(
+    materials: Mapping[str, Material], size: int, stream: np.random.Generator, *, exact: bool
+) -> dict[str, Drawn]:
+    """So many records. Missing values are a column of their own, drawn with the others: there, or not."""
+    names = list(materials)
+    gaps = {name: np.isnan(materials[name].values) for name in names}
+    lacking = [name for name in names if gaps[name].any()]
+    latent = [*(materials[name].values for name in names), *(1.0 * ~gaps[name] for name in lacking)]
+    matrix = latent_correlations(rank_correlations([average_ranks(column) for column in latent]))
+    values, vectors = np.linalg.eigh(matrix)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    normals = stream.standard_normal((size, len(latent))) @ root
+    found = {}
+    for place, name in enumerate(names):
+        known: NDArray[np.bool_] = np.ones(size, dtype=np.bool_)
+        if name in lacking:
+            known = _there(normals[:, len(names) + lacking.index(name)], 1 - float(gaps[name].mean()))
+        found[name] = _placed(materials[name], normals[:, place], known, stream, exact=exact)
+    return found
+
+
+def _there(normals: Floats, share: float) -> NDArray[np.bool_]:
+    """Which cells hold a value: the share of the table, those with the largest latent numbers."""
+    present = round(share * len(normals))
+    ranks = np.argsort(np.argsort(normals, kind="stable"), kind="stable")
+    return np.asarray(ranks >= len(normals) - present)
+
+
+def _placed(
+    material: Material, normals: Floats, known: NDArray[np.bool_], stream: np.random.Generator, *, exact: bool
+) -> Drawn:
+    """Values of the column in the order of the latent numbers."""
+    measured = np.flatnonzero(~np.isnan(material.values))
+    ascending = measured[np.argsort(material.values[measured], kind="stable")]
+    gap = np.flatnonzero(np.isnan(material.values))
+    donors = np.full(len(normals), gap[0] if len(gap) else 0, dtype=np.int64)
+    where = np.flatnonzero(known)
+    ranks = np.argsort(np.argsort(normals[where], kind="stable"), kind="stable")
+    shares = _uniforms(normals[where])
+    if exact:
+        shares = (ranks + 0.5) / max(1, len(where))
+    donors[where] = ascending[np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)]
+    if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
+        return Drawn(donors, None)
+    values = np.full(len(normals), np.nan)
+    sorted_values = material.values[ascending]
+    if exact:
+        values[where] = np.interp(shares, (np.arange(len(ascending)) + 0.5) / len(ascending), sorted_values)
+        values[where] = rounded_to(values[where], material.step)
+    else:
+        values[where] = _smoothed(material, material.values[donors[where]], sorted_values, stream)
+    return Drawn(donors, values)
+
+
+def _smoothed(material: Material, values: Floats, sorted_values: Floats, stream: np.random.Generator) -> Floats:
+    """Values moved by a kernel as wide as the whole column says, reflected at its bounds, and rounded."""
+    width = float(bandwidths(sorted_values, np.array([0]), np.array([len(sorted_values)]))[0])
+    if not width > 0:
+        return values
+    low, high = material.bounds
+    moved = values + width * stream.standard_normal(len(values))
+    moved = np.where(moved < low, 2 * low - moved, moved)
+    moved = np.where(moved > high, 2 * high - moved, moved)
+    return rounded_to(np.clip(moved, low, high), material.step)
+
+
+def _uniforms(normals: Floats) -> Floats:
+    from scipy.special import ndtr
+
+    found: Floats = ndtr(normals)
+    return found

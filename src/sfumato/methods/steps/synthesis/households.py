@@ -1,0 +1,270 @@
+"""Households drawn whole: the household and its head first, then its other members one after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.methods.steps.synthesis.material import ColumnForm, Material
+from sfumato.methods.steps.synthesis.sequential import Sequential
+from sfumato.methods.steps.synthesis.tree_growth import Drawn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.steps.synthesis.material import Rows
+    from sfumato.methods.steps.synthesis.rules import RowRule, UnitRule
+
+SIZE = ("unit", "size")
+POSITION = ("unit", "position")
+REDRAWS = 20
+"""How often a household that breaks a rule is drawn again before a whole one of the table takes its place."""
+
+Streams = Callable[[str], np.random.Generator]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class UnitRows:
+    """Records sorted by unit and, within it, by rank: the head first. ``rows`` are the records, ``starts`` where units begin."""
+
+    rows: Rows
+    starts: Rows
+
+    @classmethod
+    def of(cls, units: Rows, keys: Sequence[NDArray[Any]]) -> UnitRows:
+        """UnitRows numbered from 0; members are sorted by keys, the first key first, and by their place."""
+        rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
+        starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
+        return cls(rows.astype(np.int64), starts.astype(np.int64))
+
+    @property
+    def sizes(self) -> Rows:
+        """Members of every unit."""
+        return np.diff(self.starts, append=len(self.rows))
+
+    @property
+    def heads(self) -> Rows:
+        """The first member of every unit."""
+        return self.rows[self.starts]
+
+    @property
+    def of_rows(self) -> Rows:
+        """Per place in ``rows`` the unit."""
+        return np.repeat(np.arange(len(self.starts)), self.sizes)
+
+    @property
+    def positions(self) -> Rows:
+        """Per place in ``rows`` the position in the unit, from 0."""
+        return np.arange(len(self.rows)) - self.starts[self.of_rows]
+
+
+def shared_by_units(material: Material, units: UnitRows) -> bool:
+    """Whether all members of every unit have the same in a column."""
+    codes = material.codes[units.rows]
+    return bool((codes == codes[units.starts][units.of_rows]).all())
+
+
+def _whole(values: Rows) -> Material:
+    """Whole numbers as a column of their own."""
+    numbers = values.astype(np.float64)
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    state = np.zeros(len(numbers), dtype=np.uint8)
+    bounds = (float(distinct.min(initial=0)), float(distinct.max(initial=0)))
+    return Material("", ColumnForm.NUMBERS, codes.astype(np.int32), len(distinct), (), numbers, state, bounds, 1.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Households:
+    """What was learnt of households: of the unit with its head, and of the members after the head."""
+
+    units: UnitRows
+    materials: Mapping[str, Material]
+    shared: tuple[str, ...]
+    order: tuple[str, ...]
+    heads: Sequential
+    members: Sequential | None
+    size: str | None
+    rules: tuple[UnitRule, ...]
+
+    @classmethod
+    def of(
+        cls,
+        materials: Mapping[str, Material],
+        order: Sequence[str],
+        units: UnitRows,
+        rules: tuple[Sequence[RowRule], Sequence[UnitRule]],
+        min_leaf: int,
+        allowed: Callable[[str, str], bool],
+    ) -> Households:
+        """Learn from a table whose units are known."""
+        shared = tuple(name for name in order if shared_by_units(materials[name], units))
+        own = tuple(name for name in order if name not in shared)
+        may = _permitted(allowed)
+        size = _size_of(materials, shared, units)
+        by_head = {name: material.taken(units.heads) for name, material in materials.items()}
+        sizes = _whole(units.sizes)
+        heads = Sequential.of(
+            by_head if size else {**by_head, SIZE: sizes},
+            (*shared, *(() if size else (SIZE,)), *own),
+            rules[0],
+            min_leaf,
+            may,
+        )
+        members = None
+        later = np.flatnonzero(units.positions > 0)
+        if len(later) and own:
+            members = _members(materials, shared, own, units, later, rules[0], min_leaf, may)
+        return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
+
+    def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:
+        """So many households: the columns of their members, the household of every record, and how many were taken whole."""
+        drawn, sizes = self._drawn(count, streams)
+        unit_of = np.repeat(np.arange(count), sizes)
+        for again in range(REDRAWS):
+            broken = self._broken(drawn, unit_of, count)
+            if not broken.any():
+                return drawn, unit_of, 0
+            fresh = self._drawn(int(broken.sum()), _again(streams, again))
+            drawn, unit_of = self._replaced(drawn, unit_of, broken, *fresh)
+        broken = self._broken(drawn, unit_of, count)
+        donors = streams("whole households").integers(0, len(self.units.starts), int(broken.sum()))
+        drawn, unit_of = self._replaced(drawn, unit_of, broken, *self._copied(donors))
+        return drawn, unit_of, int(broken.sum())
+
+    def _drawn(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
+        heads = self.heads.draw(count, streams)
+        if self.size is None:
+            sizes = self.units.sizes[heads.pop(SIZE).donors]
+        else:
+            sizes = self.materials[self.size].values[self.units.heads[heads[self.size].donors]].astype(np.int64)
+        first = {name: Drawn(self.units.heads[each.donors], each.values) for name, each in heads.items()}
+        layers = [(np.arange(count), first)]
+        for position in range(1, int(sizes.max(initial=1))):
+            layers.append(self._layer(position, sizes, layers, streams))
+        return self._stacked(layers, sizes), sizes
+
+    def _layer(
+        self, position: int, sizes: Rows, layers: list[tuple[Rows, dict[str, Drawn]]], streams: Streams
+    ) -> tuple[Rows, dict[str, Drawn]]:
+        """The members at one position, of the units that have so many."""
+        units = np.flatnonzero(sizes > position)
+        heads, before = layers[0][1], layers[-1]
+        previous = np.searchsorted(before[0], units)
+        of_head = {name: _raw(self.materials[name], heads[name])[units] for name in heads}
+        found = {name: _taken(heads[name], units) for name in self.shared}
+        if self.members is not None:
+            given: dict[Any, NDArray[Any]] = {name: of_head[name] for name in self.shared}
+            given[SIZE] = sizes[units].astype(np.float64)
+            given[POSITION] = np.full(len(units), float(position))
+            for name in self.order[len(self.shared) :]:
+                given["head", name] = of_head[name]
+                given["previous", name] = _raw(self.materials[name], before[1][name])[previous]
+            drawn = self.members.draw(len(units), lambda name: streams(f"{name}, member {position}"), given)
+            later = np.flatnonzero(self.units.positions > 0)
+            found |= {n: Drawn(self.units.rows[later][each.donors], each.values) for n, each in drawn.items()}
+        return units, found
+
+    def _stacked(self, layers: list[tuple[Rows, dict[str, Drawn]]], sizes: Rows) -> dict[str, Drawn]:
+        """All members, unit by unit."""
+        starts = np.cumsum(sizes) - sizes
+        total = int(sizes.sum())
+        found = {}
+        for name in self.order:
+            donors = np.empty(total, dtype=np.int64)
+            smoothed = layers[0][1][name].values is not None
+            values = np.empty(total) if smoothed else None
+            for position, (units, drawn) in enumerate(layers):
+                donors[starts[units] + position] = drawn[name].donors
+                if values is not None:
+                    values[starts[units] + position] = drawn[name].values
+            found[name] = Drawn(donors, values)
+        return found
+
+    def _broken(self, drawn: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
+        raw = {name: _raw(self.materials[name], each) for name, each in drawn.items()}
+        found = [rule.broken(self.materials, raw, unit_of, count) for rule in self.rules]
+        return np.logical_or.reduce(found) if found else np.zeros(count, dtype=np.bool_)
+
+    def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
+        """Whole households of the table."""
+        sizes = self.units.sizes[donors]
+        places = np.repeat(self.units.starts[donors] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        rows = self.units.rows[places]
+        values = {name: m.values[rows] if m.smooth else None for name, m in self.materials.items()}
+        return {name: Drawn(rows, values[name]) for name in self.order}, sizes
+
+    def _replaced(
+        self,
+        drawn: dict[str, Drawn],
+        unit_of: Rows,
+        broken: NDArray[np.bool_],
+        fresh: dict[str, Drawn],
+        sizes: Rows,
+    ) -> tuple[dict[str, Drawn], Rows]:
+        """The drawn households with fresh ones in the place of some."""
+        kept = ~broken[unit_of]
+        units = np.concatenate([unit_of[kept], np.repeat(np.flatnonzero(broken), sizes)])
+        order = np.argsort(units, kind="stable")
+        found = {}
+        for name, each in drawn.items():
+            donors = np.concatenate([each.donors[kept], fresh[name].donors])[order]
+            old, new = each.values, fresh[name].values
+            values = None if old is None or new is None else np.concatenate([old[kept], new])[order]
+            found[name] = Drawn(donors, values)
+        return found, units[order]
+
+
+def _size_of(materials: Mapping[str, Material], shared: Sequence[str], units: UnitRows) -> str | None:
+    """The column that says how many members every unit has; None: there is none."""
+    exact = (name for name in shared if materials[name].form is ColumnForm.NUMBERS and not materials[name].smooth)
+    return next((name for name in exact if np.array_equal(materials[name].values[units.heads], units.sizes)), None)
+
+
+def _again(streams: Streams, number: int) -> Streams:
+    """The random numbers of another attempt."""
+    return lambda name: streams(f"{name}, again {number}")
+
+
+def _permitted(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    """Who may predict whom; the same column of the head or the member before may predict a column that they could."""
+
+    def may(name: Any, key: Any) -> bool:
+        if name == SIZE or key in (SIZE, POSITION):
+            return True
+        other = key[1] if isinstance(key, tuple) else key
+        return other == name or allowed(name, str(other))
+
+    return may
+
+
+def _members(
+    materials: Mapping[str, Material],
+    shared: Sequence[str],
+    own: Sequence[str],
+    units: UnitRows,
+    later: Rows,
+    rules: Sequence[RowRule],
+    min_leaf: int,
+    may: Callable[[Any, Any], bool],
+) -> Sequential:
+    """What is learnt of the members after the head; household, head, previous member and position are known."""
+    rows, unit = units.rows[later], units.of_rows[later]
+    known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
+    known[SIZE] = _whole(units.sizes[unit])
+    known[POSITION] = _whole(units.positions[later])
+    for name in own:
+        known["head", name] = materials[name].taken(units.heads[unit])
+        known["previous", name] = materials[name].taken(units.rows[later - 1])
+    about = [rule for rule in rules if rule.conclusion.column in own]
+    return Sequential.of({name: materials[name].taken(rows) for name in own}, own, about, min_leaf, may, known)
+
+
+def _raw(material: Material, drawn: Drawn) -> NDArray[Any]:
+    return drawn.raw(material)
+
+
+def _taken(drawn: Drawn, places: Rows) -> Drawn:
+    return Drawn(drawn.donors[places], None if drawn.values is None else drawn.values[places])

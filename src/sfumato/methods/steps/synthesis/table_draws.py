@@ -1,0 +1,219 @@
+"""Whole tables drawn from what was learnt: stratum by stratum, copy by copy, fully or partly synthetic."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+from sfumato.methods.steps.synthesis.copula import drawn_by_copula
+from sfumato.methods.steps.synthesis.households import Households, UnitRows, shared_by_units
+from sfumato.methods.steps.synthesis.sequential import Sequential
+from sfumato.methods.steps.synthesis.tree_growth import Drawn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.steps.synthesis.material import Material, Rows
+    from sfumato.methods.steps.synthesis.rules import RowRule, UnitRule
+
+STRATUM_LEAVES = 10
+"""A stratum is learnt by itself when it has so many times the records of a leaf."""
+
+Streams = Callable[[str], np.random.Generator]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Groundwork:
+    """What is learnt from: columns in canonical order, which of them are drawn and in which order, and what must hold."""
+
+    materials: Mapping[str, Material]
+    order: tuple[str, ...]
+    rules: tuple[RowRule, ...]
+    unit_rules: tuple[UnitRule, ...]
+    predictors: Mapping[str, Sequence[str]]
+    min_leaf: int
+    method: str
+    exact: bool
+
+    def allowed(self, name: str, other: Any) -> bool:
+        """Whether a column may be predicted from another."""
+        return name not in self.predictors or other in self.predictors[name]
+
+    def taken(self, rows: Rows) -> dict[str, Material]:
+        """The drawn columns of some records."""
+        return {name: self.materials[name].taken(rows) for name in self.order}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Copy:
+    """One drawn table: its columns, the unit of every record (None: records stand alone), and households taken whole."""
+
+    columns: Mapping[str, Drawn]
+    units: Rows | None
+    whole: int
+
+
+def strata_apart(strata: Rows, rows: Rows, min_leaf: int) -> tuple[list[Rows], int]:
+    """The records of each stratum that is learnt by itself, then those of all others together; and how many strata those are."""
+    own = strata[rows]
+    numbers, counts = np.unique(own, return_counts=True)
+    large = numbers[counts >= STRATUM_LEAVES * min_leaf]
+    small = len(numbers) - len(large)
+    parts = [rows[own == number] for number in large.tolist()]
+    rest = rows[~np.isin(own, large)]
+    return ([*parts, rest] if len(rest) else parts), small if parts and len(rest) else 0
+
+
+def allotted(total: int, sizes: Sequence[int]) -> list[int]:
+    """So many records shared out over strata by their size, by largest remainders.
+
+    >>> allotted(10, [50, 30, 5])
+    [6, 3, 1]
+    """
+    whole = sum(sizes)
+    shares = [total * size / whole for size in sizes]
+    found = [int(share + 1e-9) for share in shares]
+    by_rest = sorted(range(len(sizes)), key=lambda i: (found[i] - shares[i], i))
+    for i in by_rest[: total - sum(found)]:
+        found[i] += 1
+    return found
+
+
+def fully_drawn(
+    ground: Groundwork,
+    parts: Sequence[Rows],
+    units: Rows | None,
+    size: int | None,
+    copies: int,
+    streams: Callable[[str], Streams],
+) -> list[Copy]:
+    """So many tables; ``size`` is the number of records, or of units where there are any (None: as many as are learnt from)."""
+    drawn_parts = [_part_of(ground, rows, units) for rows in parts]
+    counts = [part.count for part in drawn_parts]
+    sizes = counts if size is None else allotted(size, counts)
+    found = []
+    for copy in range(copies):
+        pieces = [
+            part.draw(count, streams(f"copy {copy}, stratum {place}"))
+            for place, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True))
+        ]
+        found.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class _Part:
+    """One stratum: how many records or units it has, and how so many others are drawn."""
+
+    count: int
+    draw: Callable[[int, Streams], Copy]
+
+
+def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
+    materials = ground.taken(rows)
+
+    def back(drawn: Mapping[str, Drawn]) -> dict[str, Drawn]:
+        return {name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()}
+
+    if ground.method == "copula":
+
+        def by_copula(size: int, streams: Streams) -> Copy:
+            return Copy(back(drawn_by_copula(materials, size, streams("copula"), exact=ground.exact)), None, 0)
+
+        return _Part(len(rows), by_copula)
+    if units is None:
+        sequential = Sequential.of(materials, ground.order, ground.rules, ground.min_leaf, ground.allowed)
+        return _Part(len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0))
+    ranked = UnitRows.of(np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))])
+    both = ground.rules, ground.unit_rules
+    households = Households.of(materials, ground.order, ranked, both, ground.min_leaf, ground.allowed)
+
+    def whole(size: int, streams: Streams) -> Copy:
+        drawn, unit_of, copied = households.draw(size, streams)
+        return Copy(back(drawn), unit_of, copied)
+
+    return _Part(len(ranked.starts), whole)
+
+
+def _joined(order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], *, grouped: bool) -> Copy:
+    """The strata of one copy, one below the other."""
+    columns = {}
+    for name in order:
+        each = [piece.columns[name] for piece in pieces]
+        values = [drawn.values for drawn in each if drawn.values is not None]
+        joined = np.concatenate(values) if len(values) == len(each) else None
+        columns[name] = Drawn(np.concatenate([drawn.donors for drawn in each]), joined)
+    before = np.cumsum([0, *sizes])
+    units = [piece.units + start for piece, start in zip(pieces, before, strict=False) if piece.units is not None]
+    return Copy(columns, np.concatenate(units) if grouped else None, sum(piece.whole for piece in pieces))
+
+
+def partly_drawn(
+    ground: Groundwork,
+    rows: Rows,
+    at_risk: Rows,
+    units: Rows | None,
+    streams: Streams,
+    *,
+    not_self: bool,
+) -> dict[str, Drawn]:
+    """New values of some columns for some records (``at_risk``, by their places in ``rows``), predicted from what is kept too."""
+    materials = {name: material.taken(rows) for name, material in ground.materials.items()}
+    known = {name: material for name, material in materials.items() if name not in ground.order}
+    targets = {name: materials[name] for name in ground.order}
+    sequential = Sequential.of(
+        targets,
+        ground.order,
+        ground.rules,
+        ground.min_leaf,
+        ground.allowed,
+        known,
+    )
+    given = {name: material.raw[at_risk] for name, material in known.items()}
+    settle = _agreed(materials, rows, at_risk, units)
+    own = at_risk if not_self else None
+    drawn = sequential.draw(len(at_risk), streams, given, own, settle)
+    return {name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()}
+
+
+def _agreed(
+    materials: Mapping[str, Material], rows: Rows, at_risk: Rows, units: Rows | None
+) -> Callable[[str, Drawn], Drawn]:
+    """Lets members of a household have one value in columns that all of them shared."""
+    if units is None or not len(at_risk):
+        return lambda _, drawn: drawn
+    _, numbers = np.unique(units[rows], return_inverse=True)
+    ranked = UnitRows.of(numbers.astype(np.int64), ())
+    shared = {name for name, material in materials.items() if shared_by_units(material, ranked)}
+    _, first, back = np.unique(numbers[at_risk], return_index=True, return_inverse=True)
+
+    def settle(name: str, drawn: Drawn) -> Drawn:
+        if name not in shared:
+            return drawn
+        values = None if drawn.values is None else drawn.values[first][back]
+        return Drawn(drawn.donors[first][back], values)
+
+    return settle
+
+
+def reappearing(material: Material, rows: Rows, drawn: NDArray[np.float64]) -> float:
+    """The share of numbers that one record alone has that are drawn again; NaN where no number stands alone."""
+    own = material.values[rows]
+    values, counts = np.unique(own[~np.isnan(own)], return_counts=True)
+    alone = values[counts == 1]
+    return float(np.isin(alone, drawn).mean()) if len(alone) else float("nan")
+
+
+def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -> None:
+    """Refuse a rule that decides about a household by one of its members."""
+    for rule in rules:
+        single = [c.column for c in rule.premise if c.column not in shared]
+        if rule.conclusion.column in shared and single:
+            raise ParameterError(
+                f"synthesize: {rule.title} decides about a column that all members of a household share by {', '.join(single)} of "
+                "one of them; write a rule about members, or count(...)"
+            )

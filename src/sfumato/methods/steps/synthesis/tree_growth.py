@@ -1,0 +1,302 @@
+"""Trees that say which records a value may be taken from, and draws from their leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.methods.formulas import trees
+from sfumato.methods.steps.synthesis.material import SKEWED, VALUE, ColumnForm, Material, rounded_to
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.methods.steps.synthesis.material import Floats, Rows
+    from sfumato.methods.steps.synthesis.rules import Clause
+
+    Mask = NDArray[np.bool_]
+
+NOBODY = -1
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Predictor:
+    """A column that others are predicted from: what is learnt from, and how drawn values are shown to a tree.
+
+    Numbers are shown as bins; categories without an order as codes, because the order of their levels depends on what is predicted.
+    """
+
+    form: ColumnForm
+    levels: int
+    shown: NDArray[Any]
+    cuts: Floats
+
+    @classmethod
+    def of(cls, material: Material) -> Predictor:
+        """The column that others are predicted from."""
+        if material.form is ColumnForm.CATEGORIES:
+            return cls(material.form, material.levels, material.codes, np.zeros(0))
+        cuts = trees.cuts_of(material.values)
+        return cls(material.form, 0, trees.binned(material.values, cuts), cuts)
+
+    def show(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """Drawn codes or values as a tree is shown them."""
+        return raw if self.form is ColumnForm.CATEGORIES else trees.binned(raw, self.cuts)
+
+    def levels_for(self, rows: Rows | None, target: NDArray[Any], classes: int | None) -> NDArray[np.uint8] | None:
+        """The bins of its levels that suit a target; None: it is shown as bins already."""
+        if self.form is not ColumnForm.CATEGORIES:
+            return None
+        return trees.level_order(self.shown if rows is None else self.shown[rows], self.levels, target, classes)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Grown:
+    """A tree for one target, grown on some of the records (``rows``; None: all), and how its predictors are shown to it."""
+
+    tree: trees.DecisionTree
+    keys: tuple[Any, ...]
+    levels: tuple[NDArray[np.uint8] | None, ...]
+    rows: Rows | None
+
+    @classmethod
+    def on(
+        cls,
+        predictors: Mapping[Any, Predictor],
+        target: NDArray[Any],
+        classes: int | None,
+        rows: Rows | None,
+        min_leaf: int,
+    ) -> Grown:
+        """Grow it; the target is given for the rows it is grown on."""
+        if classes is not None:
+            target, classes = trees.fewer_classes(target, classes)
+        levels = tuple(p.levels_for(rows, target, classes) for p in predictors.values())
+        bins = np.empty((len(predictors), len(target)), dtype=np.uint8)
+        for place, (predictor, order) in enumerate(zip(predictors.values(), levels, strict=True)):
+            shown = predictor.shown if rows is None else predictor.shown[rows]
+            bins[place] = shown if order is None else order[shown]
+        tree = trees.grow(bins, target, classes=classes, min_leaf=min_leaf)
+        return cls(tree, tuple(predictors), levels, rows)
+
+    def leaves(self, shown: Mapping[Any, NDArray[Any]], size: int) -> Rows:
+        """The leaves that drawn records fall into."""
+        bins = np.empty((len(self.keys), size), dtype=np.uint8)
+        for place, (key, order) in enumerate(zip(self.keys, self.levels, strict=True)):
+            bins[place] = shown[key] if order is None else order[shown[key]]
+        return trees.route(self.tree, bins)
+
+    def within(self, mask: Mask) -> Mask:
+        """A mask of all records for those it was grown on."""
+        return mask if self.rows is None else mask[self.rows]
+
+    def records(self, places: Rows) -> Rows:
+        """Records by their places among those it was grown on; nobody stays nobody."""
+        if self.rows is None:
+            return places
+        return np.where(places >= 0, self.rows[np.maximum(places, 0)], NOBODY)
+
+    def own(self, records: Rows | None) -> Rows | None:
+        """The places of records among those it was grown on; −1 for those it was not grown on."""
+        if records is None or self.rows is None:
+            return records
+        size = 1 + max(int(self.rows.max(initial=-1)), int(records.max(initial=-1)))
+        place = np.full(size, NOBODY)
+        place[self.rows] = np.arange(len(self.rows))
+        return np.where(records >= 0, place[np.maximum(records, 0)], NOBODY)
+
+
+def picked(
+    tree: trees.DecisionTree, leaves: Rows, uniforms: Floats, allowed: Mask | None = None, own: Rows | None = None
+) -> Rows:
+    """One record of each leaf, all equally likely: of those ``allowed``, and not the ``own`` one.
+
+    A leaf without any hands over to the node above it; −1 where there is none in the whole tree.
+    """
+    if allowed is None and own is None:
+        sizes = tree.hi[leaves] - tree.lo[leaves]
+        return tree.order[tree.lo[leaves] + (uniforms * sizes).astype(np.int64)]
+    open_ = np.ones(len(tree.order), dtype=np.bool_) if allowed is None else allowed
+    before = np.concatenate([[0], np.cumsum(open_[tree.order])])
+    place, self_open = _places(tree, own, open_, len(leaves))
+    node, todo = leaves.copy(), np.arange(len(leaves))
+    counts, inside = np.zeros(len(leaves), dtype=np.int64), np.zeros(len(leaves), dtype=np.bool_)
+    while len(todo):
+        lo, hi = tree.lo[node[todo]], tree.hi[node[todo]]
+        inside[todo] = self_open[todo] & (place[todo] >= lo) & (place[todo] < hi)
+        counts[todo] = before[hi] - before[lo] - inside[todo]
+        todo = todo[(counts[todo] == 0) & (node[todo] > 0)]
+        node[todo] = tree.parent[node[todo]]
+    rank = before[tree.lo[node]] + (uniforms * counts).astype(np.int64)
+    rank += inside & (rank >= before[np.maximum(place, 0)])
+    chosen = np.searchsorted(before, rank, side="right") - 1
+    return np.where(counts > 0, tree.order[np.minimum(chosen, len(tree.order) - 1)], NOBODY)
+
+
+def _places(tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int) -> tuple[Rows, Mask]:
+    """Where in the order of the tree the own record of each is, and whether it could be picked."""
+    if own is None:
+        return np.full(size, NOBODY), np.zeros(size, dtype=np.bool_)
+    inverse = np.empty(len(tree.order), dtype=np.int64)
+    inverse[tree.order] = np.arange(len(tree.order))
+    there = own >= 0
+    return np.where(there, inverse[np.maximum(own, 0)], NOBODY), there & open_[np.maximum(own, 0)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Limited:
+    """Drawn records (by their places) that rules allow some values only: the records whose value they may have, and what is asked."""
+
+    places: Rows
+    allowed: Mask
+    conditions: tuple[Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Drawn:
+    """What was drawn for a column: the record each cell is taken from, and numbers where they were smoothed."""
+
+    donors: Rows
+    values: Floats | None
+
+    def raw(self, learnt: Material) -> NDArray[Any]:
+        """What rules compare, and what others are predicted from."""
+        return learnt.raw[self.donors] if self.values is None else self.values
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Learnt:
+    """What was learnt of one column: a tree for its state (numbers with missing values or special codes), one for its values."""
+
+    material: Material
+    state: Grown | None
+    value: Grown | None
+
+    @classmethod
+    def of(
+        cls, material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, open_: Mask | None = None
+    ) -> Learnt:
+        """Learn from the records that no rule fixes (``open_``; None: all)."""
+        rows = None if open_ is None or open_.all() or not open_.any() else np.flatnonzero(open_)
+        if material.by_class:
+            codes = material.codes if rows is None else material.codes[rows]
+            return cls(material, None, Grown.on(predictors, codes, material.levels, rows, min_leaf))
+        state = material.state if rows is None else material.state[rows]
+        measured = state == VALUE
+        if measured.all():
+            return cls(material, None, cls._values(material, predictors, min_leaf, rows))
+        by_state = Grown.on(predictors, state, int(material.state.max()) + 1, rows, min_leaf)
+        there = np.flatnonzero(measured) if rows is None else rows[measured]
+        return cls(material, by_state, cls._values(material, predictors, min_leaf, there) if len(there) else None)
+
+    @staticmethod
+    def _values(material: Material, predictors: Mapping[Any, Predictor], min_leaf: int, rows: Rows | None) -> Grown:
+        values = material.values if rows is None else material.values[rows]
+        return Grown.on(predictors, _unskewed(values), None, rows, min_leaf)
+
+    def draw(
+        self,
+        shown: Mapping[Any, NDArray[Any]],
+        size: int,
+        stream: np.random.Generator,
+        limits: Sequence[Limited] = (),
+        own: Rows | None = None,
+    ) -> Drawn:
+        """A value for every drawn record; a donor of −1 where the rules leave none."""
+        donors = np.zeros(size, dtype=np.int64)
+        measured = np.ones(size, dtype=np.bool_)
+        if self.state is not None:
+            donors, _ = self._drawn_by(self.state, shown, size, stream, limits, own)
+            measured = (donors >= 0) & (self.material.state[np.maximum(donors, 0)] == VALUE)
+        if self.value is None:
+            return Drawn(donors, None)
+        found, leaves = self._drawn_by(self.value, shown, size, stream, limits, own)
+        donors = np.where(measured, found, donors)
+        if not self.material.smooth:
+            return Drawn(donors, None)
+        values = self.material.values[np.maximum(donors, 0)]
+        smoothed = self._smoothed(self.value, leaves, values, measured & (donors >= 0), stream)
+        return Drawn(donors, smoothed)
+
+    def _drawn_by(
+        self,
+        grown: Grown,
+        shown: Mapping[Any, NDArray[Any]],
+        size: int,
+        stream: np.random.Generator,
+        limits: Sequence[Limited],
+        own: Rows | None,
+    ) -> tuple[Rows, Rows]:
+        leaves, uniforms = grown.leaves(shown, size), stream.random(size)
+        places = picked(grown.tree, leaves, uniforms, own=grown.own(own))
+        for limited in limits:
+            at = limited.places
+            mine = None if own is None else grown.own(own[at])
+            places[at] = picked(grown.tree, leaves[at], uniforms[at], grown.within(limited.allowed), mine)
+        return grown.records(places), leaves
+
+    def _smoothed(
+        self, grown: Grown, leaves: Rows, values: Floats, measured: Mask, stream: np.random.Generator
+    ) -> Floats:
+        """Values moved by normal noise as wide as their leaf says, reflected at the bounds of the column, and rounded."""
+        widths = _widths(grown, self.material)[leaves]
+        moved = values + widths * stream.standard_normal(len(values))
+        low, high = self.material.bounds
+        moved = np.where(moved < low, 2 * low - moved, moved)
+        moved = np.where(moved > high, 2 * high - moved, moved)
+        moved = rounded_to(np.clip(moved, low, high), self.material.step)
+        return np.where(measured & (widths > 0), moved, values)
+
+
+def _unskewed(values: Floats) -> Floats:
+    """The values, or their ranks where they are so skewed that a few of them would decide every split."""
+    spread = values.std() if len(values) else 0.0
+    if not spread > 0:
+        return values
+    if abs((((values - values.mean()) / spread) ** 3).mean()) <= SKEWED:
+        return values
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks: Floats = (ends - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
+    r"""The width of kernels for stretches of values that ascend within each: :math:`0.9 \min(s, IQR/1.34)\, m^{-1/5}`.
+
+    Reference: B. W. Silverman, Density Estimation for Statistics and Data Analysis (1986), equation 3.31.
+
+    >>> bandwidths(np.array([1.0, 2.0, 3.0, 4.0, 7.0]), np.array([0]), np.array([5])).round(6).tolist()
+    [0.973585]
+    """
+    sizes = ends - starts
+    sums = np.concatenate([[0.0], np.cumsum(values - values.mean() if len(values) else values)])
+    squares = np.concatenate([[0.0], np.cumsum((values - values.mean()) ** 2 if len(values) else values)])
+    total, square = sums[ends] - sums[starts], squares[ends] - squares[starts]
+    spread = np.sqrt(np.maximum(square - total**2 / np.maximum(sizes, 1), 0) / np.maximum(sizes - 1, 1))
+
+    def quantile(share: float) -> Floats:
+        place = starts + share * (sizes - 1)
+        low = np.floor(place).astype(np.int64)
+        part = place - low
+        found: Floats = values[low] * (1 - part) + values[np.minimum(low + 1, ends - 1)] * part
+        return found
+
+    narrow = np.minimum(spread, (quantile(0.75) - quantile(0.25)) / 1.34)
+    found: Floats = 0.9 * narrow * sizes**-0.2
+    return found
+
+
+def _widths(grown: Grown, material: Material) -> Floats:
+    """The width of the kernel in every leaf, by the number of the node; 0 for other nodes."""
+    tree, leaves = grown.tree, grown.tree.leaves
+    records = grown.records(tree.order)
+    leaf_of = np.repeat(np.arange(len(leaves)), tree.hi[leaves] - tree.lo[leaves])
+    values = material.values[records]
+    ascending = values[np.lexsort((values, leaf_of))]
+    widths = np.zeros(tree.nodes.shape[1])
+    widths[leaves] = bandwidths(ascending, tree.lo[leaves], tree.hi[leaves])
+    return widths

@@ -1,0 +1,215 @@
+"""Means of a cost per cell: per column, per record and over all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.classes import Layout, remembered_rows
+from sfumato.core.encoding import Encoded, tallied
+from sfumato.core.metric import Measure
+from sfumato.methods.utility.cells import Cells, cells_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+
+# One rule for what was suppressed, the same in every metric: **a suppressed record has every cell at the top.**
+#
+# So a record of which nothing was released, a released ``*``, a blank where there was a value, and every cell of a column
+# that was not released at all cost the same: all that a cell can cost. Three consequences are kept everywhere:
+#
+# * averages are over all original records, not over those that were kept;
+# * where a single number must stand for a suppressed cell, it is the mean of the original column: the best guess of someone
+#   who knows nothing about the record;
+# * normalised losses are shares of what suppressing everything would cost: the identity scores 0, and a release without
+#   records scores 1.
+#
+# Metrics of what an analyst computes from the file (moments, propensity, regression, prediction) see the records that are in
+# it; there, too, a file without records scores 1.
+
+
+Side = Literal["original", "released"]
+
+
+def records_of(pair: Pair) -> int:
+    """Records that averages are over: the released ones and those of which nothing was released."""
+    return pair.kept + max(0, pair.suppressed)
+
+
+def suppressed_of(pair: Pair) -> int:
+    """Records of which nothing was released."""
+    return max(0, pair.suppressed)
+
+
+def gone(pair: Pair) -> NDArray[np.bool_]:
+    """Per original record, whether nothing of it was released; found once."""
+    if "gone" not in pair.memo:
+        pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
+        pair.memo["gone"][pair.rows] = False
+    lost: NDArray[np.bool_] = pair.memo["gone"]
+    return lost
+
+
+def share_lost(pair: Pair, released: float, *, most: float = 1.0) -> float:
+    """The mean over all records when the released ones cost ``released`` together and every other one ``most``.
+
+    Without any record nothing can be lost.
+    """
+    records = records_of(pair)
+    return (released + suppressed_of(pair) * most) / records if records else 0.0
+
+
+def added(pair: Pair, amounts: NDArray[np.float64], side: Side = "released") -> float:
+    """The sum over the records of one side of an amount for every row."""
+    copies = (pair.released if side == "released" else pair.original).copies
+    return float(amounts.sum() if copies is None else (amounts * copies).sum())
+
+
+def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> float:
+    """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing everything costs.
+
+    Where these are equal nothing could be lost, except everything: then the release without records alone scores 1.
+    """
+    if not len(pair.released):
+        return 1.0 if records_of(pair) else 0.0
+    if not most > least:
+        return 0.0
+    return min(1.0, max(0.0, (raw - least) / (most - least)))
+
+
+def mean_cost(
+    pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
+) -> tuple[float, dict[str, float]]:
+    """The mean cost of a cell over columns of given importance, and per column.
+
+    ``cost`` gives the cost, 0 to 1, of every distinct cell; a suppressed one costs 1 (:mod:`sfumato.methods.utility.cell_averages`).
+    """
+    columns: dict[str, float] = {}
+    for name in shares:
+        cells = cells_of(pair, name)
+        released = float(pair.kept) if cells is None else cells.total(cost(cells))
+        columns[name] = share_lost(pair, released)
+    return sum(shares[name] * value for name, value in columns.items()), columns
+
+
+def record_costs(pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]) -> NDArray[np.float64]:
+    """The same per released record: what its cells cost together, each by the importance of its column."""
+    records = np.zeros(len(pair.released))
+    for name, share in shares.items():
+        cells = cells_of(pair, name)
+        records += share if cells is None else (share * cost(cells))[cells.which]
+    return records
+
+
+def cell_measure(
+    name: str, pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]], meaning: str
+) -> Measure:
+    """A mean cost of cells as a measure; its raw value is the same number."""
+    value, columns = mean_cost(pair, shares, cost)
+    parts = partial(record_costs, pair, shares, cost)
+    return Measure(name, value, "lower", meaning, raw=value, per_column=columns, parts=parts)
+
+
+# The equivalence classes of both sides of a pair, by some of their columns.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of one side in the order in which they appear: a row that is in each (its first), and its number of records.
+
+    ``inside`` is the class of every row, or of every class of the finer ones ``of``.
+    """
+
+    first: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    inside: NDArray[Any]
+    of: Classes | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The class of every row, worked out anew at every call."""
+        return self.rows.astype(np.int64)
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The same in the narrowest type."""
+        return self.inside if self.of is None else self.inside[self.of.inside]
+
+
+def classes_of(pair: Pair, columns: Sequence[str], side: Side, *, keep: bool = True) -> Classes:
+    """The classes of one side by some columns; worked out once, from those of all quasi-identifiers where that is possible.
+
+    Missing is a value like any other. A column that was not released divides nothing. Classes that nobody else will ask for
+    need not be kept.
+    """
+    names = tuple(name for name in columns if name in pair.released.columns or side == "original")
+    classes: Classes | None = pair.memo.get(("classes", names, side))
+    if classes is None:
+        classes = _classes(pair, names, side)
+        if keep:
+            pair.memo["classes", names, side] = classes
+    return classes
+
+
+def class_sizes(pair: Pair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
+    """Records per class."""
+    return classes_of(pair, columns, side).sizes
+
+
+def encoded_of(pair: Pair, name: str, side: Side) -> Encoded:
+    """A column on one side as codes; one that was not released as it was."""
+    if name not in pair.released.columns:
+        return pair.original.encoded(name)
+    return pair.encoded(name)[side == "released"]
+
+
+def _classes(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+    finest = pair.original.schema.quasi if side == "original" else pair.quasi
+    if names == finest or not set(names) <= set(finest):
+        return _classes_of_rows(pair, names, side)
+    fine = classes_of(pair, finest, side)
+    ids, first = kernels.keys.group(_keys(pair, names, side, fine.first))
+    sizes = np.bincount(ids, weights=fine.sizes, minlength=len(first)).astype(np.int64)
+    return Classes(fine.first[first], sizes, _narrow(ids, len(first)), fine)
+
+
+def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+    table = pair.original if side == "original" else pair.released
+    remembered = remembered_rows(table, names)
+    if remembered is None:
+        ids, first = kernels.keys.group(_keys(pair, names, side, slice(None)))
+        return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
+    inside, groups = remembered
+    begins = np.zeros(len(inside), dtype=np.bool_)  # rows that are the first of their class
+    begins[kernels.keys.first_rows(inside, groups)] = True
+    first = np.flatnonzero(begins)
+    order = inside[first]
+    rank = np.empty(groups, dtype=inside.dtype)
+    rank[order] = np.arange(groups)
+    return Classes(first, tallied(inside, groups, table.copies)[order], kernels.keys.mapped(inside, rank))
+
+
+def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
+    return ids.astype(np.min_scalar_type(max(1, groups) - 1))
+
+
+def _keys(pair: Pair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice) -> NDArray[np.uint64]:
+    """Packed keys of some rows of one side."""
+    columns = [encoded_of(pair, name, side) for name in names]
+    layout = Layout.of([max(1, len(column.labels)) for column in columns])
+    amount = len(pair.original) if side == "original" else len(pair.released)
+    keys = np.zeros((amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64)
+    for a, column in enumerate(columns):
+        kernels.keys.pack(keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a])
+    return keys

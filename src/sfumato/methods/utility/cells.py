@@ -1,0 +1,205 @@
+"""What the released cells of a column still say, per distinct pair of original value and released label.
+
+Everything the metrics of generalization need is a function of these pairs, of which there are few, not of rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.encoding import encode_column, missing_in, positions_in
+from sfumato.core.hierarchy import Ladder, bind_column
+from sfumato.core.reading import Reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cells:
+    """One column, original and released.
+
+    ``value`` and ``label`` are the codes of each distinct pair, ``which`` the pair of every released row and ``rows``
+    how many records have it. Per pair: ``level`` is the level of the hierarchy the label is the value's node of (−1: of
+    none); ``height`` that level over the highest, or that of the lowest node above everything the label may mean; ``loss``
+    is Iyengar's; ``leaves`` counts the values the label may stand for, ``records`` the original records that have one of them;
+    ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of the cell.
+    ``column_level`` is the one level that explains every cell (None: there is none, as after local recoding).
+    ``counts`` says how often each value occurs and ``all_leaves`` how many there are; a missing value is one more that the
+    top may stand for.
+    """
+
+    reading: Reading
+    ladder: Ladder
+    counts: NDArray[np.int64]
+    value: NDArray[np.int64]
+    label: NDArray[np.int64]
+    which: NDArray[Any]
+    rows: NDArray[np.int64]
+    level: NDArray[np.int64]
+    height: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    leaves: NDArray[np.float64]
+    records: NDArray[np.float64]
+    fits: NDArray[np.bool_]
+    lost: NDArray[np.bool_]
+    column_level: int | None
+    all_leaves: float
+
+    def total(self, costs: NDArray[Any]) -> float:
+        """The sum over released rows of a cost per pair."""
+        return float((self.rows * costs).sum())
+
+
+def cells_of(pair: Pair, name: str) -> Cells | None:
+    """The cells of a column, worked out once; None when the column was not released."""
+    if name not in pair.released.columns:
+        pair.original.require([name])
+        return None
+    if ("cells", name) not in pair.memo:
+        pair.memo["cells", name] = _cells(pair, name)
+    cells: Cells = pair.memo["cells", name]
+    return cells
+
+
+def _cells(pair: Pair, name: str) -> Cells:
+    reading = pair.reading(name)
+    counts = reading.before.counts
+    ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
+    joint = pair.joint(name)
+    value, label, which, rows = joint.value, joint.label, joint.which, joint.count
+    leaf = ladder.codes_of(reading.values)[value]
+    level, column_level = _levels(ladder, reading, leaf, label, pair.as_it_was(name))
+    blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
+    lost = reading.everything[label] | (blank & ~missing)
+    meant = _Meant(reading, counts, ladder)
+    placed = level >= 0
+    leaves, records = meant.leaves[label], meant.records[label]
+    loss = np.where(blank & missing, 0.0, reading.loss[label])
+    for rung in np.unique(level[placed]).tolist():
+        at = level == rung
+        node = ladder.climb(0, rung)[leaf[at]]
+        loss[at] = ladder.loss[rung][node]
+        leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
+        sizes = np.bincount(ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung]))
+        records[at] = sizes[node]
+    leaves[lost & ~placed], records[lost & ~placed] = meant.all_leaves, float(counts.sum())
+    fits = placed | lost
+    open_cells = np.flatnonzero(~fits)
+    fits[open_cells] = meant.fit(value[open_cells], label[open_cells])
+    height = _heights(ladder, meant, leaf, label, level, lost)
+    return Cells(
+        reading, ladder, counts, value, label, which, rows, level, height, loss,
+        np.maximum(1.0, leaves), np.maximum(1.0, records), fits, lost, column_level, meant.all_leaves,
+    )  # fmt: skip
+
+
+def _levels(
+    ladder: Ladder,
+    reading: Reading,
+    leaf: NDArray[np.int64],
+    label: NDArray[np.int64],
+    unchanged: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], int | None]:
+    """Per pair the lowest level on which the label is the value's node, and the lowest that explains all of them.
+
+    The level that the column was read at goes before all others. ``unchanged`` says of which pairs the label is the value
+    itself, as it is on the lowest level.
+    """
+    level = np.full(len(leaf), -1, dtype=np.int64)
+    said = [] if reading.level is None else [reading.level]
+    for rung in (*said, *range(ladder.depth)):
+        if rung == 0:
+            same = unchanged
+        else:
+            same = positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]] == label
+        if len(leaf) and same.all():
+            return np.full(len(leaf), rung, dtype=np.int64), rung
+        level[same & (level < 0)] = rung
+    return level, None
+
+
+class _Meant:
+    """What every released label may stand for: how many values, how many records, which leaves of the hierarchy."""
+
+    def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
+        self.reading = reading
+        present = ~missing_in(reading.values)
+        self.missing = int(not present.all())
+        tops = ladder.leaves[-1]
+        self.all_leaves = float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
+        self.leaf_of = ladder.codes_of(reading.values)
+        self.by_leaf = np.zeros(len(ladder.labels[0]))
+        self.by_leaf[self.leaf_of] = counts
+        self.slack = 1e-9 * max(1.0, abs(reading.span))
+        if reading.scale == "category":
+            self.order, self.starts, self.ends = reading.members, reading.starts[:-1], reading.starts[1:]
+        else:
+            self.order = reading.line
+            line = reading.places[self.order]
+            self.starts = np.searchsorted(line, reading.low - self.slack, "left")
+            self.ends = np.searchsorted(line, reading.high + self.slack, "right")
+            self.ends = np.where(np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends))
+        upto = np.concatenate([[0.0], np.cumsum(counts[self.order])])
+        self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
+        self.records = upto[self.ends] - upto[self.starts]
+
+    def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each label may stand for its value."""
+        reading = self.reading
+        if reading.scale == "category":
+            return reading.among_members(value, label)
+        place = reading.places[value]
+        return (reading.low[label] - self.slack <= place) & (place <= reading.high[label] + self.slack)
+
+    def outermost(self, label: int) -> tuple[int, int] | None:
+        """The first and the last leaf of the hierarchy that a label may stand for, or None."""
+        leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
+        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+
+
+def _heights(
+    ladder: Ladder,
+    meant: _Meant,
+    leaf: NDArray[np.int64],
+    label: NDArray[np.int64],
+    level: NDArray[np.int64],
+    lost: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Level over highest level; for a label of no level, that of the lowest node above the value and all it may mean.
+
+    Nodes hold neighbouring leaves, so the lowest node above some leaves is that of the first and the last of them.
+    """
+    height = np.where(level >= 0, level / max(1, ladder.top), 1.0)
+    odd = np.flatnonzero((level < 0) & ~lost)
+    if not ladder.top or not len(odd):
+        return height
+    ends = {code: meant.outermost(code) for code in np.unique(label[odd]).tolist()}
+    ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
+    pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
+    first, last = np.minimum(pairs[:, 0], leaf[ranged]), np.maximum(pairs[:, 1], leaf[ranged])
+    for rung in range(ladder.top, -1, -1):
+        climb = ladder.climb(0, rung)
+        height[ranged[climb[first] == climb[last]]] = rung / ladder.top
+    return height
+
+
+# How many different values a column can have, whatever was released of it.
+
+
+def log_leaves(pair: Pair, name: str) -> float:
+    """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
+    cells = cells_of(pair, name)
+    if cells is not None:
+        return math.log(max(1.0, cells.all_leaves))
+    encoded = encode_column(pair.original, name)
+    ladder = bind_column(pair.original.schema[name].hierarchy, encoded)
+    missing = int(None in encoded.labels)
+    leaves = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
+    return math.log(max(1.0, leaves + missing))

@@ -1,0 +1,260 @@
+"""Average class size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.encoding import tallied
+from sfumato.core.metric import ColumnUtility, Measure
+from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.methods.utility.cell_averages import (
+    Side,
+    added,
+    class_sizes,
+    classes_of,
+    normalised,
+    records_of,
+    share_lost,
+    suppressed_of,
+)
+from sfumato.methods.utility.columns import Columns, quasi_of, require_sense, why_not_generalised, why_not_sampled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+
+@parameters
+class AverageClassSize(ColumnUtility):
+    r"""The number of released records over the number of their classes.
+
+    .. math:: (N - s)\,/\,\#\text{classes}
+
+    *s* records were suppressed and, being in no class, do not count unless ``count_suppressed`` asks for it; when nothing was
+    released the average is *N*, as in the search objective ``class_size``. ``value`` is 0 at the average of the original
+    table and 1 when all records are alike.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> AverageClassSize().measure(Pair.of(examples.patients(), examples.patients(release="single"))).raw
+    3.0
+    """
+
+    columns: Columns = None
+    count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
+
+    name: ClassVar[str] = "average_class_size"
+    follows_rows: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    line: ClassVar[str] = "records that share their quasi-identifiers, on average"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where cells were generalised, else what was done instead."""
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
+
+    def measure(self, pair: Pair) -> Measure:
+        """The average size of a class."""
+        require_sense(self, pair)
+        names = quasi_of(pair, self.columns)
+        raw = average_size(pair, names, count_suppressed=self.count_suppressed)
+        least = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
+        classes = classes_of(pair, names, "released")
+        return Measure(
+            self.name,
+            normalised(raw, float(records_of(pair)), pair, least=least),
+            self.better,
+            f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
+            raw=raw,
+            parts=lambda: classes.sizes[classes.ids].astype(float),
+        )
+
+
+def average_size(pair: Pair, columns: tuple[str, ...], *, count_suppressed: bool) -> float:
+    """Records per class of what was released; all records where nothing was."""
+    classes = len(class_sizes(pair, columns, "released"))
+    records = records_of(pair) if count_suppressed else pair.kept
+    return records / classes if classes else float(records_of(pair))
+
+
+# Normalised average class size C_AVG.
+
+
+@parameters
+class NormalisedClassSize(ColumnUtility):
+    r"""The average class size over the size that k-anonymity asks for (C_AVG); 1 is best.
+
+    .. math:: \frac{(N-s)\,/\,\#\text{classes}}{k}
+
+    Suppressed records (*s*) do not count unless ``count_suppressed`` asks for it; when nothing was released it is *N/k*.
+    ``value`` is 0 up to the best, 1, and 1 when all records are alike.
+
+    Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, ICDE 2006, https://doi.org/10.1109/ICDE.2006.101.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> NormalisedClassSize(2).measure(Pair.of(examples.patients(), examples.patients(release="single"))).raw
+    1.5
+    """
+
+    k: Annotated[int, Field(ge=1, description="the class size that was promised")]
+    columns: Columns = None
+    count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
+
+    name: ClassVar[str] = "c_avg"
+    follows_rows: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    title: ClassVar[str] = "Class size over k (C_AVG)"
+    line: ClassVar[str] = "how much larger the classes are than was promised"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where cells were generalised, else what was done instead."""
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
+
+    def measure(self, pair: Pair) -> Measure:
+        """The average size of a class, in units of k."""
+        require_sense(self, pair)
+        raw = average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed) / self.k
+        value = normalised(raw, records_of(pair) / self.k, pair, least=1.0)
+        meaning = f"average class size over k = {self.k}; 1 is best"
+        return Measure(self.name, value, self.better, meaning, raw=raw)
+
+
+# Discernibility metric C_DM.
+
+
+@parameters
+class Discernibility(ColumnUtility):
+    r"""How many records each record cannot be told apart from, summed up (C_DM).
+
+    .. math:: \sum_E |E|^2 + sN \quad\text{or, as DM*,}\quad \sum_E |E|^2 + s^2
+
+    over the classes *E*; *s* of *N* records were suppressed. ``penalty="table"`` charges *N* for each of them (the default, and the
+    search objective ``discernibility``), ``"class"`` takes them for one class of their own. ``value`` is 0 at what the original
+    table has and 1 at :math:`N^2`.
+
+    Reference: R. J. Bayardo and R. Agrawal, ICDE 2005, https://doi.org/10.1109/ICDE.2005.42.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> Discernibility().measure(Pair.of(examples.patients(), examples.patients(release="multi"))).raw
+    12.0
+    """
+
+    columns: Columns = None
+    penalty: Annotated[
+        Literal["table", "class"],
+        Field(description="a suppressed record costs as much as the table is long, or as there are suppressed ones"),
+    ] = "table"
+
+    name: ClassVar[str] = "discernibility"
+    follows_rows: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    line: ClassVar[str] = "records that a record cannot be told apart from"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where cells were generalised, else what was done instead."""
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
+
+    def measure(self, pair: Pair) -> Measure:
+        """The sum of squared class sizes and the penalty."""
+        require_sense(self, pair)
+        names = quasi_of(pair, self.columns)
+        classes = classes_of(pair, names, "released")
+        gone, records = suppressed_of(pair), records_of(pair)
+        raw = float((classes.sizes.astype(float) ** 2).sum()) + float(gone) * (
+            records if self.penalty == "table" else gone
+        )
+        least = float((class_sizes(pair, names, "original").astype(float) ** 2).sum())
+        return Measure(
+            self.name,
+            normalised(raw, float(records) ** 2, pair, least=least),
+            self.better,
+            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
+            raw=raw,
+            parts=lambda: classes.sizes[classes.ids].astype(float),
+        )
+
+
+# Classification metric CM.
+
+
+@parameters
+class Classification(ColumnUtility):
+    r"""The share of records that the majority label of their class gets wrong (CM).
+
+    .. math:: \frac1N\sum_i [\,i\text{ is suppressed, or its label differs from the majority of its class}\,]
+
+    The majority is that of the released labels, the truth the original label; of equally frequent labels the first in
+    sorted order is taken. ``value`` is 0 at what the classes of the original table get wrong and 1 when every record is wrong.
+    A label column that was not released predicts nothing; a label is never among its own predictors.
+
+    Reference: V. S. Iyengar, KDD 2002, https://doi.org/10.1145/775047.775089.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> Classification("sex").measure(pair).raw, round(Classification("disease").measure(pair).raw, 4)
+    (0.0, 0.6667)
+    """
+
+    label: Annotated[str, COLUMNS, Field(min_length=1, description="the column to be predicted")]
+    columns: Columns = None
+
+    name: ClassVar[str] = "classification"
+    follows_rows: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    title: ClassVar[str] = "Classification (CM)"
+    line: ClassVar[str] = "records that the majority label of their class gets wrong"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where cells were generalised, else what was done instead."""
+        pair.original.require([self.label])
+        return why_not_sampled(pair) or why_not_generalised(pair, self._predictors(pair))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it looks at, and the label."""
+        return (*self.about, self.label)
+
+    def _predictors(self, pair: Pair) -> tuple[str, ...]:
+        return tuple(name for name in quasi_of(pair, self.columns) if name != self.label)
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of records that are predicted wrongly from their class."""
+        require_sense(self, pair)
+        names = self._predictors(pair)
+        if self.label in pair.released.columns:
+            label = pair.reading(self.label)
+            shared = pair.own_values(self.label)
+            shared = np.where(shared < 0, -1 - np.arange(len(shared)), shared)
+            truth, labels = label.original, shared[label.released] if len(shared) else label.released
+            wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
+            least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
+        else:
+            wrong, least = np.ones(len(pair.released)), 0.0
+        raw = share_lost(pair, added(pair, wrong))
+        value = normalised(raw, 1.0, pair, least=least)
+        meaning = f"share of records whose {self.label} is not the majority's in their class"
+        return Measure(self.name, value, self.better, meaning, raw=raw, parts=wrong)
+
+
+def _wrong(
+    pair: Pair, columns: tuple[str, ...], side: Side, labels: NDArray[np.int64], truth: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Per row of one side whether the majority of its class differs from the truth."""
+    ids = classes_of(pair, columns, side).ids
+    if not len(ids):
+        return np.zeros(0)
+    low = int(labels.min())
+    width = int(labels.max()) - low + 1
+    both, which = np.unique(ids * width + (labels - low), return_inverse=True)
+    amounts = tallied(which, len(both), (pair.released if side == "released" else pair.original).copies)
+    order = np.lexsort((both, -amounts, both // width))  # by class, then most frequent, then first label
+    _, best = np.unique(both[order] // width, return_index=True)
+    majority = both[order][best] % width + low
+    wrong: NDArray[np.float64] = (majority[ids] != truth).astype(np.float64)
+    return wrong

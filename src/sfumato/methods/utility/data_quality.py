@@ -1,0 +1,477 @@
+"""Accuracy: how many cells equal the original."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import AfterValidator, Field
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import missing_in
+from sfumato.core.hierarchy import TOP
+from sfumato.core.metric import ColumnUtility, Measure, Utility
+from sfumato.core.pair import Pair
+from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.ranges import day, number
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.utility.cell_averages import class_sizes, records_of
+from sfumato.methods.utility.cells import cells_of
+from sfumato.methods.utility.columns import (
+    EMPTY,
+    NOT_DATA,
+    AllColumns,
+    Columns,
+    data_of,
+    quasi_of,
+    require_sense,
+    share_of,
+    why_not,
+    why_not_sampled,
+)
+from sfumato.methods.utility.numeric import Amounts, errors, numbers, plainly_numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.schema import Schema
+
+
+class _OfData(ColumnUtility):
+    """A utility of columns of data, whatever they hold."""
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there is anything to look at."""
+        return why_not(pair, data_of(pair, self.columns))
+
+
+@parameters
+class Accuracy(_OfData):
+    """The share of cells that are equal to the original, numbers within a tolerance.
+
+    ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A cell that was missing and
+    still is counts as accurate, a generalised category does not.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> round(Accuracy(["age", "zip"], tolerance=0.2).measure(pair).value, 4)
+    0.4167
+    """
+
+    columns: AllColumns = None
+    tolerance: Annotated[float, Field(ge=0, le=1, description="error of numbers that is allowed")] = 0.0
+
+    name: ClassVar[str] = "accuracy"
+    follows_rows: ClassVar[bool] = True
+    line: ClassVar[str] = "share of cells that equal the original"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of accurate cells."""
+        require_sense(self, pair)
+        names = data_of(pair, self.columns)
+        columns = {name: share_of(pair, self._right(pair, name)[0].total()) for name in names}
+        value = sum(columns.values()) / len(columns)
+        meaning = "share of cells that equal the original"
+        return Measure(
+            self.name,
+            value,
+            self.better,
+            meaning,
+            raw=value,
+            per_column=columns,
+            parts=partial(self._records, pair, names),
+        )
+
+    def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+        """The share of accurate cells of every released record."""
+        records = np.zeros(len(pair.released))
+        for name in names:
+            right, which = self._right(pair, name)
+            records += (right.values if which is None else right.values[which]) / len(names)
+        return records
+
+    def _right(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
+        """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
+        if plainly_numeric(pair, name):
+            error, both = errors(pair, name), numbers(pair, name)
+            same = np.isnan(both.before[pair.rows]) == np.isnan(both.after)
+            near = np.abs(error.released.values) <= self.tolerance * error.span + 1e-12
+            return Amounts(np.asarray(same & near, dtype=np.float64)), None
+        cells = cells_of(pair, name)
+        if cells is None:
+            return Amounts(np.zeros(len(pair.released))), None
+        right = pair.as_it_was(name)
+        if cells.reading.scale != "category":
+            off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
+            right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
+        return Amounts(np.asarray(right, dtype=np.float64), cells.rows), cells.which
+
+
+# Completeness: how many cells hold something.
+
+
+@parameters
+class Completeness(_OfData):
+    """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> pair = Pair.of(examples.regions(), examples.regions(suppressed="gender"))
+    >>> round(Completeness(["gender"]).measure(pair).value, 4)  # one of seven is gone
+    0.8571
+    """
+
+    columns: AllColumns = None
+
+    name: ClassVar[str] = "completeness"
+    line: ClassVar[str] = "share of cells that hold something"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of cells that hold something."""
+        require_sense(self, pair)
+        names = data_of(pair, self.columns)
+        before = sum(len(pair.original) - _missing(pair.original, name) for name in names)
+        columns = {name: share_of(pair, _held(pair.released, name)) for name in names}
+        value = sum(columns.values()) / len(columns)
+        meaning = "share of cells that hold something"
+        return Measure(
+            self.name, value, self.better, meaning, raw=share_of(pair, before, len(names)), per_column=columns
+        )
+
+    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+        """Cells that hold something, as a share of all that there were."""
+        names = self.columns or [
+            n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
+        ]
+        return sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names) if names else None
+
+
+def _held(released: Dataset, name: str) -> float:
+    """How many cells of a column hold something; none of one that was not released."""
+    if name not in released.columns:
+        return 0.0
+    if name in released.coded:
+        encoded = released.encoded(name)
+        nothing = [encoded.labels.index(label) for label in (None, TOP) if label in encoded.labels]
+        return float(encoded.counts.sum() - encoded.counts[nothing].sum())
+    column = released.column(name)
+    stars = int((column == "*").sum()) if column.dtype == pl.String else 0
+    nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
+    return float(len(column) - column.null_count() - stars - nans)
+
+
+def _missing(dataset: Dataset, name: str) -> int:
+    """How many cells of a column are missing; text that is held as categories is not made for it."""
+    if name not in dataset.coded:
+        return dataset.column(name).null_count()
+    encoded = dataset.encoded(name)
+    return int(encoded.counts[-1]) if None in encoded.labels else 0
+
+
+# Rules between two columns of a record.
+
+_RULE = re.compile(r"\s*(.+?)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
+
+
+def _checked(rule: str) -> str:
+    if _RULE.fullmatch(rule) is None:
+        raise ValueError("a rule is two columns with one of < <= = != >= > between them, like 'born <= died'")
+    return rule
+
+
+Rule = Annotated[str, AfterValidator(_checked)]
+"""``column operator column``."""
+
+
+def columns_of(rule: str) -> tuple[str, str]:
+    """The two columns of a rule.
+
+    >>> columns_of("born <= died")
+    ('born', 'died')
+    """
+    left, _, right = _parts(rule)
+    return left, right
+
+
+def _parts(rule: str) -> tuple[str, str, str]:
+    match = _RULE.fullmatch(rule)
+    return (match[1], match[2], match[3]) if match else (rule, "=", rule)
+
+
+def holds(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
+    """Per row of one side whether the rule can hold."""
+    left, operator, right = _parts(rule)
+    rows = len(pair.original) if side == "original" else len(pair.released)
+    if side == "released" and not {left, right} <= set(pair.released.columns):
+        return np.zeros(rows, dtype=bool)
+    one, other = _reach(pair, left, side), _reach(pair, right, side)
+    if one is None or other is None:
+        return _same(pair, rule, side)
+    low, high = one
+    least, most = other
+    if operator in (">", ">="):
+        low, high, least, most = least, most, low, high
+    possible = {
+        "<": low < most, ">": low < most, "<=": low <= most, ">=": low <= most,
+        "=": (low <= most) & (least <= high), "!=": ~((low == high) & (least == most) & (low == least)),
+    }[operator]  # fmt: skip
+    there = ~(np.isnan(low) | np.isnan(least))
+    return np.asarray(there & possible, dtype=bool)
+
+
+def _reach(
+    pair: Pair, name: str, side: Literal["original", "released"]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """From where to where on the line each cell reaches; None for categories, NaN for missing and suppressed ones."""
+    if side == "original":  # a column of a rule may not have been released
+        pair = pair.memo.setdefault("itself", Pair.of(pair.original, pair.original))
+    reading = pair.reading(name)
+    if reading.scale == "category":
+        return None
+    hidden = np.where(reading.everything, np.nan, 0.0)
+    return (reading.low + hidden)[reading.released], (reading.high + hidden)[reading.released]
+
+
+def _same(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
+    """Rules between categories: equal or not, by their labels."""
+    left, operator, right = _parts(rule)
+    if operator not in ("=", "!="):
+        raise SchemaError(
+            f"consistency: {left!r} and {right!r} are not both numbers, dates or ordered values; use = or !="
+        )
+    table = pair.original if side == "original" else pair.released
+    one, other = table.column(left).cast(pl.String), table.column(right).cast(pl.String)
+    there = (one.is_not_null() & other.is_not_null() & (one != "*") & (other != "*")).fill_null(value=False)
+    same = (one == other) if operator == "=" else (one != other)
+    return np.asarray((there & same.fill_null(value=False)).to_numpy(), dtype=bool)
+
+
+# Consistency: how many records keep rules between columns.
+
+
+@parameters
+class Consistency(Utility):
+    """The share of records that keep rules between columns, each ``column operator column``: ``born <= died``.
+
+    Operators are ``<  <=  =  !=  >=  >``. Numbers, dates and ordered values compare by what they may be: a rule holds for released
+    ranges when it can hold. Categories can only be equal or not. A missing or suppressed cell keeps no rule.
+
+    >>> import polars as pl
+    >>> import sfumato as sf
+    >>> from sfumato.core.pair import Pair
+    >>> spans = sf.read(pl.DataFrame({"a": [1, 2, 5], "b": [2, 2, 3]})).with_roles(plain=["a", "b"])
+    >>> round(Consistency(["a <= b"]).measure(Pair.of(spans, spans)).value, 4)
+    0.6667
+    """
+
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1, description="rules like 'born <= died'")]
+
+    name: ClassVar[str] = "consistency"
+    line: ClassVar[str] = "share of records that keep the rules between columns"
+    secret: ClassVar[tuple[str, ...]] = ("rules",)
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where the columns of the rules are there."""
+        pair.original.require([name for rule in self.rules for name in columns_of(rule)])
+        return None if records_of(pair) else EMPTY
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of records that keep all rules."""
+        require_sense(self, pair)
+        kept, before = np.ones(len(pair.released), dtype=bool), np.ones(len(pair.original), dtype=bool)
+        for rule in self.rules:
+            kept &= holds(pair, rule, "released")
+            before &= holds(pair, rule, "original")
+        raw, value = share_of(pair, float(before.sum())), share_of(pair, float(kept.sum()))
+        meaning = f"share of records that keep {len(self.rules)} rule(s)"
+        return Measure(self.name, value, self.better, meaning, raw=raw, parts=kept.astype(np.float64))
+
+
+# Timeliness: how many records are recent.
+
+
+@parameters
+class Timeliness(Utility):
+    """The share of records that are not older than a limit, by a column of dates; a range is as old as its middle.
+
+    ``today`` is given, not taken from the clock: the same input gives the same number.
+
+    >>> import datetime
+    >>> import polars as pl
+    >>> import sfumato as sf
+    >>> from sfumato.core.pair import Pair
+    >>> days = [datetime.date(2024, 1, 1), datetime.date(2025, 1, 1)]
+    >>> visits = sf.read(pl.DataFrame({"day": days})).with_roles(plain="day")
+    >>> Timeliness("day", days=365, today="2025-06-01").measure(Pair.of(visits, visits)).value
+    0.5
+    """
+
+    column: Annotated[str, COLUMNS, Field(min_length=1, description="the column of dates")]
+    days: Annotated[float, Field(ge=0, description="the age in days up to which a record is timely")]
+    today: Annotated[str, Field(description="the day ages are counted to, like 2025-06-01")]
+
+    name: ClassVar[str] = "timeliness"
+    line: ClassVar[str] = "share of records that are not too old"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def __post_init__(self) -> None:
+        try:
+            datetime.date.fromisoformat(self.today)
+        except ValueError:
+            raise ParameterError("Timeliness: today must be a date like 2025-06-01") from None
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where the column holds dates."""
+        pair.original.require([self.column])
+        if not records_of(pair):
+            return EMPTY
+        if pair.original.schema[self.column].kind != "date":
+            return f"column {self.column!r} does not hold dates"
+        return None
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of records that are timely."""
+        require_sense(self, pair)
+        if self.column not in pair.released.columns:
+            return Measure(self.name, 0.0, self.better, "share of records that are recent", raw=None)
+        both, end = numbers(pair, self.column), day(self.today) or 0.0
+        fresh = (end - both.after <= self.days).astype(np.float64)
+        raw = share_of(pair, float((end - both.before <= self.days).sum()))
+        meaning = f"share of records that are at most {self.days:g} days old"
+        return Measure(self.name, share_of(pair, float(fresh.sum())), self.better, meaning, raw=raw, parts=fresh)
+
+
+# Uniqueness: how many records are no duplicates.
+
+
+@parameters
+class Uniqueness(ColumnUtility):
+    """The share of records that are no duplicate of another, by a key: distinct keys / records.
+
+    For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is the opposite.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> Uniqueness().measure(Pair.of(examples.patients(), examples.patients(release="multi"))).value
+    0.5
+    """
+
+    columns: Columns = None
+
+    name: ClassVar[str] = "uniqueness"
+    counts: ClassVar[bool] = True
+    line: ClassVar[str] = "share of records that are no duplicate of another"
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there is anything to look at."""
+        return why_not_sampled(pair) or why_not(pair, quasi_of(pair, self.columns))
+
+    def measure(self, pair: Pair) -> Measure:
+        """Distinct keys over records."""
+        require_sense(self, pair)
+        names = quasi_of(pair, self.columns)
+        value = share_of(pair, len(class_sizes(pair, names, "released")))
+        raw = share_of(pair, len(class_sizes(pair, names, "original")))
+        return Measure(self.name, value, self.better, "distinct keys over records", raw=raw)
+
+    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+        """Distinct keys of what was released, over all records that there were."""
+        names = [name for name in self.columns or original.quasi if name in released.columns]
+        codes = pl.DataFrame({str(place): released.encoded(name).codes for place, name in enumerate(names)})
+        return min(1.0, codes.n_unique() / max(1, records)) if names else None
+
+
+# Validity: how many cells are what their column may hold.
+
+
+@parameters
+class Validity(ColumnUtility):
+    """The share of cells that are what their column may hold.
+
+    Without ``rules`` a cell is valid when it stands for something: an original value, a node of the hierarchy, a range or set of
+    them. ``rules`` say more: a regular expression the label must match as a whole, or two numbers (None: no limit) a number must
+    lie between; a range of numbers must lie between them with both ends.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> Validity().measure(pair).value, Validity(["zip"], rules={"zip": "[0-9]{5}"}).measure(pair).per_column
+    (1.0, {'zip': 0.3333333333333333})
+    """
+
+    columns: AllColumns = None
+    rules: Annotated[
+        dict[str, str | tuple[float | None, float | None]],
+        COLUMNS,
+        Field(description="column: pattern, or least and greatest"),
+    ] = Field(default_factory=dict)
+
+    name: ClassVar[str] = "validity"
+    line: ClassVar[str] = "share of cells that are what their column may hold"
+    secret: ClassVar[tuple[str, ...]] = ("rules",)
+    better: ClassVar[Literal["lower", "higher"]] = "higher"
+
+    def __post_init__(self) -> None:
+        for column, rule in self.rules.items():
+            try:
+                re.compile(rule if isinstance(rule, str) else "")
+            except re.error:
+                raise ParameterError(f"Validity: the rule of {column!r} is no regular expression") from None
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there is anything to look at."""
+        names = data_of(pair, self.columns)
+        unknown = [name for name in self.rules if name not in names]
+        if unknown:
+            raise SchemaError(f"validity: there is a rule for column {unknown[0]!r}, which is not looked at")
+        return why_not(pair, names)
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of valid cells."""
+        require_sense(self, pair)
+        columns = {name: share_of(pair, self._valid(pair, name)) for name in data_of(pair, self.columns)}
+        value = sum(columns.values()) / len(columns)
+        return Measure(self.name, value, self.better, "share of cells that are valid", per_column=columns)
+
+    def _valid(self, pair: Pair, name: str) -> float:
+        rule = self.rules.get(name)
+        if plainly_numeric(pair, name) and not isinstance(rule, str):
+            low, high = _limits(rule or (None, None))
+            values = numbers(pair, name).after
+            return float(((values >= low) & (values <= high)).sum())
+        if name not in pair.released.columns:
+            return 0.0
+        reading = pair.reading(name)
+        blank = missing_in(reading.labels) | reading.everything
+        if isinstance(rule, str):
+            good = np.array([label is not None and re.fullmatch(rule, label) is not None for label in reading.labels])
+        elif rule is not None:
+            low, high = _limits(rule)
+            alone = [np.nan if label is None else number(label) for label in reading.labels]
+            places = np.array([np.nan if place is None else place for place in alone])
+            least = np.where(np.isnan(reading.low), places, reading.low)
+            most = np.where(np.isnan(reading.high), places, reading.high)
+            good = (least >= low) & (most <= high)
+        else:
+            good = ~np.isnan(reading.low) if reading.scale != "category" else np.diff(reading.starts) > 0
+            cells = cells_of(pair, name) if pair.aligned else None
+            if cells is not None:
+                good = good.copy()
+                good[cells.label[cells.level >= 0]] = True
+        return float(reading.after.counts[good.astype(bool) & ~blank].sum())
+
+
+def _limits(rule: tuple[float | None, float | None]) -> tuple[float, float]:
+    low, high = rule
+    return -math.inf if low is None else low, math.inf if high is None else high

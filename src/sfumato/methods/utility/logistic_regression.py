@@ -1,0 +1,327 @@
+"""Logistic regression: of two classes by Newton's method, of several by quasi-Newton steps."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.core.encoding import missing_in
+from sfumato.core.schema import Kind
+from sfumato.methods.utility.cells import cells_of
+from sfumato.methods.utility.numeric import numbers, plainly_numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
+
+RIDGE = 1e-6
+"""Penalty per row on squared coefficients, the constant left out: it keeps them finite where classes can be separated."""
+FARTHEST = 30.0
+MOST_STEPS = 40
+MOST_REFITS = 400
+CLOSE_ENOUGH = 1e-8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients (the constant first), fitted probabilities, and the covariance of the coefficients."""
+
+    coefficients: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    design: NDArray[np.float64]
+    penalty: NDArray[np.float64]
+
+    @functools.cached_property
+    def covariance(self) -> NDArray[np.float64]:
+        """How uncertain the coefficients are; dear where there are many, and asked for by few."""
+        curvature = _curvature(self.design, self.probabilities, self.penalty)
+        return np.asarray(np.linalg.pinv(curvature, hermitian=True), dtype=np.float64)
+
+
+def with_constant(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The features with a column of ones before them."""
+    return np.concatenate([np.ones((len(features), 1)), features], axis=1)
+
+
+def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, ridge: float = RIDGE) -> Fit:
+    """Fit the probability that ``truth`` is 1, by iteratively reweighted least squares with a small ridge.
+
+    >>> import numpy as np
+    >>> fit = fit_logistic(np.zeros((4, 0)), np.array([0.0, 0, 0, 1]))
+    >>> fit.probabilities.round(6).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    design = with_constant(features)
+    penalty = np.full(design.shape[1], ridge * len(design))
+    penalty[0] = 0.0
+    share = min(max(float(truth.mean()), 1e-9), 1 - 1e-9)
+    coefficients = np.zeros(design.shape[1])
+    coefficients[0] = np.log(share / (1 - share))
+    worst = _deviance(design, truth, coefficients, penalty)
+    for _ in range(MOST_STEPS):
+        chance = _chance(_times(design, coefficients))
+        slope = kernels.designs.across(design, (truth - chance)[:, None])[:, 0] - penalty * coefficients
+        step = _solved(_curvature(design, chance, penalty), slope)
+        for _ in range(MOST_STEPS):
+            tried = _deviance(design, truth, coefficients + step, penalty)
+            if tried <= worst + 1e-12 * abs(worst):
+                break
+            step = step / 2
+        coefficients = coefficients + step
+        if worst - tried <= CLOSE_ENOUGH * (abs(worst) + CLOSE_ENOUGH):
+            break
+        worst = tried
+    chance = _chance(_times(design, coefficients))
+    return Fit(coefficients, chance, design, penalty)
+
+
+class Refit:
+    """Fits of many truths to the same features: steps that a bound on the curvature makes safe need one factorisation.
+
+    The curvature of a logistic regression is nowhere above a quarter of the features' products (Böhning & Lindsay 1988), and
+    close to it where no feature tells much, as under a null hypothesis.
+    """
+
+    def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
+        self.design = with_constant(features)
+        self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
+        bound = 0.25 * kernels.designs.weighted_squares(self.design, np.ones(len(self.design))) + np.diag(
+            self.penalty + 1e-12 * len(self.design)
+        )
+        self.penalty[0] = 0.0
+        self.factor = np.linalg.cholesky(bound)
+
+    def probabilities(self, truths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by side, each until it is close."""
+        coefficients, left = np.zeros((self.design.shape[1], truths.shape[1])), np.arange(truths.shape[1])
+        for _ in range(MOST_REFITS):
+            now = coefficients.take(left, axis=1)
+            apart = truths.take(left, axis=1) - _chance(kernels.designs.times(self.design, now))
+            slope = kernels.designs.across(self.design, apart) - self.penalty[:, None] * now
+            step = kernels.designs.solved(self.factor, slope)
+            coefficients[:, left] = now + step
+            left = left[(slope * step).sum(axis=0) > 1e-7 * len(truths)]
+            if not left.size:
+                break
+        return _chance(kernels.designs.times(self.design, coefficients))
+
+
+def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A Newton step; columns that depend on each other share it."""
+    try:
+        return np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0], dtype=np.float64)
+
+
+def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    chances: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+    return chances
+
+
+def _curvature(
+    design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    curvature: NDArray[np.float64] = kernels.designs.weighted_squares(design, chance * (1 - chance)) + np.diag(penalty)
+    return curvature
+
+
+def _times(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    product: NDArray[np.float64] = kernels.designs.times(design, coefficients[:, None])[:, 0]
+    return product
+
+
+def _deviance(
+    design: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+) -> float:
+    scores = np.clip(_times(design, coefficients), -FARTHEST, FARTHEST)
+    return float((np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum())
+
+
+def fit_classes(
+    features: NDArray[np.float64], truth: NDArray[np.int64], classes: int, *, ridge: float = 1e-4
+) -> NDArray[np.float64]:
+    """Coefficients, one column a class, of multinomial logistic regression (the constant first).
+
+    >>> import numpy as np
+    >>> made = fit_classes(np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1]), 2)
+    >>> predict(made, np.array([[0.0], [2.0]])).tolist()
+    [0, 1]
+    """
+    from scipy.optimize import minimize
+
+    design = with_constant(features)
+    target = np.zeros((len(design), classes))
+    target[np.arange(len(design)), truth] = 1.0
+    shape = (design.shape[1], classes)
+    free = np.ones(shape)
+    free[0] = 0.0
+
+    def cost(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = flat.reshape(shape)
+        scores = design @ weights
+        scores -= scores.max(axis=1, keepdims=True)
+        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        value = -float((target * logs).sum()) / len(design) + 0.5 * ridge * float((free * weights**2).sum())
+        slope = design.T @ (np.exp(logs) - target) / len(design) + ridge * free * weights
+        return value, slope.ravel()
+
+    fit = minimize(cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    coefficients: NDArray[np.float64] = fit.x.reshape(shape)
+    return coefficients
+
+
+def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The likeliest class of every row."""
+    return np.asarray((with_constant(features) @ coefficients).argmax(axis=1), dtype=np.int64)
+
+
+# Both sides of a pair as the same columns of numbers, for models that learn from them.
+#
+# Numbers, dates and ordered values are standardised by the original; a range stands for its middle. A category is a column
+# per value (the frequent ones; the rest share one), where a generalised label is spread over what it may stand for, in the
+# proportions of the original column: nothing better is known about it than how often values occur.
+
+MOST_VALUES = 20
+"""Categories beyond the most frequent ones share a column."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Features:
+    """Columns of numbers: ``before`` of original rows, ``after`` of released rows; ``owners`` names where each comes from."""
+
+    owners: tuple[str, ...]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+    def of(self, names: Sequence[str]) -> Features:
+        """The features of some columns only."""
+        kept = [j for j, owner in enumerate(self.owners) if owner in names]
+        return Features(tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept])
+
+
+def is_number(pair: Pair, name: str) -> bool:
+    """Whether both sides of a column can be read as numbers."""
+    attribute = pair.original.schema[name]
+    if attribute.order is None and attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+        return False
+    return plainly_numeric(pair, name) or pair.reading(name).scale != "category"
+
+
+def says_nothing(pair: Pair, name: str) -> bool:
+    """Whether every released cell of a column is suppressed."""
+    if plainly_numeric(pair, name):
+        return bool(pair.released.column(name).null_count() == len(pair.released))
+    if name not in pair.released.columns:
+        return True
+    return bool(_lost_labels(pair, name)[pair.reading(name).released].all())
+
+
+def _lost_labels(pair: Pair, name: str) -> NDArray[np.bool_]:
+    """Per released label whether nothing is left of some cell that has it."""
+    reading = pair.reading(name)
+    if (
+        not pair.aligned
+    ):  # nobody's cell was anything before: one that is missing says so, where the original has such cells
+        lost: NDArray[np.bool_] = reading.everything | (missing_in(reading.labels) & (None not in reading.values))
+        return lost
+    lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)
+    if cells is not None:
+        lost[cells.label[cells.lost]] = True
+    return lost
+
+
+def features_of(
+    pair: Pair,
+    names: Sequence[str],
+    original: NDArray[np.int64],
+    released: NDArray[np.int64],
+    *,
+    blanks: bool = False,
+) -> Features:
+    """Features of some original and some released rows; ``blanks`` adds columns that mark missing and suppressed cells."""
+    owners: list[str] = []
+    left: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
+    right: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
+    for name in names:
+        make = _numeric if is_number(pair, name) else _category
+        before, after = make(pair, name, original, released, blanks)
+        owners += [name] * before.shape[1]
+        left.append(before)
+        right.append(after)
+    return Features(tuple(owners), np.concatenate(left, axis=1), np.concatenate(right, axis=1))
+
+
+Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+    both = numbers(pair, name)
+    present = both.before[~np.isnan(both.before)]
+    mean = float(present.mean()) if len(present) else 0.0
+    deviation = float(present.std()) if len(present) else 0.0
+    sides = []
+    for column in (both.before[original], both.after[released]):
+        absent = np.isnan(column)
+        scaled = np.where(absent, 0.0, (column - mean) / (deviation or 1.0))
+        sides.append(np.stack([scaled, absent.astype(np.float64)] if blanks else [scaled], axis=1))
+    return sides[0], sides[1]
+
+
+def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+    """A column a value, the rarest together; the most frequent value is what the others are compared with."""
+    reading = pair.reading(name)
+    counts = np.bincount(reading.before.narrow, minlength=len(reading.values))
+    rank = np.empty(len(counts), dtype=np.int64)
+    rank[np.lexsort((np.arange(len(counts)), -counts))] = np.arange(len(counts))
+    width = max(1, min(len(counts), MOST_VALUES + 1))
+    feature = np.minimum(rank, width - 1)
+    before = np.zeros((len(original), width))
+    before[np.arange(len(original)), feature[reading.before.narrow[original]]] = 1.0
+    lost = _lost_labels(pair, name)
+    used, which = np.unique(reading.after.narrow[released], return_inverse=True)
+    labels, odd = _label_rows((feature, width), reading, pair.own_values(name), used.astype(np.int64), lost)
+    before, after = before[:, 1:], labels[which, 1:]
+    if blanks:
+        before = np.concatenate([before, np.zeros((len(before), 1))], axis=1)
+        after = np.concatenate([after, odd[which, None]], axis=1)
+    return before, after
+
+
+def _label_rows(
+    features: tuple[NDArray[np.int64], int],
+    reading: Reading,
+    own: NDArray[np.int64],
+    used: NDArray[np.int64],
+    lost: NDArray[np.bool_],
+) -> Both:
+    """Per label that is used the mean of the values it may stand for, and whether it says nothing or something unknown.
+
+    ``features`` are the column of each value and how many columns there are, ``own`` the value that each label is written as.
+    """
+    feature, width = features
+    counts = reading.before.counts.astype(np.float64)
+    rows = np.zeros((len(used), width))
+    own = own[used]
+    itself = np.flatnonzero(own >= 0)
+    rows[itself, feature[own[itself]]] = 1.0
+    sizes = (own >= 0).astype(np.float64)
+    for place in np.flatnonzero(own < 0).tolist():
+        members = reading.members[reading.starts[used[place]] : reading.starts[used[place] + 1]]
+        sizes[place] = counts[members].sum()
+        sums = np.bincount(feature[members], weights=counts[members], minlength=width)
+        rows[place] = sums / max(sizes[place], 1.0)
+    unknown = lost[used] | (sizes == 0)
+    rows[unknown] = np.bincount(feature, weights=counts, minlength=width) / max(1.0, float(counts.sum()))
+    return rows, unknown.astype(np.float64)

@@ -1,0 +1,209 @@
+"""Columns of numbers before and after, record by record."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.core.encoding import Encoded, numbers_of, tallied
+from sfumato.core.metric import ColumnUtility
+from sfumato.core.schema import Kind
+from sfumato.errors import SchemaError
+from sfumato.methods.utility.cell_averages import gone, records_of
+from sfumato.methods.utility.columns import EMPTY, numeric_of, quasi_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+FEW = "two columns of numbers are needed"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column as numbers: ``before`` per original row, ``after`` per released row; NaN where there is none.
+
+    A released range stands for its middle. Dates are days, ordered values their ranks.
+    """
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+
+def numbers(pair: Pair, name: str) -> Numbers:
+    """A column as numbers, read once; :class:`SchemaError` where the original holds none."""
+    if ("numbers", name) not in pair.memo:
+        pair.memo["numbers", name] = _numbers(pair, name)
+    column: Numbers = pair.memo["numbers", name]
+    return column
+
+
+def _numbers(pair: Pair, name: str) -> Numbers:
+    if name not in pair.released.columns:
+        return Numbers(_original_numbers(pair, name), np.full(len(pair.released), np.nan))
+    coded = coded_numbers(pair, name)
+    if coded is None:
+        return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
+    return Numbers(*(places[side.narrow] if len(places) else np.zeros(0) for side, places in coded))
+
+
+Coded = tuple[Encoded, "NDArray[np.float64]"]
+
+
+def coded_numbers(pair: Pair, name: str) -> tuple[Coded, Coded] | None:
+    """Both sides of a column as codes and the number of every code; None where it is held as numbers.
+
+    :class:`SchemaError` where the original holds none.
+    """
+    if name not in pair.released.columns or plainly_numeric(pair, name):
+        return None
+    reading = pair.reading(name)
+    if reading.scale == "category":
+        raise _no_numbers(pair, name)
+    middle = np.where(reading.everything, np.nan, reading.middle)
+    return (reading.before, reading.places), (reading.after, middle)
+
+
+def plainly_numeric(pair: Pair, name: str) -> bool:
+    """Whether both sides of a column hold numbers, not labels: then there may be too many to look at each."""
+    attribute = pair.original.schema[name]
+    if attribute.kind is not Kind.NUMERIC or attribute.order is not None or name not in pair.released.columns:
+        return False
+    return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
+
+
+def _original_numbers(pair: Pair, name: str) -> NDArray[np.float64]:
+    if pair.original.schema[name].kind is not Kind.NUMERIC:
+        raise _no_numbers(pair, name)
+    return numbers_of(pair.original, name)
+
+
+def _no_numbers(pair: Pair, name: str) -> SchemaError:
+    return SchemaError(
+        f"column {name!r} of {pair.original.source.name} does not hold numbers, dates or ordered values; "
+        "leave it out or give it kind numeric"
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Amounts:
+    """Numbers, each of them ``counts`` times (None: once)."""
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64] | None = None
+
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+    def total(self, of: NDArray[Any] | None = None) -> float:
+        """The sum of the numbers, or of what was made ``of`` each of them.
+
+        >>> Amounts(np.array([1.0, 2.0]), np.array([3, 1])).total()
+        5.0
+        """
+        each = self.values if of is None else of
+        return float(each.sum() if self.counts is None else (each * self.counts).sum())
+
+    @property
+    def known(self) -> Amounts:
+        """Those that are numbers."""
+        there = ~np.isnan(self.values)
+        return Amounts(self.values[there], None if self.counts is None else self.counts[there])
+
+    def __len__(self) -> int:
+        return len(self.values) if self.counts is None else int(self.counts.sum())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Errors:
+    """How far released numbers are from the original ones, cells that were missing before left out (0, not ``known``).
+
+    ``released`` are those of released rows, ``suppressed`` of records of which nothing was released; a suppressed cell stands
+    at the mean. ``top`` are the errors of all original records if everything were suppressed. Each is there once for every
+    row, or, where a column is known by its codes, once for every distinct cell: ``which`` is then that of every released
+    row. ``filled`` marks released ones that were missing before.
+    """
+
+    released: Amounts
+    suppressed: Amounts
+    top: Amounts
+    filled: NDArray[np.bool_]
+    which: NDArray[Any] | None
+    known: int
+    deviation: float
+    span: float
+
+    def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
+        """What was made of each of the ``released`` errors, for every released row."""
+        return of if self.which is None else of[self.which]
+
+
+def errors(pair: Pair, name: str) -> Errors:
+    """The errors of a column, worked out once."""
+    if ("errors", name) not in pair.memo:
+        pair.memo["errors", name] = _errors(pair, name)
+    error: Errors = pair.memo["errors", name]
+    return error
+
+
+def _errors(pair: Pair, name: str) -> Errors:
+    coded = coded_numbers(pair, name)
+    if coded is None:
+        both = numbers(pair, name)
+        before, lost = Amounts(both.before), Amounts(both.before[gone(pair)])
+        return _errors_of(before, lost, Amounts(both.before[pair.rows]), both.after, None)
+    joint, (old, places), (_, middle) = pair.joint(name), *coded
+    suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
+    truth = Amounts(places[joint.value], joint.count)
+    return _errors_of(Amounts(places, old.counts), Amounts(places, suppressed), truth, middle[joint.label], joint.which)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+def _errors_of(
+    before: Amounts, lost: Amounts, truth: Amounts, after: NDArray[np.float64], which: NDArray[Any] | None
+) -> Errors:
+    """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records, ``before`` all there were."""
+    there = before.known
+    mean = there.total() / len(there) if len(there) else 0.0
+    spread = there.total((there.values - mean) ** 2) / (len(there) - 1) if len(there) > 1 else 0.0
+    return Errors(
+        Amounts(_or_none(np.where(np.isnan(after), mean, after) - truth.values), truth.counts),
+        Amounts(_or_none(mean - lost.values), lost.counts),
+        Amounts(_or_none(mean - before.values), before.counts),
+        np.isnan(truth.values) & ~np.isnan(after),
+        which,
+        len(truth.known) + len(lost.known),
+        math.sqrt(spread),
+        float(there.values.max() - there.values.min()) if len(there) else 0.0,
+    )
+
+
+def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The errors; none where there was no number."""
+    return np.where(np.isnan(errors), 0.0, errors)
+
+
+def why_no_numbers(pair: Pair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:
+    """The reason a metric of numbers does not apply, or None; columns asked for by name must hold numbers."""
+    if not records_of(pair):
+        return EMPTY
+    if not columns:
+        return "no column holds numbers; say which columns to look at"
+    if asked is not None:
+        for name in quasi_of(pair, asked):
+            numbers(pair, name)
+    return None
+
+
+class OfNumbers(ColumnUtility):
+    """A utility of columns of numbers, of ``fewest`` columns at least."""
+
+    fewest: ClassVar[int] = 1
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there are numbers in columns enough."""
+        names = numeric_of(pair, self.columns)
+        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)

@@ -1,0 +1,491 @@
+"""Predictive accuracy: learn from the release, be tested on the original."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.metric import ColumnUtility, Measure, Utility
+from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.randomness import Seed
+from sfumato.errors import SchemaError
+from sfumato.methods.utility.cell_averages import records_of
+from sfumato.methods.utility.columns import EMPTY, AllColumns, data_of, require_sense
+from sfumato.methods.utility.logistic_regression import (
+    Features,
+    Refit,
+    features_of,
+    fit_classes,
+    fit_logistic,
+    is_number,
+    predict,
+    says_nothing,
+    with_constant,
+)
+from sfumato.methods.utility.numeric import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+MOST_CLASSES = 100
+
+
+@parameters
+class PredictiveAccuracy(ColumnUtility):
+    r"""How well a label is predicted in original records by a model that learned from released ones.
+
+    .. math:: value = \frac{acc_{original} - acc_{released}}{acc_{original} - acc_{majority}}
+
+    A share ``held_out`` of the people, drawn by ``seed``, is set aside; one model (multinomial logistic regression) learns from the
+    original records of the others, one from what was released of them, and both are tested on the original records of those set aside, as is
+    always answering the most frequent label. ``raw`` is the accuracy of the model that learned from the release;
+    ``value`` the share of what can be learned that is lost, 0 where the columns say nothing about the label. Generalised
+    predictors are taken as in :class:`Propensity`; released records whose label is no original one are not
+    learned from. Of larger tables a random sample of ``records`` people is looked at.
+
+    Of rows that were drawn anew the model learns from any of them, and is tested on the people who were set aside before the rows were
+    drawn (train on synthetic, test on real); where none were, on a share ``held_out`` of the people, and the meaning says so.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> people = examples.survey()
+    >>> PredictiveAccuracy(people.schema.quasi[0]).measure(Pair.of(people, people)).value
+    0.0
+    """
+
+    label: Annotated[str, COLUMNS, Field(min_length=1, description="the column to be predicted")]
+    columns: AllColumns = None
+    held_out: Annotated[float, Field(gt=0, lt=1, description="share of people the models are tested on")] = 0.3
+    records: Annotated[int, Field(ge=10, description="people that are looked at, at most")] = 20_000
+    seed: Annotated[int, Field(ge=0, description="for the draw")] = 1
+
+    name: ClassVar[str] = "predictive_accuracy"
+    title: ClassVar[str] = "Prediction"
+    line: ClassVar[str] = "accuracy lost by a model that learned from the release"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there is a label and something to predict it from."""
+        pair.original.require([self.label])
+        if not records_of(pair):
+            return EMPTY
+        if not self._predictors(pair):
+            return "no released column is left to predict from"
+        if self.label in pair.released.columns and len(pair.reading(self.label).values) > MOST_CLASSES:
+            return f"{self.label} has more than {MOST_CLASSES} different values; a label has few"
+        if self._people(pair)[0].size < 2 or not self._people(pair)[1].size:
+            return "too few records to set some aside"
+        return None
+
+    def measure(self, pair: Pair) -> Measure:
+        """The share of what can be learned that is lost."""
+        require_sense(self, pair)
+        if not len(pair.released) or self.label not in pair.released.columns:
+            return Measure(self.name, 1.0, self.better, f"nothing was released to learn {self.label} from")
+        learned, original, majority = self._accuracies(pair)
+        gain = original - majority
+        value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
+        accuracies = (
+            f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
+        )
+        known = (
+            ""
+            if pair.aligned or pair.held_out is not None
+            else ", tested on people whom the rows may have been drawn after"
+        )
+        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}{known}", raw=learned)  # fmt: skip
+
+    def _predictors(self, pair: Pair) -> tuple[str, ...]:
+        names = data_of(pair, self.columns)
+        return tuple(name for name in names if name in pair.released.columns and name != self.label)
+
+    def _people(self, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The original rows to learn from, and those set aside."""
+        if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
+            stream = Seed(self.seed).stream("held out")
+            tested = max(1, round(self.held_out * self.records))
+            return sample_of(pair.learnt_from, self.records - tested, stream), sample_of(pair.held_out, tested, stream)
+        order = Seed(self.seed).stream("held out").permutation(len(pair.original))[: self.records]
+        tested = round(self.held_out * len(order))
+        return np.sort(order[tested:]), np.sort(order[:tested])
+
+    def _accuracies(self, pair: Pair) -> tuple[float, float, float]:
+        """The accuracy learned from the release, from the original, and of the most frequent label."""
+        label = pair.reading(self.label)
+        learn, test = self._people(pair)
+        shown = pair.own_values(self.label)[label.released]
+        released = self._released(pair, learn)
+        released = released[shown[released] >= 0]
+        features = features_of(pair, self._predictors(pair), np.concatenate([learn, test]), released)
+        truth, classes = label.original[test], len(label.values)
+        tested = features.before[len(learn) :]
+        fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
+        majority = np.bincount(label.original[learn], minlength=classes).argmax()
+        learned = float((majority == truth).mean())  # with nothing to learn from, everyone still knows the majority
+        if len(released):
+            learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
+        return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
+
+    def _released(self, pair: Pair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The released rows to learn from: those of the people learned from, or as many of nobody's rows."""
+        if not pair.aligned:
+            every = np.arange(len(pair.released))
+            return sample_of(every, self.records, Seed(self.seed).stream("rows drawn anew"))
+        inside = np.zeros(len(pair.original), dtype=bool)
+        inside[learn] = True
+        return np.flatnonzero(inside[pair.rows])
+
+
+def sample_of(rows: NDArray[np.int64], most: int, stream: np.random.Generator) -> NDArray[np.int64]:
+    """At most so many of some rows, in order."""
+    return rows if len(rows) <= most else np.sort(stream.choice(rows, most, replace=False))
+
+
+# Overlap of the confidence intervals of regression coefficients.
+
+Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+@parameters
+class RegressionOverlap(Utility):
+    r"""How much the confidence intervals of a regression's coefficients overlap, from original and from released data.
+
+    .. math:: J = \frac12\left(\frac{o}{U-L}+\frac{o}{U'-L'}\right), \quad o = \max(0,\ \min(U,U')-\max(L,L'))
+
+    for the intervals :math:`[L, U]` and :math:`[L', U']` of every coefficient but the constant. ``raw`` is the mean of *J* (1: the
+    same intervals, 0: apart), ``value`` is 1 − *J*, ``per_column`` that of every predictor. The outcome is regressed linearly
+    where it holds numbers, logistically where it has two values. A coefficient that cannot be estimated from the release
+    (its column was dropped, or is constant now) does not overlap; one that could not be estimated before is left out.
+    Generalised predictors are taken as in :class:`Propensity`; rows whose outcome is missing or a range that is not a
+    point of the two values are left out. Predictors are standardised by the original, which changes no overlap.
+
+    Reference: A. F. Karr et al., The American Statistician 60(3), 2006, https://doi.org/10.1198/000313006X124640.
+
+    >>> import polars as pl
+    >>> import sfumato as sf
+    >>> from sfumato.core.pair import Pair
+    >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1, 2, 2, 5, 4]})).with_roles(plain=["x", "y"])
+    >>> RegressionOverlap("y", ["x"]).measure(Pair.of(before, before)).raw
+    1.0
+    """
+
+    outcome: Annotated[str, COLUMNS, Field(min_length=1, description="the column that is explained")]
+    predictors: Annotated[tuple[str, ...], COLUMNS, Field(min_length=1, description="the columns that explain it")]
+    level: Annotated[float, Field(gt=0, lt=1, description="confidence of the intervals")] = 0.95
+
+    name: ClassVar[str] = "regression_overlap"
+    title: ClassVar[str] = "Regression"
+    line: ClassVar[str] = "how little the confidence intervals of coefficients overlap"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where the regression can be run on the original."""
+        pair.original.require([self.outcome, *self.predictors])
+        if self.outcome in self.predictors:
+            raise SchemaError(f"regression_overlap: the outcome {self.outcome!r} cannot explain itself")
+        if not records_of(pair):
+            return EMPTY
+        if self.outcome not in pair.released.columns:
+            return None
+        if not is_number(pair, self.outcome) and len(self._values(pair)) != 2:
+            return f"{self.outcome} holds neither numbers nor exactly two values"
+        return None
+
+    def measure(self, pair: Pair) -> Measure:
+        """One less the mean overlap."""
+        require_sense(self, pair)
+        meaning = f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not overlap"
+        there = [name for name in self.predictors if name in pair.released.columns]
+        if not len(pair.released) or self.outcome not in pair.released.columns or not there:
+            return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
+        before, after = self._outcomes(pair)
+        kept, given = np.flatnonzero(~np.isnan(before)), np.flatnonzero(~np.isnan(after))
+        features = features_of(pair, there, kept, given)
+        old, new = self._fit(pair, features.before, before[kept]), self._fit(pair, features.after, after[given])
+        overlaps_of: dict[str, list[float]] = {name: [] if name in there else [0.0] for name in self.predictors}
+        for place, owner in enumerate(features.owners, start=1):
+            if not np.isnan(old[1][place]):
+                overlaps_of[owner].append(_overlap(old, new, place))
+        overlaps = [overlap for each in overlaps_of.values() for overlap in each]
+        raw = float(np.mean(overlaps)) if overlaps else 1.0
+        columns = {name: 1.0 - float(np.mean(each)) for name, each in overlaps_of.items() if each}
+        return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
+
+    def _values(self, pair: Pair) -> list[str]:
+        return [value for value in pair.reading(self.outcome).values if value is not None]
+
+    def _outcomes(self, pair: Pair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The outcome of every original and released row; NaN where there is none."""
+        if is_number(pair, self.outcome):
+            both = numbers(pair, self.outcome)
+            return both.before, both.after
+        reading, values = pair.reading(self.outcome), self._values(pair)
+        code = {text: float(place) for place, text in enumerate(values)}
+        old = np.array([np.nan if v is None else code[v] for v in reading.values])
+        new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
+        return old[reading.original], new[reading.released]
+
+    def _fit(self, pair: Pair, features: NDArray[np.float64], outcome: NDArray[np.float64]) -> Estimate:
+        """Coefficients and half the widths of their intervals; NaN for those that cannot be estimated."""
+        from scipy.stats import norm, t
+
+        varying = np.concatenate([[True], features.std(axis=0) > 1e-12]) if len(features) else np.zeros(0, dtype=bool)
+        centre = np.full(features.shape[1] + 1, np.nan)
+        width = centre.copy()
+        free = len(features) - int(varying.sum())
+        if free <= 0:
+            return centre, width
+        design = with_constant(features)[:, varying]
+        if is_number(pair, self.outcome):
+            covariance = np.linalg.pinv(design.T @ design, hermitian=True)
+            coefficients = covariance @ design.T @ outcome
+            residual = outcome - design @ coefficients
+            covariance = covariance * float(residual @ residual) / free
+            factor = float(t.ppf(0.5 + self.level / 2, free))
+        else:
+            fit = fit_logistic(design[:, 1:], outcome)
+            coefficients, covariance = fit.coefficients, fit.covariance
+            factor = float(norm.ppf(0.5 + self.level / 2))
+        centre[varying] = coefficients
+        width[varying] = factor * np.sqrt(np.maximum(0.0, np.diag(covariance)))
+        return centre, width
+
+
+def _overlap(old: Estimate, new: Estimate, place: int) -> float:
+    """J of one coefficient; intervals of no width overlap where they are equal."""
+    centre, width, other, spread = (float(part[place]) for part in (*old, *new))
+    if math.isnan(other) or math.isnan(spread):
+        return 0.0
+    common = min(centre + width, other + spread) - max(centre - width, other - spread)
+    if width <= 0 or spread <= 0:
+        return float(abs(centre - other) <= 1e-9 * max(1.0, abs(centre)) and width <= 0 and spread <= 0)
+    return max(0.0, common) * (1 / (2 * width) + 1 / (2 * spread)) / 2
+
+
+# Propensity score mean squared error: can a model tell released records from original ones?
+
+ROUNDING = 1e-14
+NOTHING_LIKE = "nothing was released that could be mistaken for the original"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PropensityTest:
+    """A pMSE and what it would be if released and original records could be exchanged.
+
+    ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one), or for rows drawn anew those of draws from
+    a right model; ``scores`` are the fitted probabilities of
+    the released rows that were looked at, and ``share`` is that of released among all rows.
+    """
+
+    pmse: float
+    share: float
+    parameters: int
+    null_mean: float
+    null_deviation: float
+    scores: NDArray[np.float64]
+
+    @property
+    def ratio(self) -> float:
+        """The pMSE over its mean under exchange; 1 where both are 0."""
+        if self.null_mean > 0:
+            return self.pmse / self.null_mean
+        return math.nan if math.isnan(self.null_mean) else (1.0 if self.pmse <= 0 else math.inf)
+
+    @property
+    def standardised(self) -> float:
+        """The distance of the pMSE from its mean under exchange, in standard deviations; 0 where nothing varies."""
+        if self.null_deviation > 0:
+            return (self.pmse - self.null_mean) / self.null_deviation
+        if math.isnan(self.null_deviation):
+            return math.nan
+        return 0.0 if self.pmse <= self.null_mean else math.inf
+
+
+@parameters
+class Propensity(ColumnUtility):
+    r"""How well a model tells released records from original ones (pMSE).
+
+    .. math:: \frac1n\sum_i(\hat p_i-c)^2
+
+    Both tables are stacked to *n* rows; *c* is the share of released ones and :math:`\hat p_i` the fitted probability that row *i*
+    is one, by logistic regression on all columns both tables have (main effects, small ridge). ``value`` is the share of
+    :math:`c(1-c)`, which a model that errs nowhere reaches. A generalised category is spread over what it may stand for, a
+    range stands for its middle, and columns mark blanks (a column of nothing but blanks is left out, as if it were not
+    released); ``per_column`` is the value of a model of one column alone.
+
+    Masked records belong to the people of the original table, so the closed forms for samples and for synthetic data
+    (:func:`expected_between_samples`, :func:`expected_for_synthetic_data`) do not apply. The null distribution comes from
+    exchanging the two records of the same person at random; the measure's meaning tells ratio and distance to it, and
+    :func:`propensity_test` gives them as numbers. Records of which nothing was released stay on their side. Of larger tables a random
+    sample of ``records`` people is looked at (by ``seed``).
+
+    Rows that were drawn anew are compared with the people they were learnt from; their null is the closed form for draws from a correct
+    model that was fitted to these, with mean :math:`(k-1)(1-c)^2c/n` and deviation :math:`\sqrt{2(k-1)}(1-c)^2c/n` for *k* parameters.
+    A ratio near 1 is the best there is; far below 1 the rows are nearer to the people than draws from any model would be.
+
+    Reference: M.-J. Woo et al., JPC 1(1), 2009; J. Snoke et al., JRSS A 181(3), 2018, https://doi.org/10.1111/rssa.12358.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> round(Propensity(permutations=0).measure(Pair.of(examples.students(), examples.students())).value, 9)
+    0.0
+    """
+
+    columns: AllColumns = None
+    permutations: Annotated[int, Field(ge=0, le=10_000, description="exchanges that the null comes from")] = 20
+    records: Annotated[int, Field(ge=2, description="people that are looked at, at most")] = 5_000
+    seed: Annotated[int, Field(ge=0, description="for the sample and the exchanges")] = 1
+
+    name: ClassVar[str] = "propensity"
+    title: ClassVar[str] = "Propensity (pMSE)"
+    line: ClassVar[str] = "how well a model tells released records from original ones"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there are records and columns to compare."""
+        if not records_of(pair):
+            return EMPTY
+        return None if data_of(pair, self.columns) else "there is no column to look at; name some"
+
+    def measure(self, pair: Pair) -> Measure:
+        """The pMSE."""
+        require_sense(self, pair)
+        if not len(pair.released) or not _common(pair, self.columns):
+            return Measure(self.name, 1.0, self.better, NOTHING_LIKE)
+        features, people = _features(self, pair)
+        test = _tested(self, features, people)
+        best = test.share * (1 - test.share)
+        columns = {}
+        for name in dict.fromkeys(features.owners):
+            alone = features.of([name])
+            columns[name] = min(1.0, _fitted(alone, test.share, *_stacked(alone))[0] / best)
+        beside_null = ""
+        if self.permutations > 1:
+            beside_null = (
+                f"; {test.ratio:.3g} times what {'exchanging records' if pair.aligned else 'draws from a right model'} gives, "
+                f"{test.standardised:.3g} deviations away"
+            )
+        return Measure(
+            self.name,
+            min(1.0, test.pmse / best),
+            self.better,
+            f"how well released records can be told from original ones, 1 is always{beside_null}",
+            raw=test.pmse,
+            per_column=columns,
+            parts=test.scores if len(test.scores) == len(pair.released) else None,
+        )
+
+
+def propensity_test(pair: Pair, metric: Propensity | None = None) -> PropensityTest:
+    """The pMSE of a release with its null distribution; see :class:`Propensity`."""
+    asked = metric or Propensity()
+    require_sense(asked, pair)
+    features, people = _features(asked, pair)
+    return _tested(asked, features, people)
+
+
+def expected_between_samples(parameters: int, rows: int, share: float) -> float:
+    """The expected pMSE of two independent samples of one population: ``(k−1)·c(1−c)/n``.
+
+    ``parameters`` counts the model's coefficients with its constant, ``rows`` both samples together, ``share`` those of one.
+
+    >>> expected_between_samples(4, 600, 0.5)
+    0.00125
+    """
+    return (parameters - 1) * share * (1 - share) / rows
+
+
+def expected_for_synthetic_data(parameters: int, rows: int, share: float) -> float:
+    """The expected pMSE of data drawn from a correct model that was fitted to the original: ``(k−1)(1−c)²c/n``.
+
+    >>> expected_for_synthetic_data(4, 600, 0.5)
+    0.000625
+    """
+    return (parameters - 1) * (1 - share) ** 2 * share / rows
+
+
+def _common(pair: Pair, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+    return tuple(name for name in data_of(pair, columns) if not says_nothing(pair, name))
+
+
+def _features(metric: Propensity, pair: Pair) -> tuple[Features, NDArray[np.int64] | None]:
+    """The features of a sample of people, and per released row the place of its own original; None where it is nobody's."""
+    count = len(pair.original)
+    stream = Seed(metric.seed).stream("propensity sample")
+    if not pair.aligned:
+        people = np.arange(count) if pair.learnt_from is None else pair.learnt_from
+        drawn = sample_of(np.arange(len(pair.released)), metric.records, stream)
+        chosen = sample_of(people, metric.records, stream)
+        return features_of(pair, _common(pair, metric.columns), chosen, drawn, blanks=True), None
+    chosen = np.arange(count) if count <= metric.records else np.sort(stream.permutation(count)[: metric.records])
+    place = np.full(count, -1, dtype=np.int64)
+    place[chosen] = np.arange(len(chosen))
+    released = np.flatnonzero(place[pair.rows] >= 0)
+    features = features_of(pair, _common(pair, metric.columns), chosen, released, blanks=True)
+    return features, place[pair.rows[released]]
+
+
+def _fitted(
+    features: Features, share: float, stacked: NDArray[np.float64], truth: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], int]:
+    """The pMSE, the probabilities of the released rows and the number of parameters."""
+    fit = fit_logistic(stacked, truth)
+    pmse = float(((fit.probabilities - share) ** 2).mean())
+    # what is left of identical tables is rounding
+    scores = fit.probabilities[len(features.before) :]
+    return (pmse if pmse > ROUNDING else 0.0), np.asarray(scores, dtype=np.float64), len(fit.coefficients)
+
+
+def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both tables, one below the other, without constant columns; and which rows are released ones."""
+    rows = np.concatenate([features.before, features.after])
+    truth = np.concatenate([np.zeros(len(features.before)), np.ones(len(features.after))])
+    return rows[:, rows.std(axis=0) > 0], truth
+
+
+CELLS_AT_ONCE = 1_000_000
+"""Records × exchanges that are fitted side by side."""
+
+
+def _exchanged(
+    metric: Propensity,
+    features: Features,
+    people: NDArray[np.int64],
+    share: float,
+    stacked: NDArray[np.float64],
+    truth: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The pMSE after the two records of the same person, of some people drawn at random, were exchanged."""
+    model = Refit(stacked)
+    stream = Seed(metric.seed).stream("propensity exchange")
+    errors = np.zeros(metric.permutations)
+    at_once = max(1, CELLS_AT_ONCE // max(1, len(truth)))
+    for start in range(0, metric.permutations, at_once):
+        sides = np.repeat(truth[:, None], min(at_once, metric.permutations - start), axis=1)
+        for exchanged in sides.T:
+            swapped = stream.random(len(people)) < 0.5
+            exchanged[people[swapped]] = 1.0
+            exchanged[len(features.before) + np.flatnonzero(swapped)] = 0.0
+        chances = np.ascontiguousarray(model.probabilities(sides).T)
+        errors[start : start + len(chances)] = ((chances - share) ** 2).mean(axis=1)
+    return errors
+
+
+def _tested(metric: Propensity, features: Features, people: NDArray[np.int64] | None) -> PropensityTest:
+    share = len(features.after) / max(1, len(features.after) + len(features.before))
+    stacked, truth = _stacked(features)
+    pmse, scores, parameters = _fitted(features, share, stacked, truth)
+    if not metric.permutations:
+        return PropensityTest(pmse, share, parameters, math.nan, math.nan, scores)
+    if people is None:
+        rows = len(stacked)
+        expected = expected_for_synthetic_data(parameters, rows, share)
+        spread = math.sqrt(2 * (parameters - 1)) * (1 - share) ** 2 * share / rows
+        return PropensityTest(pmse, share, parameters, expected, spread, scores)
+    null = _exchanged(metric, features, people, share, stacked, truth)
+    mean = float(null.mean())
+    spread = float(null.std(ddof=1)) if len(null) > 1 else math.nan
+    return PropensityTest(pmse, share, parameters, mean if mean > ROUNDING else 0.0, spread, scores)

@@ -1,0 +1,271 @@
+"""Counts and tables that must survive: one count, one table, all tables of a few columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.encoding import label
+from sfumato.core.hierarchy import TOP
+from sfumato.core.metric import ColumnUtility, Measure, Utility
+from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.randomness import Seed
+from sfumato.core.reading import Rung
+from sfumato.methods.formulas.binning import Binned, binned, table_after, table_before
+from sfumato.methods.utility.cell_averages import normalised
+from sfumato.methods.utility.columns import AllColumns, data_of, require_sense, why_not
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
+
+Value = str | int | float | bool
+Condition = Value | list[Value]
+
+
+@parameters
+class CountError(Utility):
+    r"""The relative error of one count: :math:`|n - n'| / \max(n, 1)`.
+
+    ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates and ordered values, two ends
+    ``[low, high]`` (both inside). A generalised cell counts with the share of its range, or of its values, that meets the condition; records that were left out
+    do not count. Of rows that were drawn anew, of which there may be any number, the share is taken. Conditions hold data values: a certificate leaves them out.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> people = examples.patients()
+    >>> CountError({"age": [20, 40]}).measure(Pair.of(people, people)).value
+    0.0
+    """
+
+    where: Annotated[
+        Mapping[str, Condition], COLUMNS, Field(min_length=1, description="column → value, values, or [low, high]")
+    ]
+
+    name: ClassVar[str] = "count"
+    line: ClassVar[str] = "relative error of one count"
+    secret: ClassVar[tuple[str, ...]] = ("where",)
+
+    def applies(self, pair: Pair) -> str | None:
+        """None when all columns were released."""
+        pair.original.require(self.where)
+        gone = [c for c in self.where if c not in pair.columns]
+        if gone:
+            return f"{', '.join(gone)} was not released"
+        return None if len(pair.original) else "the original table is empty"
+
+    def measure(self, pair: Pair) -> Measure:
+        """Count before and after."""
+        before, after = np.ones(len(pair.original)), np.ones(len(pair.released))
+        for column, condition in self.where.items():
+            reading = pair.reading(column)
+            values, labels = _met(reading, condition)
+            before *= values[reading.original]
+            after *= labels[reading.released]
+        true, counted = float(before.sum()), float(after.sum())
+        if not pair.aligned:
+            counted *= len(pair.original) / max(1, len(pair.released))
+        error = abs(true - counted) / max(true, 1.0)
+        columns = ", ".join(self.where)
+        return Measure(self.name, min(1.0, error), self.better, f"relative error of a count over {columns}", raw=error)
+
+
+def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far each original value, and each released label, meets a condition: 0 to 1."""
+    wanted = condition if isinstance(condition, list) else [condition]
+    ends = _ends(reading, wanted)
+    if ends is not None:
+        low, high = ends
+        values = ((reading.places >= low) & (reading.places <= high)).astype(np.float64)
+        width = reading.high - reading.low
+        inside = np.minimum(reading.high, high) - np.maximum(reading.low, low)
+        point = (reading.low >= low) & (reading.high <= high)
+        share = np.where(width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point)
+        return values, np.nan_to_num(share)
+    names = {label(value) for value in wanted}
+    values = np.array([float(v in names) for v in reading.values])
+    labels = np.zeros(len(reading.labels))
+    for i, text in enumerate(reading.labels):
+        members = reading.members[reading.starts[i] : reading.starts[i + 1]]
+        labels[i] = float(values[members].mean()) if len(members) else float(text in names)
+    return values, labels
+
+
+def _ends(reading: Reading, wanted: list[Value]) -> tuple[float, float] | None:
+    """Two ends on the line, where the column has one and the condition names places on it."""
+    if reading.scale == "category":
+        return None
+    place = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
+    ends = []
+    for value in wanted:
+        text = label(value)
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else place.get(text)
+        if number is None:
+            return None
+        ends.append(number)
+    if len(ends) == 1:
+        return ends[0], ends[0]
+    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= ends[1] else None
+
+
+# Tables: how far a cross-table of the release is from the original one.
+
+MOST_BINS = 40
+
+
+@parameters
+class TableDistance(ColumnUtility):
+    r"""The share of records that would have to change their cell to make the released table the original one.
+
+    .. math:: \tfrac12 \sum_c |p_c - p'_c|
+
+    the total variation between the shares of the cells *c* of a table of one to four columns. Numbers are put in 40 bins between their 1st and
+    99th percentile, categories beyond the 40 most frequent in one; a generalised cell is spread evenly over what it may stand for.
+    Records that were left out are missing from the released table, whose shares still add up to one. Without any released
+    record everything is lost: 1.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> people = examples.patients()
+    >>> TableDistance(("age", "sex")).measure(Pair.of(people, people)).value
+    0.0
+    """
+
+    columns: Annotated[
+        tuple[str, ...], COLUMNS, Field(min_length=1, max_length=4, description="the columns of the table")
+    ]
+
+    name: ClassVar[str] = "table"
+    line: ClassVar[str] = "share of records in another cell of a table than before"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None when all columns were released."""
+        pair.original.require(self.columns)
+        gone = [c for c in self.columns if c not in pair.columns]
+        if gone:
+            return f"{', '.join(gone)} was not released"
+        return None if len(pair.original) else "the original table is empty"
+
+    def measure(self, pair: Pair) -> Measure:
+        """Total variation of the table."""
+        if not len(pair.released):
+            return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
+        columns = [binned(pair, c, MOST_BINS, even=True) for c in self.columns]
+        value = _distance(columns) / 2
+        return Measure(
+            self.name, value, self.better, f"share of records in another cell of {' × '.join(self.columns)}", raw=value
+        )
+
+
+def _distance(columns: list[Binned]) -> float:
+    """The L1 distance between the shares of the cells of a table, before and after."""
+    records = len(columns[0].original), len(columns[0].released)
+    return float(np.abs(table_before(*columns) / records[0] - table_after(*columns) / records[1]).sum())
+
+
+# All tables of two or three columns at once.
+
+MOST_VALUES = 100
+MOST_TABLES = 500
+
+
+@parameters
+class MarginalError(ColumnUtility):
+    r"""How far the tables of every ``ways`` columns are from the original ones, on average.
+
+    .. math:: \frac1{|T|}\sum_{t \in T}\sum_{c \in t} |p_c - p'_c|
+
+    over all tables *t* of ``ways`` columns, or a random ``tables`` of them where there are more; :math:`p_c` is the share of the original records in
+    cell *c*, :math:`p'_c` that of the released ones. ``raw`` is this mean (0 to 2, the L1 error that papers about synthetic data print; half of it
+    is the share of records in another cell than before), ``value`` its share of what a release of nothing but ``*`` has, at most 1.
+    ``per_column`` is half the error over the tables that a column is part of. Every value has a cell of its own where a column has no more than 100 (a number that only the release has counts
+    as the nearest); other numbers are put in 100 bins between their 1st and 99th percentile, and categories beyond the 100 most frequent in one. A generalised cell is spread evenly over what it may stand for.
+    It is measured alike on recoded, masked and drawn records. A column that was not released is spread evenly over its values, and without
+    any released record everything is lost: 1. Of fewer columns than ``ways`` one table is made.
+
+    >>> import polars as pl
+    >>> import sfumato as sf
+    >>> from sfumato.core.pair import Pair
+    >>> before = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})).with_roles(quasi=["a", "b"])
+    >>> after = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})).with_roles(quasi=["a", "b"])
+    >>> found = MarginalError().measure(Pair.of(before, after))
+    >>> found.raw, found.per_column
+    (1.0, {'a': 0.5, 'b': 0.5})
+    """
+
+    columns: AllColumns = None
+    ways: Annotated[int, Field(ge=1, le=3, description="columns a table has")] = 2
+    tables: Annotated[int, Field(ge=1, le=100_000, description="tables that are looked at, at most")] = MOST_TABLES
+    seed: Annotated[int, Field(ge=0, description="for the draw of tables")] = 1
+
+    name: ClassVar[str] = "marginal_error"
+    title: ClassVar[str] = "Error of tables"
+    line: ClassVar[str] = "how far the tables of every two columns are from the original ones"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None when there are records, and columns to look at."""
+        return why_not(pair, data_of(pair, self.columns))
+
+    def measure(self, pair: Pair) -> Measure:
+        """The mean error of all tables."""
+        require_sense(self, pair)
+        if not len(pair.released):
+            return Measure(self.name, 1.0, self.better, "nothing was released", raw=2.0)
+        names = data_of(pair, self.columns)
+        coded = {name: _coded(pair, name) for name in names}
+        tables = self._tables(list(names))
+        both = [_errors([coded[name] for name in chosen]) for chosen in tables]
+        errors = [error for error, _ in both]
+        most = float(np.mean([blind for _, blind in both]))
+        raw = float(np.mean(errors))
+        parts = {name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen] for name in names}
+        columns = {name: float(np.mean(each)) / 2 for name, each in parts.items() if each}
+        meaning = f"tables of {self.ways} column{'s' * (self.ways > 1)}: {raw / 2:.1%} of records in another cell than before; as a share of that without any data"
+        return Measure(self.name, normalised(raw, most, pair), self.better, meaning, raw=raw, per_column=columns)
+
+    def _tables(self, names: list[str]) -> list[tuple[str, ...]]:
+        """The columns of every table that is looked at."""
+        size = min(self.ways, len(names))
+        if math.comb(len(names), size) <= self.tables:
+            return list(itertools.combinations(names, size))
+        stream, drawn = Seed(self.seed).stream("tables of columns"), dict[tuple[str, ...], None]()
+        while len(drawn) < self.tables:
+            drawn[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size].tolist()))] = None
+        return list(drawn)
+
+
+def _coded(pair: Pair, name: str) -> Binned:
+    """A column in bins; one that was not released says nothing."""
+    if name in pair.released.columns:
+        return binned(pair, name, MOST_VALUES, even=True, single=True, blind=True)
+    blank = pl.Series([TOP], dtype=pl.String).new_from_index(0, len(pair.released))
+    beside = dataclasses.replace(
+        pair, released=pair.released.with_columns({name: blank}), levels={name: Rung(level=1, top=1)}
+    )
+    column = binned(beside, name, MOST_VALUES, even=True, single=True, blind=True)
+    nothing = np.zeros(len(pair.released), dtype=np.uint8)
+    return dataclasses.replace(column, released=nothing, spread=np.atleast_2d(column.blind))
+
+
+def _errors(columns: list[Binned]) -> tuple[float, float]:
+    """The L1 distance between the shares of the cells of a table, before and after; and where every column says nothing.
+
+    There all cells are alike, so those that occur in the original are enough.
+    """
+    before = table_before(*columns) / len(columns[0].original)
+    error = float(np.abs(before - table_after(*columns) / len(columns[0].released)).sum())
+    spread = np.ones(())
+    for column in columns:
+        spread = np.multiply.outer(spread, column.blind)
+    used = before > 0
+    blind = float(np.abs(before[used] - spread[used]).sum() + max(0.0, 1.0 - spread[used].sum()))
+    return error, blind

@@ -1,0 +1,282 @@
+r"""Whether a recipe certifies an ε: one judgement over all of it.
+
+A step that accounts for an ε is worth nothing if another has looked at the data before it, or if something computed from
+the original stands beside its output. So ε is a property of the whole recipe:
+
+- every step before an accounted one is data-independent or accounted itself, and what comes after is post-processing;
+- every column that is released went through an accounted step;
+- nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
+  promise judged against the original or a population;
+- what the columns are was not found by looking at all cells of a text, and the recipe was not proposed by looking at the table;
+- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.release.fixed_form`);
+- no step reads a second table, a vault, or identifiers that no step accounts for;
+- coins come from the operating system, and the release is no rehearsal.
+
+Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was computed from the original. A run ends without
+a release only by what the recipe, or the output of the accounted steps, says; and where the table is empty.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.core.model import Model
+from sfumato.core.shape import ShapedModel, ShapedRecipe
+from sfumato.core.step import ONE_RECORD, Account, Effect, Step, account_of
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.schema import Schema
+    from sfumato.release.release import Release
+    from sfumato.release.shaped.release import ShapedRelease
+
+KEPT = "kept by the owner"
+NEIGHBOURS = {
+    "add_remove": "add_remove: tables that differ by one record more or less; the number of records is secret",
+    "replace": "replace: tables of the same size that differ in one record",
+}
+ASSUMPTIONS = (
+    "recipe, schema and hierarchies were written without looking at the data",
+    "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does not depend on one record",
+    "a run that ends without a release (a promise about the output fails, or the table is empty) tells so much, and is not counted",
+    "releases of the same people add up: every run spends ε and δ again",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What one step of the recipe does to ε, and what that means where it stands."""
+
+    step: str
+    account: Account
+    said: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a certificate."""
+        cost = {"epsilon": self.account.epsilon, "delta": self.account.delta}
+        counted = cost if self.account.effect is Effect.ACCOUNTED else {}
+        return {"step": self.step, "effect": str(self.account.effect), "means": self.said, **counted}
+
+
+@dataclasses.dataclass(frozen=True)
+class Certified:
+    """The judgement: (ε, δ) and for which neighbours, or every reason why there is none; and what each step is.
+
+    ``kept`` names what is measured with the original and stays with the owner.
+    """
+
+    parts: tuple[Part, ...]
+    reasons: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether an ε is certified."""
+        return not self.reasons
+
+    @property
+    def neighbours(self) -> str:
+        """``add_remove`` where all accounted steps are about that, otherwise ``replace``."""
+        return "add_remove" if all(a.neighbours == "add_remove" for a in self._accounted) else "replace"
+
+    @property
+    def unit(self) -> str:
+        """Whose records ε is about: one record, unless all accounted steps are about the same more."""
+        units = {account.unit for account in self._accounted}
+        return units.pop() if len(units) == 1 else ONE_RECORD
+
+    @property
+    def epsilon(self) -> float:
+        """The sum of ε over the accounted steps."""
+        return sum(self._cost(account)[0] for account in self._accounted)
+
+    @property
+    def delta(self) -> float:
+        """The sum of δ over the accounted steps."""
+        return min(1.0, sum(self._cost(account)[1] for account in self._accounted))
+
+    @property
+    def secret_count(self) -> bool:
+        """Whether the number of records of the original must stay secret."""
+        return any(account.neighbours == "add_remove" for account in self._accounted)
+
+    def after(self, place: int) -> bool:
+        """Whether the step at this place works on accounted output only."""
+        return self.parts[place].said == POST_PROCESSING
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a certificate."""
+        return {
+            "certified": self.holds,
+            "epsilon": self.epsilon if self.holds else None,
+            "delta": self.delta if self.holds else None,
+            "neighbours": NEIGHBOURS[self.neighbours].replace(ONE_RECORD, self.unit),
+            "unit_of_privacy": self.unit,
+            "steps": [part.to_dict() for part in self.parts],
+            "kept_by_the_owner": list(self.kept) if self.holds else [],
+            **({"assumptions": list(ASSUMPTIONS)} if self.holds else {"not_certified_because": list(self.reasons)}),
+        }
+
+    def _cost(self, account: Account) -> tuple[float, float]:
+        own = (account.epsilon, account.delta)
+        return own if self.neighbours == account.neighbours else account.replaced or own
+
+    @property
+    def _accounted(self) -> tuple[Account, ...]:
+        return tuple(p.account for p in self.parts if p.account.effect is Effect.ACCOUNTED)
+
+
+POST_PROCESSING = "post-processing of accounted output"
+
+
+TYPES_FOUND = "what the columns are was found by looking at all cells; read the CSV with text=True, or keep the data in a format with types"
+
+
+PROPOSED = (
+    "the recipe was proposed by sfumato {}, which looked at the table; write bounds, domains, levels and hierarchies from public knowledge, "
+    "and take out proposed_from"
+)
+
+
+def certified(
+    recipe: Recipe | ShapedRecipe,
+    columns: Sequence[str],
+    released: Schema,
+    *,
+    rehearsal: bool = False,
+    types_found: bool = False,
+) -> Certified | None:
+    """Judge a recipe that released these columns; None where no step accounts for an ε, so that none is claimed."""
+    accounts = [account_of(step, recipe.schema) for step in recipe.steps]
+    if all(account.effect is not Effect.ACCOUNTED for account in accounts):
+        return None
+    walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
+    steps: Sequence[Any] = recipe.steps
+    parts = tuple(walk.step(step, account) for step, account in zip(steps, accounts, strict=True))
+    reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
+    if types_found:
+        reasons.append(TYPES_FOUND)
+    if recipe.proposed_from is not None:
+        reasons.append(PROPOSED.format(recipe.proposed_from))
+    if rehearsal:
+        reasons.append("this is a rehearsal: draws are seeded")
+    kept = (
+        "utility, attacks and pictures that compare with the original",
+        *(f"contract: {a.promise}" for a in recipe.contract),
+    )
+    return Certified(parts, tuple(reasons), kept)
+
+
+def certified_release(release: Release) -> Certified | None:
+    """The judgement about a release."""
+    shared = release.dataset
+    found = release.original.source.types_found
+    return certified(release.recipe, shared.columns, shared.schema, rehearsal=release.seed.rehearsal, types_found=found)
+
+
+class _Walk:
+    """The steps in their order, and which columns an accounted step has covered so far."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns, self.covered, self.whole = list(columns), set[str](), False
+        self.reasons: list[str] = []
+
+    def step(self, step: Any, account: Account) -> Part:
+        """One step: what it means at this place; why nothing is certified, where it breaks that."""
+        name = step.name
+        bare, source = self.left(self.columns), _beside_table(step, accounted=bool(self.covered) or self.whole)
+        if source is not None:
+            return self._breaks(name, account, f"reads {source}, for which no step accounts")
+        if account.effect is Effect.ACCOUNTED:
+            self.whole = self.whole or account.columns is None
+            self.covered |= set(account.columns or ())
+            return Part(name, account, f"accounts for ε = {account.epsilon:g}, δ = {account.delta:g}")
+        if not bare:
+            return Part(name, account, POST_PROCESSING)
+        if account.effect is Effect.DATA_INDEPENDENT:
+            return Part(name, account, "does the same to a record whatever the others are")
+        because = f" ({account.why})" if account.why else ""
+        return self._breaks(name, account, f"looks at data that no step before it accounts for{because}")
+
+    def _breaks(self, name: str, account: Account, said: str) -> Part:
+        self.reasons.append(f"step {name} {said}")
+        return Part(name, account, said)
+
+    def left(self, columns: Sequence[str]) -> list[str]:
+        """The reason, if columns are there that no step accounts for."""
+        bare = [] if self.whole else [name for name in columns if name not in self.covered]
+        more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
+        return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
+
+
+def _beside_table(step: Any, *, accounted: bool) -> str | None:
+    """What a step reads besides the table that the steps before it made; after an accounted one, direct identifiers are such too."""
+    if not isinstance(step, Step):
+        return None
+    if step.second_source is not None:
+        return step.second_source
+    return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
+
+
+def _fitted(schema: Schema) -> Iterator[str]:
+    """Hierarchies that were found in the records, with what an accounted step knows nothing of."""
+    for name, attribute in schema.attributes.items():
+        if attribute.hierarchy is not None and attribute.hierarchy.learns:
+            yield f"the hierarchy of {name} is fitted to the records"
+
+
+def _compared(recipe: Recipe | ShapedRecipe, released: Schema) -> Iterator[str]:
+    """What decides about the release by more than the release."""
+    for name in recipe.limits:
+        if isinstance(recipe, ShapedRecipe) or compares(name):
+            yield f"the limit on {name} compares the release with the original, and refuses by that"
+    for agreement in recipe.contract:
+        if agreement.refuse:
+            yield f"the contract on {agreement.metric.name} compares the release with the original, and refuses by that"
+    for model in recipe.meet:
+        if (beyond := _beyond_release(model, released)) is not None:
+            yield f"{model.promise} {beyond}, and a release that breaks it is refused"
+
+
+def compares(limit: str) -> bool:
+    """Whether a limit is on something that is measured with the original: all but risks of the released file are."""
+    return limit not in registry.risks()
+
+
+def _beyond_release(model: Model | ShapedModel, released: Schema) -> str | None:
+    """What a promise is judged by besides the release, or None."""
+    if not isinstance(model, Model):
+        return "compares the release with the original" if model.compares else None
+    try:
+        needs = model.needs(released)
+    except SchemaError:
+        return "cannot be judged by the released file alone"
+    if needs.reference or needs.pairs or needs.posteriors or needs.unmasked:
+        return "compares the release with the original"
+    return "compares the release with a population" if needs.population else None
+
+
+def told_plan(release: Release | ShapedRelease, judged: Certified | None) -> list[dict[str, Any]]:
+    """What a certificate tells of the plans.
+
+    Of a certified release only what is the recipe's or the accounted output's: of steps before the first accounted one only their name. Where the
+    whole is not certified, no step says that it is.
+    """
+    plans = [{"step": name, **plan.describe()} for name, plan in release.plans]
+    if judged is None:
+        return plans
+    return [_told(plan, judged, place) for place, plan in enumerate(plans)]
+
+
+def _told(plan: Mapping[str, Any], judged: Certified, place: int) -> dict[str, Any]:
+    accounted = judged.parts[place].account.effect is Effect.ACCOUNTED
+    if accounted and not judged.holds:
+        gone = {"epsilon": None, "delta": None, "certified": False, "not_certified_because": "; ".join(judged.reasons)}
+        return {**{k: v for k, v in plan.items() if k != "where_the_number_of_records_is_public"}, **gone}
+    if accounted or not judged.holds or judged.after(place):
+        return dict(plan)
+    return {"step": plan["step"], "plan": KEPT}

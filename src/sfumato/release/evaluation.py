@@ -1,0 +1,202 @@
+"""What a release is still worth."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.core import registry
+from sfumato.core.choices import required_fields
+from sfumato.core.metric import Measure, Utility
+from sfumato.core.notebook import html_headline, html_list, html_table
+from sfumato.core.pair import Pair
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.release.report.measures import best_of, first_and_more, title_of
+from sfumato.release.report.pictures import measure_chart
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Utility metrics of a release beside its original, and why some were not measured.
+
+    ``measures`` hold numbers and names of columns only, except for their parts per record, which are for the owner.
+    """
+
+    name: str
+    records: int
+    released: int
+    measures: tuple[Measure, ...]
+    skipped: Mapping[str, str]
+    counted: str = "records"
+    """What ``records`` and ``released`` count: rows of a table, or people who are described by more than a row."""
+    drawn: bool = False
+    """Whether released records were drawn anew and are nobody's."""
+
+    @property
+    def told_records(self) -> str:
+        """How many records were released, of how many."""
+        if self.drawn:
+            return f"{self.released:,} records drawn anew, nobody's, beside {self.records:,} original ones"
+        return f"{self.released:,} of {self.records:,} {self.counted} released"
+
+    @property
+    def told_skipped(self) -> list[tuple[str, str]]:
+        """The metrics that were not measured, in words, by their reason."""
+        names: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            names.setdefault(reason, []).append(_words(name))
+        return [(", ".join(each), reason) for reason, each in names.items()]
+
+    def measure(self, name: str) -> Measure:
+        """One measure by the name of its metric."""
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
+        if name in self.skipped:
+            raise ParameterError(f"{name} was not measured: {self.skipped[name]}")
+        raise ParameterError(f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as plain data, without anything per record."""
+        return {
+            "name": self.name,
+            "records": self.records,
+            "released": self.released,
+            **({"drawn_anew": True} if self.drawn else {}),
+            "measures": [measure.to_dict() for measure in self.measures],
+            "skipped": dict(self.skipped),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a measure and column part: metric, column (missing: all together), value, raw, better, meaning."""
+        rows: list[tuple[str, str | None, float, float | None, str, str]] = []
+        for m in self.measures:
+            rows.append((m.name, None, m.value, m.raw, m.better, m.meaning))
+            rows += [(m.name, column, part, None, m.better, m.meaning) for column, part in m.per_column.items()]
+        kinds = {"metric": pl.String, "column": pl.String, "value": pl.Float64, "raw": pl.Float64}
+        return pl.DataFrame(rows, schema={**kinds, "better": pl.String, "meaning": pl.String}, orient="row")
+
+    def plot(self) -> alt.LayerChart | None:
+        """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher; None without any."""
+        return measure_chart([(m.name, m.value, m.better) for m in self.measures])
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {self.told_records}"
+        width = max([len(m.name) for m in self.measures], default=0) + 2
+        lines = [f"  {_words(m.name):<{width}}{_value(m):>8}  {m.meaning}" for m in self.measures]
+        return "\n".join([head, *lines, *(f"  {names}: {why}" for names, why in self.told_skipped)])
+
+    def _repr_html_(self) -> str:
+        rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
+        caption = f"{self.name}: {self.told_records}"
+        left = [f"{names}: {why}" for names, why in self.told_skipped]
+        head = html_headline(self._verdict, good=bool(self.measures))
+        return (
+            head
+            + html_table(caption, ("metric", "value", "better", "meaning"), rows)
+            + html_list("Not measured:", left)
+        )
+
+    @property
+    def _verdict(self) -> str:
+        """What a reader looks for first: the measures that a page shows first, with what would be best."""
+        first, more = first_and_more((m.name, m) for m in self.measures)
+        sentences = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
+        return "; ".join(sentences) or "Nothing could be measured"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _value(measure: Measure) -> str:
+    return f"{measure.value:.4f}"
+
+
+def default_metrics() -> tuple[Utility, ...]:
+    """Every metric that needs no parameter."""
+    return tuple(cls() for cls in registry.family("utility").values() if not required_fields(cls))
+
+
+SLOW = ("propensity", "predictive_accuracy")
+"""Metrics that fit models: they are measured when asked for, not with every release."""
+
+REPORT_METRICS = (
+    "loss",
+    "average_class_size",
+    "discernibility",
+    "squared_error",
+    "means",
+    "correlations",
+    "completeness",
+    "accuracy",
+)
+"""What every release is measured by for its certificate and report: short, and cheap on tables of any size.
+
+A new metric is not measured here unless it is added by hand: everything else belongs to ``sfumato evaluate``.
+"""
+
+SYNTHETIC_REPORT_METRICS = (*REPORT_METRICS, "marginal_error")
+"""The same for synthetic records, which nobody can follow row by row: there the tables of two columns say most."""
+
+
+def report_metrics(pair: Pair) -> tuple[Utility, ...]:
+    """The metrics that a certificate and a report show of this release."""
+    names = REPORT_METRICS if pair.aligned else SYNTHETIC_REPORT_METRICS
+    return tuple(_built(name) for name in names)
+
+
+def quick_metrics() -> tuple[Utility, ...]:
+    """Every metric that needs no parameter and no model fit."""
+    return tuple(metric for metric in default_metrics() if metric.name not in SLOW)
+
+
+def _built(metric: Any) -> Utility:
+    built: Utility = registry.build("utility", metric) if isinstance(metric, str | Mapping) else metric
+    return built
+
+
+def evaluate(
+    pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None, *, per_record: bool = True
+) -> Evaluation:
+    """Measure a release beside its original; by default with every metric that needs no parameter.
+
+    Without ``per_record`` measures keep no part per record: of a large table these fill the memory.
+    A metric may be given by name, or as in a recipe (``{"c_avg": {"k": 5}}``).
+    A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
+    original lacks is an error.
+    """
+    measures: list[Measure] = []
+    skipped: dict[str, str] = {}
+    asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
+    for metric in asked:
+        seen = metric.looks_at(pair)
+        reason = metric.out_of_place(seen)
+        if reason is None:
+            try:
+                found = metric.measure(seen)
+                kept = per_record and seen is pair  # counts have no records
+                measures.append(found if kept else dataclasses.replace(found, parts=None))
+            except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
+                skipped[metric.name] = str(error)
+        else:
+            skipped[metric.name] = reason
+    name = pair.original.source.name
+    counts = len(pair.original), len(pair.released)
+    return Evaluation(name, *counts, tuple(measures), skipped, drawn=not pair.aligned)
+
+
+def joined(pair: Pair, evaluations: Sequence[Evaluation]) -> Evaluation:
+    """Several evaluations of one pair as one, in their order."""
+    whole = evaluate(pair, ())
+    for each in evaluations:
+        whole = dataclasses.replace(
+            whole, measures=whole.measures + each.measures, skipped={**whole.skipped, **each.skipped}
+        )
+    return whole

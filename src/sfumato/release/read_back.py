@@ -1,0 +1,340 @@
+"""A release as whoever reads its file finds it.
+
+What was judged in memory is worth nothing where the file says something else. So the file is read back before it stands, by the function that
+``verify`` and ``check`` read it with; where a value is not the one that was judged, everything is judged again on the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import dataclasses
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.core.acceptance import text_only_columns
+from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.source import LAYOUT, Source, with_names
+from sfumato.core.step import accounts
+from sfumato.data.lazy.databases import Name, Transaction, address
+from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.drivers import begun
+from sfumato.data.lazy.on_sql import DatabaseTable
+from sfumato.data.lazy.open_table import is_same_table, name_in
+from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.columnar import parquet_parts
+from sfumato.data.table.default_readers import ReadAsOne, read_as_one
+from sfumato.data.table.form import Form
+from sfumato.data.table.formats import listed
+from sfumato.data.table.indistinct import guessed
+from sfumato.data.table.read import read_written
+from sfumato.data.table.values import with_values
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.release.assessment import assess
+from sfumato.release.certificates import read_certificate
+from sfumato.release.make import judged_again
+from sfumato.release.manifest import near
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
+    from sfumato.release.release import Release
+    from sfumato.release.shaped.release import ShapedRelease
+
+
+def require_kept(release: Release | ShapedRelease) -> None:
+    """Raise unless a release keeps its promises, and has some; a step that accounts for an ε is one."""
+    promised = release.verdicts or release.limits or accounts(release.recipe.steps, release.recipe.schema)
+    if not release.holds or not promised:
+        raise ReleaseRefused(
+            "this release keeps no promise, or breaks one; it was made to be compared, not to be written"
+        )
+
+
+def as_written(release: Release, file: Path, form: Form) -> Release:
+    """The release judged on the file that was written of it; raises :class:`ReleaseRefused` where the file breaks a promise.
+
+    Values that come back as they were need not be judged twice. Whoever reads a CSV without its form may take text for numbers:
+    where that makes values one, the promises must hold for such a reader too.
+    """
+    if form.format == "parquet" and _all_came_back(release.dataset, file):
+        return release
+    frame = _read_back(release, file, form)
+    others = [name for name in frame.columns if not _came_back(release.dataset, frame[name])]
+    if others:
+        release = _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
+    text_only = text_only_columns(release.recipe.accept)
+    numbers = {n: c for n, c in guessed(frame).items() if n not in text_only} if form.format == "csv" else {}
+    if numbers:
+        _judged(
+            release,
+            frame.with_columns(**numbers),
+            f"whoever reads {listed(list(numbers))} as numbers finds fewer values",
+        )
+    for reading in read_as_one(frame, form.format, but=text_only):
+        _judged_as_read(release, frame, reading)
+    return release
+
+
+def _judged_as_read(release: Release, frame: pl.DataFrame, reading: ReadAsOne) -> None:
+    """Refuse a release that a default reader would find broken, because it takes several values for one."""
+    found = reading.of(dataclasses.replace(release.dataset, frame=frame))  # type: ignore[arg-type]
+    try:
+        judged_again(dataclasses.replace(release, original=reading.of(release.original)), found)
+    except SfumatoError as error:
+        names = list(reading.keys)
+        accept = ", ".join(f"{name}: text only" for name in names)
+        raise ReleaseRefused(
+            f"{reading.reader} takes several values of {listed(names)} for one, as 00501 and 501 are the number 501: {error}; put a letter "
+            f"before them, write Parquet (--format parquet), or accept it in the recipe (accept: {{{accept}}})"
+        ) from None
+
+
+def _all_came_back(released: Dataset, file: Path) -> bool:
+    """Whether a Parquet file holds what was released, looked at part by part: text of a large table fills the memory."""
+    ends: dict[str, int] = {}  # by column how many rows were read
+    with contextlib.suppress(SfumatoError, OSError):
+        for start, part in parquet_parts(file):
+            if not set(part.columns) <= set(released.columns):
+                return False
+            if not all(_came_back(released, column, start) for column in part.iter_columns()):
+                return False
+            ends |= dict.fromkeys(part.columns, start + len(part))
+    return list(ends) == list(released.columns) and set(ends.values()) <= {len(released)}
+
+
+def _read_back(release: Release, file: Path, form: Form) -> pl.DataFrame:
+    try:
+        frame, _ = read_written(file, form)
+    except SfumatoError as error:
+        raise OutputError(f"the file would not be readable as {form.format}, so it is not written: {error}") from None
+    expected = (len(release.dataset), release.dataset.columns)
+    if (frame.height, frame.columns) != expected:
+        raise OutputError(
+            f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,} columns come back of {expected[0]:,} and "
+            f"{len(expected[1]):,}, or names of columns change; write another format"
+        )
+    return frame
+
+
+def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
+    """The release with what a reader finds in its place, judged again."""
+    found = dataclasses.replace(release.dataset, frame=frame)  # type: ignore[arg-type]
+    try:
+        return judged_again(release, found)
+    except SfumatoError as error:  # a model may also find too few values to judge
+        raise ReleaseRefused(
+            f"{reason}: {error}; make the release for the format it is written in (format=, --format), or write another"
+        ) from None
+
+
+def _came_back(released: Dataset, column: pl.Series, start: int | None = None) -> bool:
+    """Whether a column that was read holds what was released in it, in all rows or in as many from ``start`` on."""
+    if column.name in released.coded and column.dtype == pl.String:
+        return released.encoded(column.name).holds(column, start)
+    there = released.column(column.name)
+    return _same(there if start is None else there.slice(start, len(column)), column)
+
+
+def _same(one: pl.Series, other: pl.Series) -> bool:
+    """Whether two columns hold the same values, whatever the width of their numbers."""
+
+    def plain(column: pl.Series) -> pl.Series:
+        if column.dtype.is_integer() and column.dtype != pl.UInt64:
+            return column.cast(pl.Int64, strict=False)
+        return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+
+    return plain(one).equals(plain(other), check_dtypes=True, null_equal=True)
+
+
+def read_described(file: Path, data: Mapping[str, Any], *, lists: bool = False) -> tuple[pl.DataFrame, Source]:
+    """Read a released file as the ``data`` section of its certificate says."""
+    return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})), lists=lists)
+
+
+def read_certified(file: Path) -> Dataset | None:
+    """A file beside the certificate that names it, read as it says; None for any other file, and for a folder of parts."""
+    try:
+        data = read_certificate(file.parent)["data"]
+    except UnreadableInput:
+        return None
+    if data["file"] != file.name or file.is_dir():
+        return None
+    frame, source = read_described(file, data)
+    return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+
+
+# A release as a table of a database.
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A table of a database that a release is written into; ``force`` replaces one that is there."""
+
+    given: str
+    table: str
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        address(self.given), Name.of(self.table)
+
+    @property
+    def shown(self) -> str:
+        """What may be told of it."""
+        return name_in(self.given, self.table)
+
+    @contextlib.contextmanager
+    def begun(self, source: Source, columns: Sequence[str] | None = None) -> Iterator[Transaction]:
+        """A transaction in which there is room for the table; it ends with the block, and a file that was made for nothing is gone.
+
+        The table that a release is made of is never replaced, by whatever address it is reached; nor is one with other columns than
+        those to be written, which is no earlier release.
+        """
+        if is_same_table(source.name, self.shown):
+            raise self._is_original()
+        place = address(self.given)
+        fresh = place.kind != "postgresql" and not place.file.exists()
+        running = begun(place, write=True)
+        try:
+            self._make_room(running, source, columns)
+            yield running
+        finally:
+            running.close()
+            if fresh and not running.stands:
+                place.file.unlink(missing_ok=True)
+
+    def _make_room(self, running: Transaction, source: Source, columns: Sequence[str] | None) -> None:
+        name = Name.of(self.table)
+        with running.guarded():
+            there = running.exists(name)
+        if there and source.identity is not None and running.identity(name) == source.identity:
+            raise self._is_original()
+        if there and not self.force:
+            raise OutputError(
+                f"{self.shown} is there already; choose another name, or replace it with force=True (--force)"
+            )
+        if there and columns is not None and list(running.columns(name)) != list(columns):
+            raise OutputError(
+                f"{self.shown} has other columns than this release, so it is no earlier one; --force will not replace it"
+            )
+        if there:
+            running.execute(f"DROP TABLE {name.quoted}")
+
+    def require_room(self, source: Source) -> None:
+        """Refuse early what would be refused after all the work; nothing is changed."""
+        with self.begun(source):
+            pass
+
+    def _is_original(self) -> OutputError:
+        """The refusal to write what is released in the place of the table it is released of."""
+        return OutputError(f"{self.shown} is the original table, which is not replaced by what is released of it")
+
+
+def target_in(given: str | None, table: str | None, *, force: bool) -> Target | None:
+    """The table of a database that was asked for, or None; one needs both, a database and a name."""
+    if given is None and table is None:
+        return None
+    if given is None or table is None:
+        raise ParameterError(
+            "a table is written into a database under a name: say both, into and into_table (--into, --into-table)"
+        )
+    return Target(given, table, force)
+
+
+@contextlib.contextmanager
+def stored(release: Release, target: Target) -> Iterator[dict[str, Any]]:
+    """Write the released table into a database and judge it there; it stands when the block ends without an error.
+
+    Everything is one transaction: a run that fails or is killed leaves no table, and with ``force`` the old one. Gives what a certificate
+    says of the table: no address, since that is nobody's business who reads the release.
+    """
+    name = Name.of(target.table)
+    with target.begun(release.original.source, release.released_columns) as running:
+        digest = _put(release, running, name)
+        _require_same(release, LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)), digest)  # type: ignore[arg-type]
+        check = f"sfumato check URI --table {shlex.quote(str(name))} -r recipe.yaml"
+        yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest, "check": check}
+        running.commit()
+
+
+def _put(release: Release, running: Transaction, name: Name) -> str:
+    """Write all rows in the order in which they are released; returns their digest."""
+    digest = RowsDigest(release.released_columns)
+    batches = (pl.read_parquet(part) for part in release.parts) if release.parts else [release.dataset.to_polars()]
+    for number, batch in enumerate(batches):
+        rows = running.storable(batch)
+        digest.add(rows)
+        running.put(name, rows, create=number == 0)
+    return digest.hexdigest()
+
+
+def _require_same(release: Release, table: LazyTable, digest: str) -> None:
+    """Read the table back and judge it; refused unless its rows are those written, and every number is the one certified."""
+    if table.digest != digest or table.columns != release.released_columns:
+        raise OutputError(f"{table.source.name} does not give back the rows that were written into it; it is not kept")
+    described = table.with_schema(release.released_schema)
+    shared = described.counted(release.dataset.columns) if release.parts else described.collected()
+    models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
+    found = judge_all(gather(shared, models, original=release.original, population=release.population), models)
+    said = {verdict.promise: verdict for verdict in release.verdicts}
+    after = assess(shared)
+    same = all(v.holds and near(v.to_dict()["attained"], said[v.promise].to_dict()["attained"]) for v in found)
+    if not same or after.class_sizes != release.after.class_sizes:
+        raise ReleaseRefused(
+            f"{table.source.name} was judged as it stands there, and is not what was certified; it is not kept"
+        )
+
+
+def _needs_rows(model: Any, release: Release) -> bool:
+    """Whether a promise is about records beside their originals, which a table does not hold; its rows are the judged ones."""
+    needs = needed([model], release.released_schema)
+    return bool(needs.pairs or needs.unmasked or needs.posteriors)
+
+
+# A table described by a recipe: read as it says, with the roles it gives.
+
+
+def described(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
+
+    Raises:
+        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
+    """
+    intake = dataset.source.intake.over(recipe.intake)
+    _require_layout(dataset, intake)
+    recipe.schema.check(dataset.columns, dataset.source)
+    valued = with_values(dataset, intake).with_schema(recipe.schema)
+    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
+
+
+def _require_layout(dataset: Dataset, intake: Any) -> None:
+    source = dataset.source
+    meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
+    other = [
+        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
+    ]
+    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
+        other.remove("encoding")
+    if other:
+        raise ParameterError(
+            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
+            "read it as the recipe says: sf.read(path, recipe=...)"
+        )
+
+
+def has_words(values: pl.Series) -> bool:
+    """Whether most values have no digit, besides missing ones and marks of suppressed cells; codes like *unknown* or *inf* may stand among numbers.
+
+    >>> has_words(pl.Series(["3.5", "*", "inf"])), has_words(pl.Series(["3.5", "red", "blue"]))
+    (False, True)
+    """
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    if values.dtype != pl.String:
+        return values.dtype == pl.Boolean
+    there = values.filter(values.str.strip_chars() != "*")
+    return 2 * int((~there.str.contains(r"\d")).sum()) > there.len()

@@ -1,0 +1,133 @@
+"""A release that asks a register first and is written down in it, as the command line, the workbench and scripts make it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
+from sfumato.release.certificates import read_certificate
+from sfumato.release.documents import digest_of_input
+from sfumato.release.epsilon_certification import certified_release
+
+if TYPE_CHECKING:
+    from sfumato.release.register.joint_disclosure import Together
+    from sfumato.release.register.memory import Newcomer, Remembered
+    from sfumato.release.register.store import Register
+    from sfumato.release.release import Release
+
+
+@dataclasses.dataclass
+class Remembering:
+    """A run with a register, or without one: then nothing happens."""
+
+    register: Register | None = None
+    to: str = ""
+    person: tuple[str, ...] = ()
+    found: Together | None = None
+    number: int | None = None
+
+    @property
+    def memory(self) -> Remembered | None:
+        """What a limit on all releases together is held against: ``memory=`` of :func:`sfumato.run`."""
+        if self.register is None:
+            return None
+        from sfumato.release.register.memory import Remembered
+
+        return Remembered(self.register, self.person)
+
+    def write(self, release: Release, folder: str | Path, **how: Any) -> Path:
+        """Write a release as :meth:`Release.write` does, planned in the register before and entered after; ``found`` says what it tells with others."""
+        with self.registered(release, Path(folder), elsewhere=how.get("into") is not None) as written:
+            made = release.write(folder, **how)
+            written(made)
+        return made
+
+    def together(self, release: Release) -> Together:
+        """What a release tells together with those of the register, before anything is written."""
+        if self.register is None:
+            raise ParameterError("there is no register to ask")
+        return self._newcomer(self.register, release).together()
+
+    @contextlib.contextmanager
+    def registered(
+        self, release: Release, folder: Path, *, elsewhere: bool = False
+    ) -> Iterator[Callable[[Path], None]]:
+        """Plan the release in the register, let it be written, and say that it was; one that was not written counts no more.
+
+        One of which anything may stand, in the folder or ``elsewhere`` (a table of a database), stays planned and counts.
+        """
+        if self.register is None:
+            yield lambda _: None
+            return
+        stood = _digest(folder)
+        self._planned(self.register, release, folder)
+        done: list[str | None] = []
+        try:
+            yield lambda made: done.append(_digest(made))
+        finally:
+            if done or not (elsewhere or _digest(folder) != stood):
+                with self.register.turn():
+                    state: Any = "released" if done else "withdrawn"
+                    self.register.now_is(int(self.number or 0), state, certificate=done[0] if done else None)
+
+    def _newcomer(self, register: Register, release: Release) -> Newcomer:
+        from sfumato.release.register.memory import Newcomer
+
+        judged = certified_release(release)
+        private = None if judged is None else judged.to_dict()
+        return Newcomer.of(register, release.pair, person=self.person, private=private)
+
+    def _planned(self, register: Register, release: Release, folder: Path) -> None:
+        from sfumato.release.register.joint_disclosure import NAME
+
+        newcomer = self._newcomer(register, release)
+        with register.turn():  # nobody registers anything between looking and writing down
+            self.found = newcomer.together()
+            limit = release.recipe.limits.get(NAME)
+            if limit is not None and not (kept := self.found.kept(float(limit))):
+                raise ReleaseRefused(f"another release was registered meanwhile, nothing is released: {kept.sentence}")
+            told: dict[str, Any] = {
+                "certificate": "",
+                "digest": digest_of_input(release.original),
+                "k": release.after.smallest_class,
+            }
+            self.number = register.plan(newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is told of it as plain data; nothing without a register."""
+        return {} if self.found is None else {"register": {"release": self.number, "together": self.found.to_dict()}}
+
+    def close(self) -> None:
+        """Close the register."""
+        if self.register is not None:
+            self.register.close()
+
+
+def remember(
+    register: str | Path, *, to: str, person: str | Sequence[str] = (), key: str | Path | None = None
+) -> Remembering:
+    """Open a register for a release that ``to`` receives; all of it is checked first.
+
+    ``person`` names the columns that tell people apart (a text with commas between, or a list), ``key`` the file with the key of the
+    register when it is not beside it. ``sfumato register start FILE`` makes a register.
+    """
+    from sfumato.release.register.store import open_register
+
+    if not to.strip():
+        raise ParameterError("a register wants to know who receives the release: --to 'university of …'")
+    names = person.split(",") if isinstance(person, str) else person
+    columns = tuple(name.strip() for name in names if name.strip())
+    return Remembering(open_register(register, key=key), to, columns)
+
+
+def _digest(folder: Path) -> str | None:
+    """The digest of the certificate in the folder of a release; None where none stands there."""
+    try:
+        return str(read_certificate(folder / "share")["digest"])
+    except (SfumatoError, KeyError):
+        return None

@@ -1,0 +1,75 @@
+"""What metrics and attacks are called on a page, and what they say in a line that needs no formula.
+
+Pages are drawn from documents, which hold names only. What a name means is asked of the metric itself; a page about one that is not
+installed here shows its name in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sfumato.core import registry
+from sfumato.core.parameters import words_of
+from sfumato.core.shape import Shape
+from sfumato.release.report.wording import humanised
+
+FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
+"""What a reader sees without opening anything: what cells lost, what answers lost, and what is still there."""
+
+
+def title_of(name: str, shape: Shape | None = None) -> str:
+    """What a utility metric is called on a page.
+
+    >>> title_of("ncp"), title_of("my_metric")
+    ('Certainty penalty (NCP)', 'My metric')
+    """
+    metric = registry.known("utility", name, shape)
+    return humanised(name).capitalize() if metric is None else metric.title
+
+
+def meaning_of(name: str, shape: Shape | None = None) -> str:
+    """What a utility metric says, in a line; nothing for one that is not known here."""
+    metric = registry.known("utility", name, shape)
+    return "" if metric is None else metric.line
+
+
+def attack_line(name: str) -> str:
+    """What an attack comes to, in a line; nothing for a risk that is no attack."""
+    attack = registry.attacks().get(name)
+    return "" if attack is None else attack.line
+
+
+def best_of(name: str, shape: Shape | None = None) -> str:
+    """Which value of a utility metric is best."""
+    metric = registry.known("utility", name, shape)
+    return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
+
+
+def judges_detail(name: str) -> bool:
+    """Whether a coarser release never looks better in a utility metric; of one that is not known here nobody knows."""
+    metric = registry.utility_metrics().get(name)
+    return metric is not None and metric.judges_detail
+
+
+def risk_line(name: str) -> str:
+    """What a risk says, in a line; nothing for one that is not known here."""
+    risk = registry.risks().get(name)
+    return "" if risk is None else risk.line
+
+
+def plain_words(attack: str, shape: Shape | None = None, parameters: Mapping[str, Any] | None = None) -> str:
+    """What an attack would achieve, then its name and parameters; only the name where it is not known here.
+
+    >>> plain_words("singling_out"), plain_words("my_attack")
+    ('A description is found that fits just one person (singling out)', 'My attack')
+    """
+    name, member = words_of(attack, parameters or {}), registry.known("risk", attack, shape)
+    return name.capitalize() if member is None else f"{member.line} ({name})"
+
+
+def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """Entries by name in two lists: those to show at once, in their order of importance, and the others."""
+    given = dict(entries)
+    first = [given[name] for name in FIRST if name in given]
+    return first, [entry for name, entry in given.items() if name not in FIRST]

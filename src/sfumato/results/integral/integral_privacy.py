@@ -1,0 +1,359 @@
+"""Integral privacy: a result is published when many different sets of records give the same one."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato.core.notebook import html_table
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed, canonical_order
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.results.integral.algorithms import MeanRuns, Prepared
+from sfumato.results.integral.subset_sums import subset_sums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.results.integral.algorithms import Computed
+
+Status = Literal["proved", "not shown", "disproved"]
+
+MOST_SETS = 200_000
+"""Sets of records that are tried one by one."""
+MOST_CELLS = 50_000_000
+"""Record numbers of all samples that are held."""
+CONFIDENCE = 0.95
+
+
+EXACT = 1 << 53
+"""Counts below this are told in full; no reader of JSON rounds them."""
+
+
+def told_count(count: int) -> str:
+    """A count that may be too long for anybody, and for a floating-point number.
+
+    >>> told_count(1234), told_count(10**400 * 7)
+    ('1,234', '7.000e+400')
+    """
+    if count < EXACT:
+        return f"{count:,}"
+    digits = str(count)
+    return f"{digits[0]}.{digits[1:4]}e+{len(digits) - 1}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recurring:
+    """One result: how many sets of records are known to give it, and what they have in common.
+
+    ``share`` is the largest share of them that hold one and the same record: the posterior that it was used, if each set is as likely. ``status``
+    says whether k-integral privacy is proved for the result, disproved (only when all sets were tried), or not shown. ``at_least`` is how many sets there are in all with 95 %
+    confidence, where samples were drawn. ``form`` is the canonical result; it is for the owner unless the result is proved.
+    """
+
+    form: Any = dataclasses.field(repr=False)
+    generators: int
+    share: Fraction
+    status: Status
+    utility: float
+    at_least: int | None = None
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no record is in all of them."""
+        return self.share < 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class IntegralPrivacy:
+    """What is known about the results of an algorithm on sets of ``size`` of the records.
+
+    ``outcomes`` are all results found, the most recurring first, for the owner. ``chosen`` is the most useful one that is proved, and ``result``
+    that one as it may be published; both None where none is.
+    """
+
+    algorithm: str
+    k: int
+    size: int
+    records: int
+    background: int
+    sets: int
+    tried: int | None
+    outcomes: tuple[Recurring, ...] = dataclasses.field(repr=False)
+    without_result: int = 0
+    tell: Callable[[Any], Any] = dataclasses.field(default=str, repr=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all sets of records were counted."""
+        return self.tried is None
+
+    @property
+    def chosen(self) -> Recurring | None:
+        """The most useful of the proved results; of equally useful ones the one that recurs most."""
+        proved = [one for one in self.outcomes if one.status == "proved"]
+        return max(proved, key=lambda one: (one.utility, one.generators, -one.share), default=None)
+
+    @property
+    def result(self) -> Any:
+        """The chosen result as it may be published."""
+        return None if self.chosen is None else self.tell(self.chosen.form)
+
+    def count(self, status: Status) -> int:
+        """How many results have a status."""
+        return sum(one.status == status for one in self.outcomes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What may be published: the chosen result, and counts; no other result."""
+        chosen = self.chosen
+        facts = {
+            "algorithm": self.algorithm,
+            "k": self.k,
+            "size": self.size,
+            "records": self.records,
+            "background": self.background,
+            "exact": self.exact,
+            "samples": self.tried,
+            "results": len(self.outcomes),
+            "proved": self.count("proved"),
+            "not_shown": self.count("not shown"),
+            "disproved": self.count("disproved"),
+            "without_result": self.without_result,
+            "result": self.result,
+        }
+        if chosen is None:
+            return facts
+        told = {
+            "generators": chosen.generators if chosen.generators < EXACT else told_count(chosen.generators),
+            "largest_share": float(chosen.share),
+            "at_least": None if chosen.at_least is None else told_count(chosen.at_least),
+            "confidence": None if chosen.at_least is None else CONFIDENCE,
+        }
+        return {**facts, **told}
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), str(value)) for name, value in self.to_dict().items()]
+        return html_table("integral privacy", ("", ""), rows)
+
+    def sentences(self) -> list[str]:
+        """What a data steward reads; nothing but a proved result is told."""
+        how = "all of them" if self.exact else f"{self.tried:,} drawn at random"
+        head = (
+            f"{self.algorithm} of {self.size:,} of {self.records:,} records: {told_count(self.sets)} sets, {how}; {len(self.outcomes):,} different results, "
+            f"{self.count('proved'):,} proved {self.k}-integrally private, {self.count('not shown'):,} not shown, {self.count('disproved'):,} disproved"
+        )
+        chosen = self.chosen
+        if chosen is None:
+            why = "coarsen the grid, or lower k" if self.exact else "draw more samples, coarsen the grid, or lower k"
+            return [head, f"no result may be published: {why}"]
+        sure = (
+            ""
+            if chosen.at_least is None
+            else f" (in all at least {told_count(chosen.at_least)} with {CONFIDENCE:.0%} confidence)"
+        )
+        told = (
+            f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure}, no record is in all of them, and none in more than "
+            f"{float(chosen.share):.1%}"
+        )
+        return [head, told]
+
+
+def integral_privacy(
+    dataset: Dataset,
+    algorithm: Computed,
+    k: int,
+    *,
+    size: int,
+    samples: int | None = None,
+    background: Iterable[int] = (),
+    seed: Seed | int | str | None = None,
+    progress: Progress = silent,
+) -> IntegralPrivacy:
+    r"""Which results of an algorithm recur often enough to be published.
+
+    .. math:: \mathrm{Gen}^*(G, S^*) = \{S \setminus S^* : S^* \subseteq S \subseteq P,\ |S| = s,\ A(S) = G\}
+
+    A result *G* is *k-integrally private* when :math:`|\mathrm{Gen}^*| \ge k` and no record is in all of these sets: from the result nobody can
+    tell which of k sets of records it was computed from, and nobody is certainly among them. *P* are the records of the table, *s* is ``size``, :math:`S^*` the ``background``, rows that the intruder
+    knows to be used. Results are compared in canonical form, and that form is what is published.
+
+    Without ``samples`` all sets are counted: means by a recurrence over sums, without listing a set; everything else set by set, up to 200,000. Then a result is
+    *proved* or *disproved*. With ``samples`` so many sets are drawn at random. What is found is a part of all generators, so that k different ones without a
+    common record still **prove** the promise; its absence is never shown. Besides, h hits in B samples tell that the share of generators among all sets is at least the
+    Clopper–Pearson limit, with 95 % confidence.
+
+    An empty intersection is weak: a record may still be in nearly all generators. So the largest share is told with every result. The promise is about who was *used*, not about who is
+    in the table. Records are counted, equal or not; persons with several rows are refused.
+
+    Reference: Torra & Navarro-Arribas 2016, *Integral privacy*, doi:10.1007/978-3-319-48965-0_44.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.results.integral import MeanOf
+    >>> table = Dataset(pl.DataFrame({"x": [1, 2, 3, 4, 5, 6]}))
+    >>> found = integral_privacy(table, MeanOf("x"), 3, size=2)
+    >>> found.result, found.chosen.generators, found.count("disproved")
+    (3.5, 3, 8)
+    """
+    known = _known_rows(dataset, background)
+    _require_sense(dataset, algorithm, k, size, samples, len(known))
+    order = canonical_order(dataset)
+    runs = algorithm.on(dataset.take(order))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    known = np.sort(place[known])
+    free = np.setdiff1d(np.arange(len(order)), known)
+    drawn = size - len(known)
+    total = math.comb(len(free), drawn)
+    if samples is None and isinstance(runs, MeanRuns):
+        found, none = _by_sums(runs, free, known, drawn), 0
+    elif samples is None:
+        found, none = _by_listing(runs, free, known, drawn, progress)
+    else:
+        key = Seed.of(seed).stream("integral privacy: samples")
+        found, none = _by_samples(runs, free, known, drawn, samples, key, progress)
+    outcomes = [_judged(one, k, samples, total, runs) for one in found]
+    outcomes.sort(key=lambda one: (-one.generators, one.share, str(one.form)))
+    return IntegralPrivacy(
+        algorithm.name, k, size, len(dataset), len(known), total, samples, tuple(outcomes), none, runs.told
+    )
+
+
+def _known_rows(dataset: Dataset, background: Iterable[int]) -> NDArray[np.int64]:
+    rows = np.unique(np.array(list(background), dtype=np.int64))
+    if len(rows) and (rows[0] < 0 or rows[-1] >= len(dataset)):
+        raise ParameterError(f"background: rows are numbers from 0 to {len(dataset) - 1:,}")
+    return rows
+
+
+def _require_sense(dataset: Dataset, algorithm: Computed, k: int, size: int, samples: int | None, known: int) -> None:
+    dataset.require(algorithm.columns)
+    if k < 1 or (samples is not None and samples < 1):
+        raise ParameterError("integral privacy: k and the number of samples must be at least 1")
+    if not known < size <= len(dataset):
+        raise ParameterError(
+            f"integral privacy: sets of {size:,} records must be larger than the background ({known:,}) and no larger than the table ({len(dataset):,})"
+        )
+    if samples is not None and samples * size > MOST_CELLS:
+        raise ParameterError(
+            f"integral privacy: {samples:,} samples of {size:,} records are too many to hold; draw fewer"
+        )
+    person = dataset.schema.person
+    if person is not None and len(set(dataset.encoded(person).codes.tolist())) < len(dataset):
+        raise SchemaError(
+            f"integral privacy counts records, and persons ({person!r}) have several; keep one row a person"
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Found:
+    """A result, how many generators are known, the largest number of them that hold one record, and how often it was drawn."""
+
+    form: Any
+    generators: int
+    most: int
+    hits: int = 0
+
+
+def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Prepared) -> Recurring:
+    share = Fraction(one.most, one.generators)
+    proved = one.generators >= k and share < 1
+    status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
+    least = None if samples is None else math.floor(Fraction(lower_limit(one.hits, samples)) * total)
+    if least is not None:
+        least = max(least, one.generators)
+    return Recurring(one.form, one.generators, share, status, runs.utility(one.form), least)
+
+
+def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
+    """The Clopper–Pearson lower limit of a share: with so much confidence it is at least this.
+
+    >>> round(lower_limit(10, 100), 4), lower_limit(0, 5)
+    (0.0553, 0.0)
+    """
+    from scipy.stats import beta
+
+    return float(beta.ppf(1 - confidence, hits, trials - hits + 1)) if hits else 0.0
+
+
+def _by_sums(runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int) -> list[_Found]:
+    """All means at once, from the numbers of subsets with each sum."""
+    values = [runs.scaled[row] for row in free.tolist()]
+    base = sum(runs.scaled[row] for row in known.tolist())
+    sums = subset_sums(values, drawn)
+    groups: dict[Fraction, list[int]] = {}
+    for total in np.flatnonzero(sums.counts).tolist():
+        groups.setdefault(runs.of_sum(base + total, drawn + len(known)), []).append(total)
+    found = []
+    for form, totals in groups.items():
+        every = int(sums.counts[totals].sum())
+        least = min(int(left[totals].sum()) for left in sums.without.values())
+        found.append(_Found(form, every, every - least))
+    return found
+
+
+def _by_listing(
+    runs: Prepared, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int, progress: Progress
+) -> tuple[list[_Found], int]:
+    """Every set of records, one by one."""
+    total = math.comb(len(free), drawn)
+    if total > MOST_SETS:
+        raise ParameterError(
+            f"integral privacy: there are {told_count(total)} sets of records, and at most {MOST_SETS:,} are tried one by one; draw samples instead"
+        )
+    sets = np.array(list(itertools.combinations(free.tolist(), drawn)), dtype=np.int64).reshape(total, drawn)
+    return _grouped(runs, sets, known, progress, exactly=True)
+
+
+def _by_samples(
+    runs: Prepared,
+    free: NDArray[np.int64],
+    known: NDArray[np.int64],
+    drawn: int,
+    samples: int,
+    stream: np.random.Generator,
+    progress: Progress,
+) -> tuple[list[_Found], int]:
+    """Random sets of records, each as likely as any other."""
+    sets = np.empty((samples, drawn), dtype=np.int64)
+    for number in range(samples):
+        sets[number] = np.sort(stream.choice(free, drawn, replace=False))
+    return _grouped(runs, sets, known, progress, exactly=False)
+
+
+def _grouped(
+    runs: Prepared, sets: NDArray[np.int64], known: NDArray[np.int64], progress: Progress, *, exactly: bool
+) -> tuple[list[_Found], int]:
+    """Sets by the result they give; sets that were drawn twice are one generator, and two hits."""
+    if not exactly and not runs.recurs:
+        raise ParameterError(
+            "integral privacy: samples of this algorithm are computed in floating point; give it a grid"
+        )
+    groups: dict[Any, list[int]] = {}
+    none = 0
+    for number, rows in enumerate(sets):
+        if number % 256 == 0:
+            progress(number / len(sets), "computing results")
+        form = runs.form(np.concatenate([known, rows]), exactly=exactly)
+        if form is None:
+            none += 1
+        else:
+            groups.setdefault(form, []).append(number)
+    return [_common(form, sets, numbers) for form, numbers in groups.items()], none
+
+
+def _common(form: Any, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
+    distinct = {hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number for number in numbers}
+    _, amounts = np.unique(sets[list(distinct.values())], return_counts=True)
+    return _Found(form, len(distinct), int(amounts.max(initial=0)), len(numbers))

@@ -1,0 +1,428 @@
+"""The audit of a table: how far an intruder who sees it can narrow down what was suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sfumato.errors import InternalError
+from sfumato.results.tables.linear_programs import SmallProgram
+from sfumato.results.tables.problem import NOBODY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.results.tables.problem import Problem
+
+WHOLE = 1e-6
+"""How near to a whole number a solution of the solver is one."""
+MOST_NODES = 2_000
+"""Nodes of the search for a whole-number table: what was met until then counts, and the interval is then not called the tightest."""
+Scope = Literal["one table", "all tables together", "each table by itself"]
+"""What an audit looked at: tables published together are one only where the table of all their columns is part of it."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Move:
+    """Another table that looks alike: ``cells`` changed by ``signs``, times ``up`` and, backwards, times ``down``."""
+
+    cells: NDArray[np.int64]
+    signs: NDArray[np.float64]
+    up: float
+    down: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exposed:
+    """A cell that can be narrowed down too far; ``owner`` is the respondent who can, −1 for everybody."""
+
+    cell: int
+    owner: int
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableAudit:
+    """What an intruder can find out: per suppressed cell the least and the most it can be. For the owner only.
+
+    ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as wide. ``exposed`` are the cells that an intruder, or a respondent
+    who is alone in a cell, narrows down too far; the table holds when there are none. ``whole`` tells that the bounds are whole-number ones: every end is met by a table of whole
+    numbers; else they are linear. ``scope`` is what was looked at together.
+    """
+
+    hidden: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exposed: tuple[Exposed, ...]
+    components: int
+    programs: int
+    seconds: float
+    exact: bool
+    whole: bool = False
+    scope: Scope = "one table"
+
+    @property
+    def bounds(self) -> Literal["whole-number", "linear"]:
+        """What kind of bounds the intervals are."""
+        return "whole-number" if self.whole else "linear"
+
+    @property
+    def holds(self) -> bool:
+        """Whether every cell that must stay unknown does."""
+        return not self.exposed
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def interval(self, cell: int) -> tuple[float, float]:
+        """The least and the most that a suppressed cell can be."""
+        at = np.flatnonzero(self.hidden == cell)
+        if not len(at):
+            raise InternalError("an interval was asked for of a cell that is published")
+        return float(self.low[at[0]]), float(self.high[at[0]])
+
+    def __repr__(self) -> str:
+        word = "holds" if self.holds else f"{len({one.cell for one in self.exposed}):,} cells exposed"
+        return f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components, {self.programs:,} programs)"
+
+
+def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Suppressed cells that stand in equations with each other: nothing outside tells anything about them."""
+    from scipy import sparse
+
+    cells = np.flatnonzero(hidden)
+    part = problem.by_cell[:, cells].tocoo()
+    lines, row = np.unique(part.row, return_inverse=True)
+    if not len(lines):
+        return [np.array([cell]) for cell in cells]
+    count = len(cells) + len(lines)
+    edges = (np.ones(part.nnz), (part.col, len(cells) + row.reshape(-1)))
+    _, label = sparse.csgraph.connected_components(sparse.csr_matrix(edges, shape=(count, count)), directed=False)
+    label = label[: len(cells)]
+    order = np.argsort(label, kind="stable")
+    return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []
+
+
+class TableIntruder:
+    """Solves for suppressed cells of one component; every table found serves all cells at once."""
+
+    def __init__(self, problem: Problem, cells: NDArray[np.int64]) -> None:
+        self.problem, self.cells = problem, cells
+        part = problem.by_cell[:, cells].tocsr()
+        self.matrix = part[np.flatnonzero(np.diff(part.indptr))]
+        self.value = problem.value[cells]
+        self.right = self.matrix @ self.value
+        self.low, self.high = self.value.copy(), self.value.copy()
+        self.programs = 0
+        self.tight = True
+
+    def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
+        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are what they are."""
+        low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
+        if known is not None:
+            low[known], high[known] = self.value[known], self.value[known]
+        aim = np.zeros(len(self.cells))
+        aim[at] = -sign
+        self.programs += 1
+        solution = self._solved(at, sign, low, high)
+        if self.problem.whole and np.abs(solution - np.round(solution)).max(initial=0.0) > WHOLE:
+            solution = self._in_whole_numbers(aim, low, high)
+        elif self.problem.whole:
+            solution = np.round(solution)
+        if known is None:
+            self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
+        return float(solution[at])
+
+    def _solved(self, at: int, sign: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A table in which a cell is as far away as it can be."""
+        from scipy.optimize import linprog
+
+        if self.small is not None and (met := self.small.pushed(self.value, low, high, at, sign)) is not None:
+            return met
+        aim = np.zeros(len(self.cells))
+        aim[at] = -sign
+        found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
+        if found.x is None or np.abs(self.matrix @ found.x - self.right).max(initial=0.0) > self.problem.slack:
+            self.tight = False
+            return self.value  # nothing is known to be wide
+        return np.asarray(found.x)
+
+    @cached_property
+    def small(self) -> SmallProgram | None:
+        """The equations as a small program, where they are one."""
+        return SmallProgram.of(self.matrix, self.problem.slack)
+
+    def goes_as_far(self, at: int, sign: int, far: float) -> bool:
+        """Whether some table of whole numbers looks the same in which the cell at a place is so far up or down: the one nearest to the truth, which is met sooner than the furthest one."""
+        from scipy import sparse
+        from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+        rise = self.problem.upper[self.cells] - self.value
+        fall = self.value - self.problem.lower[self.cells]
+        # changed upwards by the first half of the columns, downwards by the second
+        high, count = np.concatenate([rise, fall]), len(self.cells)
+        low, own = np.zeros(2 * count), at if sign > 0 else count + at
+        if far > high[own]:
+            return False
+        low[own] = high[own] = far
+        high[(own + count) % (2 * count)] = 0.0
+        self.programs += 1
+        price, both = np.ones(2 * count), sparse.hstack([self.matrix, -self.matrix], format="csr")
+        zeros = np.zeros(self.matrix.shape[0])
+        found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
+        if found.x is not None and np.abs(found.x - np.round(found.x)).max() > WHOLE:
+            found = milp(
+                price,
+                constraints=LinearConstraint(both, 0.0, 0.0),
+                bounds=Bounds(low, high),
+                integrality=np.ones(2 * count),
+                options={"node_limit": MOST_NODES},
+            )
+        if found.x is None:
+            return False
+        change = np.round(found.x[:count]) - np.round(found.x[count:])
+        if np.abs(self.matrix @ change).max(initial=0.0) > WHOLE or sign * change[at] < far:
+            return False
+        self.low, self.high = np.minimum(self.low, self.value + change), np.maximum(self.high, self.value + change)
+        return True
+
+    def _in_whole_numbers(
+        self, aim: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same where counts are whole: tighter bounds than fractions give."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        rows = LinearConstraint(self.matrix, self.right, self.right)
+        limit = {"node_limit": MOST_NODES}
+        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.ones(len(aim)), options=limit)
+        if found.x is None or (np.abs(self.matrix @ np.round(found.x) - self.right) > WHOLE).any():
+            self.tight = False
+            return self.value
+        self.tight &= found.status == 0
+        return np.asarray(np.round(found.x))
+
+
+def audit(
+    problem: Problem,
+    hidden: NDArray[np.bool_],
+    *,
+    exact: bool = True,
+    moves: Mapping[int, Iterable[Move]] | None = None,
+) -> TableAudit:
+    r"""Least and most of every suppressed cell, and who can be narrowed down too far.
+
+    .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z \le u
+
+    Component by component. ``moves`` are tables that are known to look alike; each is checked (equations, bounds, only suppressed cells) before it counts
+    as a proof. With ``exact`` every interval is the tightest; without, only cells that no move proves are solved for, and intervals are those
+    that were met. Respondents who are alone in a cell know it: for each of them the audit is repeated with their cells known.
+    """
+    started = time.perf_counter()
+    groups = components_of(problem, hidden)
+    proofs = proofs_of(problem, hidden, moves or {})
+    low, high = proofs.widest(problem)
+    known_moves, blind = proofs.by_cell(), proofs.for_all(problem)
+    exposed: list[Exposed] = []
+    programs, tight = 0, exact
+    for cells in groups:
+        if not exact and blind[cells[problem.primary[cells]]].all():
+            continue  # everything that must stay unknown here is proved to
+        intruder = TableIntruder(problem, cells)
+        intruder.low, intruder.high = low[cells], high[cells]
+        exposed += _everybody(problem, intruder, cells, exact=exact)
+        exposed += _singles(problem, intruder, cells, known_moves, blind)
+        low[cells], high[cells] = intruder.low, intruder.high
+        programs += intruder.programs
+        tight &= intruder.tight
+    listed = np.flatnonzero(hidden)
+    bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
+    return TableAudit(
+        listed,
+        low[listed],
+        high[listed],
+        (*bare, *exposed),
+        len(groups),
+        programs,
+        time.perf_counter() - started,
+        tight,
+        problem.whole,
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Proofs:
+    """Moves that were checked, laid end to end: ``which`` is the move of every entry, ``of`` the cell that a move is about."""
+
+    moves: list[Move]
+    of: NDArray[np.int64]
+    which: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    signs: NDArray[np.float64]
+    up: NDArray[np.float64]
+    down: NDArray[np.float64]
+
+    @classmethod
+    def laid(cls, named: Sequence[tuple[int, Move]]) -> _Proofs:
+        """Moves laid end to end."""
+        moves = [move for _, move in named]
+        return cls(
+            moves,
+            np.array([cell for cell, _ in named], dtype=np.int64),
+            np.repeat(np.arange(len(moves)), [len(move.cells) for move in moves]).astype(np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(move.cells for move in moves)]),
+            np.concatenate([np.zeros(0), *(move.signs for move in moves)]),
+            np.array([move.up for move in moves]),
+            np.array([move.down for move in moves]),
+        )
+
+    def shifted(self, problem: Problem) -> list[NDArray[np.float64]]:
+        """Every entry as far up and as far down as its move carries it."""
+        return [problem.value[self.cells] + amount[self.which] * self.signs for amount in (self.up, -self.down)]
+
+    def sound(self, problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The moves that give tables which an intruder cannot tell from the true one: equations, bounds, only suppressed cells, whole counts."""
+        from scipy import sparse
+
+        count, near = len(self.moves), problem.slack
+        bad = ~hidden[self.cells]
+        for amount, table in zip((self.up, self.down), self.shifted(problem), strict=True):
+            bad |= (table > problem.upper[self.cells] + near) | (table < problem.lower[self.cells] - near)
+            if problem.whole:
+                bad |= (amount[self.which] * self.signs) % 1 != 0
+        sound: NDArray[np.bool_] = np.bincount(self.which, weights=bad, minlength=count) == 0
+        step = abs(problem.matrix @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count)))
+        off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
+        return sound & (off * np.maximum(self.up, self.down) <= near)
+
+    def widest(self, problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and most of every cell in the tables that are known to look alike."""
+        low, high = problem.value.copy(), problem.value.copy()
+        for table in self.shifted(problem):
+            np.minimum.at(low, self.cells, table)
+            np.maximum.at(high, self.cells, table)
+        return low, high
+
+    def by_cell(self) -> dict[int, list[Move]]:
+        """The moves of every cell."""
+        found: dict[int, list[Move]] = {}
+        for cell, move in zip(self.of.tolist(), self.moves, strict=True):
+            found.setdefault(cell, []).append(move)
+        return found
+
+    def for_all(self, problem: Problem) -> NDArray[np.bool_]:
+        """The cells that moves carry far enough which touch no cell that some other respondent knows: proved for everybody at once."""
+        knower = problem.knower[self.cells]
+        touched = (knower != NOBODY) & (knower != problem.owner[self.of[self.which]])
+        free = np.bincount(self.which, weights=touched, minlength=len(self.moves)) == 0
+        own = np.where(self.cells == self.of[self.which], self.signs, 0.0)
+        size = np.bincount(self.which, weights=own, minlength=len(self.moves)) * free
+        up, down = np.zeros(problem.size), np.zeros(problem.size)
+        np.maximum.at(up, self.of, self.up * size)
+        np.maximum.at(down, self.of, self.down * size)
+        near = problem.slack
+        proved: NDArray[np.bool_] = (up >= problem.up - near) & (down >= problem.down - near)
+        return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
+
+
+def proofs_of(problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]) -> _Proofs:
+    """The moves that are proofs; what is none is left out."""
+    named = [(int(cell), move) for cell, given in moves.items() for move in given if len(move.cells)]
+    found = _Proofs.laid(named)
+    if not named:
+        return found
+    sound = found.sound(problem, hidden)
+    return found if sound.all() else _Proofs.laid([one for one, holds in zip(named, sound, strict=True) if holds])
+
+
+def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
+    exposed = []
+    for at, cell in enumerate(cells):
+        primary = bool(problem.primary[cell])
+        aside = problem.aside is not None and bool(problem.aside[cell])  # in no table: nobody asks how wide it is
+        if not primary and (aside or not exact):
+            continue
+        if not exact and problem.whole and problem.aside is not None and problem.slide is None:
+            # a joint table of whole numbers is hard to find where a cell is as far away as can be, and nobody asks for more than enough
+            for sign, far in ((1, problem.need(cell, 1)), (-1, problem.need(cell, -1))):
+                met = intruder.high[at] if sign > 0 else intruder.low[at]
+                if sign * (met - problem.value[cell]) < far and not intruder.goes_as_far(at, sign, float(np.ceil(far))):
+                    break
+        if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
+            if intruder.high[at] < problem.upper[cell]:  # else some table that was met goes as far as anybody believes
+                intruder.extreme(at, 1)
+            if intruder.low[at] > problem.lower[cell]:
+                intruder.extreme(at, -1)
+        low, high = float(intruder.low[at]), float(intruder.high[at])
+        if primary and not _wide(problem, cell, low, high):
+            exposed.append(Exposed(int(cell), NOBODY, low, high))
+    return exposed
+
+
+def _wide(problem: Problem, cell: int, low: float, high: float, owner: int = NOBODY) -> bool:
+    down, up = float(problem.value[cell]) - low, high - float(problem.value[cell])
+    return _enough(problem, cell, down, up, owner)
+
+
+def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NOBODY) -> bool:
+    """Whether a cell can be so much less and so much more as it must, and both together."""
+    near = problem.slack
+    wide = problem.slide is None or down + up >= problem.slide[cell] - near
+    return bool(wide and down >= problem.need(cell, -1, owner) - near and up >= problem.up[cell] - near)
+
+
+def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
+    """The respondents alone in a cell of some proof to whom the other proofs of a cell do not suffice, where all together do."""
+    met = [problem.knowers(move.cells) for move in moves]
+    own = int(problem.owner[cell])
+    return [
+        owner
+        for owner in sorted(set().union(*met) - {own})
+        if not _suffice(problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner)
+    ]
+
+
+def _singles(
+    problem: Problem,
+    intruder: TableIntruder,
+    cells: NDArray[np.int64],
+    moves: Mapping[int, list[Move]],
+    blind: NDArray[np.bool_],
+) -> list[Exposed]:
+    """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
+    owners = sorted(problem.knowers(cells))
+    exposed = []
+    for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if owners else ():
+        cell = int(cells[at])
+        given = moves.get(cell, [])
+        proved = _suffice(problem, cell, given)
+        others = [owner for owner in owners if owner != problem.owner[cell]]
+        lacking = knowing(problem, cell, given) if proved else others
+        if len(lacking) > 1 and _wide_to_all(problem, intruder, int(at), cells):
+            continue
+        for owner in lacking:
+            known = problem.known_to(owner)[cells]
+            low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
+            if not _wide(problem, cell, low, high, owner):
+                exposed.append(Exposed(cell, int(owner), low, high))
+    return exposed
+
+
+def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]) -> bool:
+    """Whether a cell stays unknown even to all lone respondents but its own together, who know more than each of them."""
+    cell = int(cells[at])
+    known = (problem.knower[cells] != NOBODY) & (problem.knower[cells] != problem.owner[cell])
+    return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))
+
+
+def _suffice(problem: Problem, cell: int, moves: Sequence[Move], owner: int = NOBODY) -> bool:
+    """Whether moves carry a cell as far up and down as it must be."""
+    sizes = [float(m.signs[m.cells == cell].sum()) for m in moves]
+    up = max((m.up * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
+    down = max((m.down * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
+    return _enough(problem, cell, down, up, owner)

@@ -1,0 +1,279 @@
+"""Boxes of cells that can be shifted together: along each column a move takes from one value what it gives to another.
+
+What is moved is carried up through all levels that tell the two values apart, so the product of such moves over all columns changes no sum that is
+published. A box with enough room up and down is thereby a proof that a cell stays unknown; where none has enough, several together are one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sfumato.results.tables.audit import Move
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.results.tables.cells import Dimension, TableCells
+    from sfumato.results.tables.problem import Problem
+
+FEW = {1: 60, 2: 12, 3: 6, 4: 4}
+MANY = {1: 400, 2: 30, 3: 10, 4: 5}
+"""Moves along a column that are combined, by the number of columns: at first, and where none of these will do."""
+MOST_PIECES = 12
+"""Boxes that are put together to carry a cell as far as it must go."""
+
+
+Parts = dict[int, list[int]]
+"""Every node that is a sum → what it is the sum of."""
+
+
+class Need(NamedTuple):
+    """How far a cell must be able to go up and down."""
+
+    up: float
+    down: float
+
+
+class Along(NamedTuple):
+    """A move along one column: nodes and what each gets."""
+
+    nodes: list[int]
+    signs: list[int]
+
+
+class Boxes:
+    """The boxes of one table, and the cells that are suppressed so far."""
+
+    def __init__(self, problem: Problem, cells: TableCells, variables: NDArray[np.int64]) -> None:
+        self.problem, self.dimensions = problem, cells.dimensions
+        self.shape = cells.shape
+        self.strides = np.array([int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape))])
+        self.variables = variables
+        first = np.full(problem.size, -1, dtype=np.int64)
+        own = np.stack(np.meshgrid(*[np.unique(one.same) for one in self.dimensions], indexing="ij"), -1)
+        places = own.reshape(-1, len(self.shape)) @ self.strides
+        first[variables[places]] = places
+        self.place = first
+        self.room_down = problem.value - problem.lower
+        self.room_up = problem.upper - problem.value
+        self.extra = 1e-9 * max(1.0, float(problem.weight.max(initial=0.0)))
+        self.parts: list[Parts] = [{w: p.tolist() for w, p in one.parts.items()} for one in self.dimensions]
+        self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
+
+    def find(self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]) -> Move | None:
+        """The cheapest box that protects a cell, of a few and then of many."""
+        for most in (FEW, MANY):
+            move = self._best(cell, need, hidden, usable, most.get(len(self.shape), 3))
+            if move is not None:
+                return move
+        return None
+
+    def again(self, cell: int, need: Need, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]) -> Move | None:
+        """A box among what is suppressed anyway."""
+        return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
+
+    def pieces(
+        self, cell: int, sign: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]
+    ) -> Move | None:
+        """Several boxes that together carry a cell up (sign 1) or down as far as it must go, each the cheapest for what it carries."""
+        found = self._candidates(cell, need / 4, hidden, usable, MANY.get(len(self.shape), 3))
+        if found is None:
+            return None
+        fits = (usable[found[0]] | (found[1] == 0)).all(axis=1)
+        if not fits.any():
+            return None
+        cells, at = np.unique(found[0][fits], return_inverse=True)
+        at, direction = at.reshape(int(fits.sum()), -1), sign * found[1][fits]
+        change = self._put_together(cells, at, direction, need, hidden[cells])
+        if change is None:
+            return None
+        moved = change != 0
+        return Move(cells[moved], sign * change[moved] / need, need if sign > 0 else 0.0, 0.0 if sign > 0 else need)
+
+    def _put_together(
+        self,
+        cells: NDArray[np.int64],
+        at: NDArray[np.int64],
+        direction: NDArray[np.float64],
+        need: float,
+        hidden: NDArray[np.bool_],
+    ) -> NDArray[np.float64] | None:
+        """How much every cell changes when boxes are taken, one after the other, until the need is met; None where it is not."""
+        rise, fall, price = self.room_up[cells], self.room_down[cells], self.problem.weight[cells] + self.extra
+        change, left, there = np.zeros(len(cells)), need, direction != 0
+        for _ in range(MOST_PIECES):
+            room = np.where(direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)).min(
+                axis=1
+            )
+            amount = np.minimum(np.floor(room + 1e-9) if self.problem.whole else room, left)
+            if not (useful := amount > self.problem.slack).any():
+                return None
+            cost = np.where(there, np.where(hidden, 0.0, price)[at], 0.0).sum(axis=1) + self.extra
+            best = int(np.argmin(np.where(useful, cost / np.where(useful, amount, 1.0), np.inf)))
+            taken = at[best][there[best]]
+            change[taken] += amount[best] * direction[best][there[best]]
+            hidden[taken] = True
+            left -= amount[best]
+            if left <= 0:
+                return change
+        return None
+
+    def _best(
+        self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int
+    ) -> Move | None:
+        found = self._candidates(cell, max(need), hidden, usable, most)
+        return None if found is None else self._cheapest(need, *found, hidden, usable)
+
+    def _candidates(
+        self, cell: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Cells and signs of the boxes that the best moves along all columns make, a box a row; sign 0 is no cell."""
+        nodes = np.unravel_index(self.place[cell], self.shape)
+        ways = [self._along(axis, int(nodes[axis]), cell, need, hidden, usable, most) for axis in range(len(nodes))]
+        if not all(ways):
+            return None
+        count, size = [len(one) for one in ways], [max(len(w.nodes) for w in one) for one in ways]
+        place, sign = np.zeros(1, dtype=np.int64), np.ones(1)
+        rank = len(ways)
+        for axis, one in enumerate(ways):
+            at, signs = np.zeros((count[axis], size[axis]), dtype=np.int64), np.zeros((count[axis], size[axis]))
+            for number, way in enumerate(one):
+                at[number, : len(way.nodes)], signs[number, : len(way.nodes)] = way.nodes, way.signs
+            form = [1] * (2 * rank)
+            form[axis], form[rank + axis] = count[axis], size[axis]
+            place = place + (at * self.strides[axis]).reshape(form)
+            sign = sign * signs.reshape(form)
+        combinations = int(np.prod(count))
+        return self.variables[place.reshape(combinations, -1)], sign.reshape(combinations, -1)
+
+    def _cheapest(
+        self,
+        need: Need,
+        cells: NDArray[np.int64],
+        sign: NDArray[np.float64],
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
+    ) -> Move | None:
+        problem, there = self.problem, sign != 0
+        rise, fall = self.room_up[cells], self.room_down[cells]
+        up = np.where(there, np.where(sign > 0, rise, fall), np.inf).min(axis=1)
+        down = np.where(there, np.where(sign > 0, fall, rise), np.inf).min(axis=1)
+        fits = (usable[cells] | ~there).all(axis=1)
+        fits &= (up >= need.up) & (down >= need.down)
+        if not fits.any():
+            return None
+        cost = np.where(there & ~hidden[cells], problem.weight[cells] + self.extra, 0.0).sum(axis=1)
+        best = int(np.argmin(np.where(fits, cost, np.inf)))
+        taken = there[best]
+        return Move(cells[best][taken], sign[best][taken], need.up, need.down)
+
+    def _along(
+        self,
+        axis: int,
+        node: int,
+        cell: int,
+        need: float,
+        hidden: NDArray[np.bool_],
+        usable: NDArray[np.bool_],
+        most: int,
+    ) -> list[Along]:
+        """The cheapest moves along one column that take a node along."""
+        dimension = self.dimensions[axis]
+        start = self.place[cell] - node * self.strides[axis]
+        line = self.variables[start + np.arange(dimension.size) * self.strides[axis]]
+        bare = np.where(hidden[line], 0.0, self.problem.weight[line] + self.extra)
+        room = self.room_down[line]
+        dear = np.where(usable[line], np.where(room >= need, bare, 1e6 * (bare + 1.0)), np.inf)
+        # lines are short: plain lists are faster than arrays
+        cost, width = dear.tolist(), np.where(usable[line], -room, np.inf).tolist()
+        below = [[]] if node not in dimension.parts else _paths(self.parts[axis], node, cost, 3)
+        if node == dimension.root:
+            return [Along([node, *path], [1] * (1 + len(path))) for path in below][:most]
+        kept: list[Along] = []
+        each = max(2, most // len(below)) if below else 0  # every way down from the node has its share
+        for path in below:
+            cheap: list[tuple[float, Along]] = []
+            wide: list[tuple[float, Along]] = []
+            for climbed, partners in self._partners(axis, node):
+                plus = [node, *path, *climbed]
+                cheap += _priced(self.parts[axis], cost, plus, sorted(partners, key=cost.__getitem__)[:each])
+                wide += _priced(self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2])
+            plus = [node, *path, *_climbed(dimension, node)]
+            up = [(sum(cost[one] for one in plus), Along(plus, [1] * len(plus)))] if not kept else []
+            ways = (sorted(cheap, key=_price)[: max(1, each - 2)], sorted(wide, key=_price)[:1], up)
+            kept += [way for some in ways for price, way in some if price < np.inf]
+        return [way for at, way in enumerate(kept) if way not in kept[:at]]
+
+    def _partners(self, axis: int, node: int) -> list[tuple[list[int], list[int]]]:
+        """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were climbed."""
+        if (axis, node) not in self.siblings:
+            dimension, at = self.dimensions[axis], node
+            climbed: list[int] = []
+            found: list[tuple[list[int], list[int]]] = []
+            while (whole := int(dimension.above[at])) >= 0:
+                found.append((list(climbed), [one for one in self.parts[axis][whole] if one != at]))
+                climbed.append(whole)
+                at = whole
+            self.siblings[axis, node] = found
+        return self.siblings[axis, node]
+
+    def near(
+        self, cell: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int = 8
+    ) -> NDArray[np.bool_]:
+        """The cells that the cheapest and roomiest moves along all columns span, in which a change of the table is looked for first."""
+        nodes = np.unravel_index(self.place[cell], self.shape)
+        spanned = [
+            sorted(
+                {at for way in self._along(axis, int(node), cell, need, hidden, usable, most) for at in way.nodes}
+                | {int(node)}
+            )
+            for axis, node in enumerate(nodes)
+        ]
+        grid = np.ravel_multi_index(np.meshgrid(*spanned, indexing="ij"), self.shape).reshape(-1)
+        found = np.zeros(self.problem.size, dtype=bool)
+        found[self.variables[grid]] = True
+        return found & usable
+
+
+def _price(one: tuple[float, Along]) -> float:
+    return one[0]
+
+
+def _priced(parts: Parts, cost: list[float], plus: list[int], partners: list[int]) -> list[tuple[float, Along]]:
+    """Moves that take from each of some partners what they give to a node."""
+    found = []
+    given = sum(cost[one] for one in plus)
+    for partner in partners:
+        down = _path(parts, partner, cost)
+        if down is not None and cost[partner] < np.inf:
+            minus = [partner, *down]
+            price = given + sum(cost[one] for one in minus)
+            found.append((price, Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
+    return found
+
+
+def _climbed(dimension: Dimension, node: int) -> list[int]:
+    """Everything above a node."""
+    above = []
+    while (node := int(dimension.above[node])) >= 0:
+        above.append(node)
+    return above
+
+
+def _path(parts: Parts, node: int, cost: list[float]) -> list[int] | None:
+    """The cheapest way down from a node to a value, without the node."""
+    path: list[int] = []
+    while node in parts:
+        node = min(parts[node], key=cost.__getitem__)
+        if cost[node] == np.inf:
+            return None
+        path.append(node)
+    return path
+
+
+def _paths(parts: Parts, node: int, cost: list[float], most: int) -> list[list[int]]:
+    """Ways down from a node, by its cheapest parts."""
+    first = [one for one in sorted(parts[node], key=cost.__getitem__)[:most] if cost[one] < np.inf]
+    return [[one, *path] for one in first if (path := _path(parts, one, cost)) is not None]

@@ -1,0 +1,268 @@
+"""The joint table of tables published together.
+
+Tables a×b, b×c and a×c are margins of one table a×b×c, which nobody publishes and which must exist: its cells are not negative, and whole where persons are counted. That
+bounds suppressed cells more tightly than the sums inside of every table. Its cells are unknowns of the same problem; those in a cell that is told to be empty are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import InternalError
+from sfumato.results.tables.audit import audit
+from sfumato.results.tables.problem import NOBODY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.results.tables.audit import Move, Scope, TableAudit
+    from sfumato.results.tables.cells import Contributions
+    from sfumato.results.tables.problem import Problem
+    from sfumato.results.tables.table import MagnitudeTable
+
+MOST_JOINT = 5_000
+"""Cells of a joint table up to which it is part of protection and audit."""
+MOST_COMBINATIONS = 2_000_000
+"""Combinations of values up to which those that could hold somebody are looked for."""
+
+JointValues = Mapping[tuple[int, ...], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
+"""Per list of columns the combinations of their lowest values that hold anything, as numbers, and what they hold."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JointTable:
+    """The problem of published cells by themselves (``own``), and with the cells of joint tables after them, which nobody publishes.
+
+    ``values`` says what the joint table holds. ``left_out`` counts the combinations of values of joint tables that are too large, and so not part of the problem.
+    """
+
+    own: Problem
+    problem: Problem
+    scope: Scope
+    values: JointValues = dataclasses.field(default_factory=dict)
+    left_out: int = 0
+
+    @property
+    def size(self) -> int:
+        """Number of published cells."""
+        return self.own.size
+
+    def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What an intruder does not see when these published cells are suppressed."""
+        return np.concatenate([own, np.ones(self.problem.size - self.size, dtype=bool)])
+
+    def audit(
+        self, own: NDArray[np.bool_], *, exact: bool = True, moves: Mapping[int, Iterable[Move]] | None = None
+    ) -> TableAudit:
+        """Least and most of every suppressed cell that is published somewhere."""
+        return self.of_published(audit(self.problem, self.hidden(own), exact=exact, moves=moves))
+
+    def of_published(self, seen: TableAudit) -> TableAudit:
+        """What an audit says of the published cells, and what it looked at."""
+        own = seen.hidden < self.size
+        return dataclasses.replace(
+            seen, hidden=seen.hidden[own], low=seen.low[own], high=seen.high[own], scope=self.scope
+        )
+
+
+def with_joint_table(table: MagnitudeTable, problem: Problem, values: JointValues | None = None) -> JointTable:
+    """The problem of tables published together with the joint tables that it needs.
+
+    ``values`` says what the joint tables hold; without, the records do.
+    """
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    several = len(_largest(table.places)) > 1
+    made = JointTable(problem, problem, "all tables together" if several else "one table")
+    if not several:
+        return made
+    # circles for everybody; all columns where lone respondents attack, for each knows the own values in all of them
+    wanted = circles_of(table.places)
+    if problem.owned:
+        wanted = [tuple(sorted({one for group in table.places for one in group})), *wanted]
+    left_out = 0
+    for columns in wanted:
+        if any(set(columns) <= set(done) for done in made.values):
+            continue
+        part = _part_of(table, problem, columns)
+        if part is None:
+            left_out = max(left_out, math.prod(len(_lowest(table, at)) for at in columns))
+            continue
+        place, holds = held_by(table, columns) if values is None else values.get(columns, nothing)
+        made = _extended(made, table, columns, part, place, holds)
+    if left_out:
+        made = dataclasses.replace(made, scope="each table by itself", left_out=left_out)
+    return made
+
+
+# Which columns need a joint table.
+
+
+def _largest(groups: Iterable[Collection[int]]) -> list[frozenset[int]]:
+    """Lists of columns that are in no other one: their tables hold all the others."""
+    distinct = list(dict.fromkeys(frozenset(group) for group in groups))
+    return [one for one in distinct if not any(one < other for other in distinct)]
+
+
+def circles_of(groups: Iterable[Collection[int]]) -> list[tuple[int, ...]]:
+    """Columns whose tables go round in a circle, as a×b, b×c and a×c do.
+
+    Tables without circles are margins of some joint table as soon as they agree on what they share, whole numbers of a whole one: nothing more follows from it. A column that only one table has is left out,
+    and so is a table whose columns another has, again and again; what remains is circles.
+
+    Reference: Vorob'ev 1962, *Consistent families of measures and their extensions*, doi:10.1137/1107014.
+
+    >>> circles_of([(0, 1), (1, 2), (0, 2)]), circles_of([(0, 1), (1, 2), (2, 3)])
+    ([(0, 1, 2)], [])
+    """
+    edges = _largest(groups)
+    while True:
+        shared = {one for edge in edges for one in edge if sum(one in other for other in edges) > 1}
+        fewer = [one for one in _largest(edge & shared for edge in edges) if one]
+        if fewer == edges:
+            break
+        edges = fewer
+    circles: list[set[int]] = []
+    for edge in edges:
+        met = [one for one in circles if one & edge]
+        circles = [*(one for one in circles if one not in met), set(edge).union(*met)]
+    return [tuple(sorted(one)) for one in circles]
+
+
+# The cells of a joint table.
+
+
+def _lowest(table: MagnitudeTable, at: int) -> NDArray[np.int64]:
+    """The nodes of a column that are no sums."""
+    dimension = table.dimensions[at]
+    return np.setdiff1d(np.unique(dimension.same), np.array(list(dimension.parts), dtype=np.int64))
+
+
+def held_by(table: MagnitudeTable, columns: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """What the records hold by combinations of the lowest values of columns."""
+    from sfumato.results.tables.cells import decimals
+
+    given: Contributions = table.contributions
+    nodes = [table.dimensions[at].ancestors[-1][given.codes[at]] for at in columns]
+    lowest = [_lowest(table, at) for at in columns]
+    codes = [np.searchsorted(own, node) for own, node in zip(lowest, nodes, strict=True)]
+    place = np.ravel_multi_index(codes, [len(own) for own in lowest]).astype(np.int64)
+    known = ~np.isnan(given.amount)
+    if table.counted:  # a person in a cell is one, however many rows
+        pairs = np.unique(np.stack([place[known], given.respondent[known]]), axis=1)
+        there, count = np.unique(pairs[0], return_counts=True)
+        return there, count.astype(np.float64)
+    order = np.lexsort((given.amount[known], given.respondent[known], place[known]))
+    there, which = np.unique(place[known][order], return_inverse=True)
+    amount = given.amount[known][order]
+    total = np.bincount(which.reshape(-1), weights=amount, minlength=len(there)).astype(np.float64)
+    places = decimals(amount)
+    return there, total if places is None else np.round(total, places)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Part:
+    """Combinations of values of some columns that could hold somebody, and per margin that is published the cell that each is in."""
+
+    place: NDArray[np.int64]
+    margins: list[NDArray[np.int64]]
+    open_to: list[NDArray[np.int64]]
+
+
+def _part_of(table: MagnitudeTable, problem: Problem, columns: tuple[int, ...]) -> _Part | None:
+    """The joint table of columns; None where it is too large."""
+    lowest = [_lowest(table, at) for at in columns]
+    shape = tuple(len(own) for own in lowest)
+    if np.prod([float(size) for size in shape]) > MOST_COMBINATIONS:
+        return None
+    open_to = problem.free | problem.unknown
+    possible = np.ones(shape, dtype=bool)
+    cells = []
+    for group in _largest(frozenset(group) & frozenset(columns) for group in table.places):
+        grid = _margin(table, columns, group)
+        cells.append((group, grid))
+        form = [size if at in group else 1 for at, size in zip(columns, shape, strict=True)]
+        possible &= open_to[grid].reshape(form)
+    place = np.flatnonzero(possible)
+    if len(place) > MOST_JOINT:
+        return None
+    codes = dict(zip(columns, np.unravel_index(place, shape), strict=True))
+    margins = [grid[tuple(codes[at] for at in columns if at in group)] for group, grid in cells]
+    return _Part(place, margins, [np.unique(grid[open_to[grid]]) for _, grid in cells])
+
+
+def _margin(table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[int]) -> NDArray[np.int64]:
+    """The cells of a margin by the lowest values of its columns, in the order of ``columns``; taken from a table that has all of them."""
+    number = next(at for at, one in enumerate(table.places) if group <= set(one))
+    own = table.places[number]
+    grid = table.variables[number].reshape([table.dimensions[at].size for at in own])
+    picked = grid[np.ix_(*(_lowest(table, at) if at in group else [table.dimensions[at].root] for at in own))]
+    kept = [at for at in own if at in group]
+    picked = picked.reshape([len(_lowest(table, at)) for at in kept])
+    order = sorted(range(len(kept)), key=lambda one: columns.index(kept[one]))
+    return picked.transpose(order)
+
+
+def _extended(
+    made: JointTable,
+    table: MagnitudeTable,
+    columns: tuple[int, ...],
+    part: _Part,
+    place: NDArray[np.int64],
+    holds: NDArray[np.float64],
+) -> JointTable:
+    """One more joint table after the cells that there are."""
+    from scipy import sparse
+
+    before, count = made.problem, len(part.place)
+    size = before.size + count
+    if not np.isin(place, part.place).all():
+        raise InternalError("a joint table holds what no cell of its margins does")
+    value = np.zeros(count)
+    value[np.searchsorted(part.place, place)] = holds
+    rows = [
+        sparse.csr_matrix(
+            (before.matrix.data, before.matrix.indices, before.matrix.indptr), (before.matrix.shape[0], size)
+        )
+    ]
+    for cells, wholes in zip(part.margins, part.open_to, strict=True):
+        # every cell of the margin is the sum of the combinations in it; one that could hold nobody is nothing
+        line = np.concatenate([np.searchsorted(wholes, cells), np.arange(len(wholes))])
+        at = np.concatenate([before.size + np.arange(count), wholes])
+        signs = np.concatenate([np.ones(count), -np.ones(len(wholes))])
+        rows.append(sparse.csr_matrix((signs, (line, at)), shape=(len(wholes), size)))
+    # contributions of one respondent may cancel out in what is published, and then a part is larger than the whole
+    most = max(
+        float(np.abs(before.lower).max()), float(np.abs(before.upper).max()), float(np.abs(value).max(initial=0.0))
+    )
+    problem = _appended(before, sparse.vstack(rows, format="csr"), value, -most if table.absolute else 0.0, most)
+    return dataclasses.replace(made, problem=problem, values={**made.values, columns: (place, holds)})
+
+
+def _appended(before: Problem, matrix: Any, value: NDArray[np.float64], low: float, high: float) -> Problem:
+    """A problem with more unknowns that nobody publishes."""
+    count = len(value)
+
+    def more(own: NDArray[Any], rest: Any) -> Any:
+        return np.concatenate([own, np.full(count, rest, dtype=own.dtype)])
+
+    aside = np.zeros(before.size, dtype=bool) if before.aside is None else before.aside
+    return dataclasses.replace(
+        before,
+        matrix=matrix,
+        value=np.concatenate([before.value, value]),
+        lower=more(before.lower, low),
+        upper=more(before.upper, high),
+        primary=more(before.primary, False),
+        up=more(before.up, 0.0),
+        down=more(before.down, 0.0),
+        weight=more(before.weight, 0.0),
+        free=more(before.free, False),
+        owner=more(before.owner, NOBODY),
+        aside=more(aside, True),
+        slide=None if before.slide is None else more(before.slide, 0.0),
+    )

@@ -1,0 +1,566 @@
+"""Tables published before from the same records: what they tell together with a new one.
+
+Records are known again by what they say, under the keyed hashes of a register. Every cell of every table is a sum of *atoms*, the records that stand in the same cell of
+each table: with them as unknowns all tables are one set of equations, in which cells of the same records are the same, and cells that differ by a few records tell these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato.core import environment
+from sfumato.core.parameters import values_of
+from sfumato.release.register.released_classes import BY_CONTENT, person_columns, persons_of
+from sfumato.release.register.store import Register, RegisteredPeople, RegisteredRelease
+from sfumato.results.tables.atoms import leaves, lowest, with_empty
+from sfumato.results.tables.audit import TableAudit, audit
+from sfumato.results.tables.cells import Contributions, Dimension, TableCells, amounts
+from sfumato.results.tables.differencing import few_between
+from sfumato.results.tables.problem import NOBODY, Problem
+from sfumato.results.tables.record_selection import conditions
+from sfumato.results.tables.rules import GroupDisclosure, rule_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.results.tables.protected_table import ProtectedTable
+    from sfumato.results.tables.table import MagnitudeTable, SensitiveTable
+
+CHANGED = ("rounding", "cta", "perturb")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableMemory:
+    """The register of a table, the records it was made of, and which of them it is about."""
+
+    register: Register
+    dataset: Dataset
+    rows: NDArray[np.int64]
+    respondent: NDArray[np.int64]
+    person: tuple[str, ...] = ()
+
+    @cached_property
+    def hashes(self) -> NDArray[np.void]:
+        """Every record of the source under a keyed hash of all that it says."""
+        return self.register.hashed(persons_of(self.dataset, ()))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """What tells persons apart."""
+        return person_columns(self.dataset, self.person)
+
+    @cached_property
+    def people(self) -> RegisteredPeople:
+        """The persons of the table under keyed hashes; a table shows no classes."""
+        known = self.register.hashed(persons_of(self.dataset.take(self.rows), self.columns))
+        distinct = np.unique(known)
+        return RegisteredPeople(distinct, np.full(len(distinct), -1, dtype=np.int64))
+
+    def records(self, table: MagnitudeTable) -> RegisteredPeople:
+        """The records of the table in the order of their hashes, and the combination of values each has."""
+        order = np.argsort(self.hashes[self.rows], kind="stable")
+        codes = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions)).astype(np.int64)
+        return RegisteredPeople(self.hashes[self.rows][order], codes[order])
+
+    def entry(self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str) -> dict[str, Any]:
+        """What is written down of a table: how its cells add up and which are suppressed; no label, no value."""
+        return {
+            "created": environment.timestamp(),
+            "recipient": recipient,
+            "source": self.dataset.source.name,
+            "certificate": "",
+            "input": digest,
+            "person": list(self.columns or BY_CONTENT),
+            "people": len(self.people.hashes),
+            "records": len(self.rows),
+            "k": None,
+            "classes": False,
+            "epsilon": None,
+            "delta": None,
+            "folder": str(folder.resolve()),
+            "note": f"table of {made.judged.table.measure.kind}",
+            "table": _kept(made),
+        }
+
+    def earlier(self, judged: SensitiveTable) -> tuple[list[EarlierTable], dict[int, str]]:
+        """Tables of the register that are about records of this source; and those of which nothing certain can be said, with the reason."""
+        found: list[EarlierTable] = []
+        unknown: dict[int, str] = {}
+        order = np.argsort(self.hashes, kind="stable")
+        for entry in self.register.standing:
+            if entry.table is None:
+                if not self._others(entry):
+                    unknown[entry.number] = "it is a release of records, whose classes are not put beside cells"
+                continue
+            known = self.register.rows(entry.number)
+            at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
+            there = self.hashes[order][at] == known.hashes
+            reason = self._apart(entry, judged.table, there)
+            if reason == "":
+                found.append(EarlierTable.of(entry, self, judged, order[at], known.classes))
+            elif reason is not None:
+                unknown[entry.number] = reason
+        return found, unknown
+
+    def _others(self, entry: RegisteredRelease) -> bool:
+        """Whether a release is known to be about other people; of whole rows nobody knows, for the same people may say something else now."""
+        same = bool(self.columns) and tuple(entry.person) == self.columns
+        return same and not np.isin(self.people.hashes, self.register.people(entry.number).hashes).any()
+
+    def _apart(self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]) -> str | None:
+        """Why an earlier table cannot be put beside this one; None where it is about other people, "" where it can."""
+        saved = entry.table or {}
+        if not there.any() and self._others(entry):
+            return None
+        unit = saved["unit"] if table.counted else table.unit
+        told = _told(saved["measure"], saved["weight"], unit)
+        if told != (ours := _told(str(table.measure), table.weight, table.unit)):
+            return f"it tells {told}, this one {ours}"
+        if saved["method"] in CHANGED:
+            return "its cells were changed, not suppressed"
+        missing = int((~there).sum())
+        return f"{missing:,} of its {len(there):,} records are not here, or say something else now" if missing else ""
+
+
+def _told(measure: str, weight: str | None, unit: str | None) -> str:
+    return f"{measure}{f' by the weight {weight}' if weight else ''} of {f'persons by {unit}' if unit else 'records'}"
+
+
+def _kept(made: ProtectedTable) -> dict[str, Any]:
+    """The form of a table."""
+    table = made.judged.table
+    return {
+        "measure": str(table.measure),
+        "unit": table.unit,
+        "weight": table.weight,
+        "absolute": table.absolute,
+        "missing_counts": table.contributions.missing_counts,
+        "dimensions": [
+            {"column": one.column, "parent": one.parent.tolist(), "ancestors": [at.tolist() for at in one.ancestors]}
+            for one in table.dimensions
+        ],
+        "places": [list(group) for group in table.places],
+        "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
+        "method": made.method,
+        "singles": made.options["singles"],
+        "slide": made.options["slide"],
+        "prior": made.options["prior"],
+        "chosen_by": _chosen_by(table),
+        "cells": len(made.published),
+        "suppressed": np.flatnonzero(made.hidden).tolist(),
+    }
+
+
+def _chosen_by(table: MagnitudeTable) -> list[str]:
+    """The columns by which the records of a table were chosen."""
+    return [] if table.where is None else sorted({one.column for one in conditions(table.where)})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EarlierTable:
+    """A table of the register made again from the records, with what was suppressed of it."""
+
+    entry: RegisteredRelease
+    judged: SensitiveTable
+    rows: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    saved: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        entry: RegisteredRelease,
+        memory: TableMemory,
+        new: SensitiveTable,
+        rows: NDArray[np.int64],
+        classes: NDArray[np.int64],
+    ) -> EarlierTable:
+        """From what the register keeps and where its records are now."""
+        saved: Mapping[str, Any] = entry.table or {}
+        dimensions = tuple(
+            Dimension(
+                one["column"],
+                tuple(map(str, range(len(one["parent"])))),
+                np.array(one["parent"], dtype=np.int64),
+                tuple(np.array(at, dtype=np.int64) for at in one["ancestors"]),
+            )
+            for one in saved["dimensions"]
+        )
+        codes = np.stack(np.unravel_index(classes, leaves(dimensions))).astype(np.int64)
+        amount = amounts(memory.dataset, new.table.measure, saved["weight"], "absolute")[rows]
+        given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
+        places = tuple(tuple(group) for group in saved["places"])
+        table = dataclasses.replace(
+            new.table,
+            dimensions=dimensions,
+            places=places,
+            contributions=given,
+            absolute=saved["absolute"],
+            unit=saved["unit"],
+            known={},
+            where=None,
+            memory=None,
+        )
+        judged = dataclasses.replace(new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"]))
+        hidden = np.zeros(saved["cells"], dtype=bool)
+        hidden[saved["suppressed"]] = True
+        return cls(entry, judged, rows, hidden, saved)
+
+    @property
+    def chosen_by(self) -> list[str]:
+        """The columns by which its records were chosen; all that it is broken down by where an older register does not say."""
+        return list(self.saved.get("chosen_by", [one.column for one in self.judged.table.dimensions]))
+
+    def problem(self) -> Problem:
+        """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
+        asked = {name: self.saved.get(name, usual) for name, usual in (("slide", 0.0), ("prior", None))}
+        made = self.judged.problem(weight="one", singles=self.saved["singles"], total_known=False, **asked)
+        none = np.zeros(made.size, dtype=bool)
+        return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Beside:
+    """A new table and those published before as one set of equations; the new one's cells stand first.
+
+    ``given_away`` says how many cells and differences could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one;
+    ``between`` how many of these are differences: few records that cells of both tables tell, each set once. They are the last ``differences`` unknowns. ``added`` says how the cells were found that are
+    suppressed because of earlier tables; None where none had to be.
+    """
+
+    problem: Problem
+    size: int
+    earlier: tuple[RegisteredRelease, ...]
+    given_away: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    unknown: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    between: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    differences: int = 0
+    added: Literal["exact", "heuristic"] | None = None
+
+    def exposed(self, own: NDArray[np.bool_]) -> tuple[int, int]:
+        """How many cells and differences could be computed when these cells of the new table are suppressed, and how many of them are differences."""
+        found = {one.cell for one in self.audit(own).exposed}
+        return len(found), sum(one >= self.problem.size - self.differences for one in found)
+
+    def words(self, number: int) -> str:
+        """What could be computed from both tables."""
+        few = self.between.get(number, 0)
+        cells = self.given_away.get(number, 0) - few
+        parts = [f"{cells:,} cell{'s' * (cells != 1)}"] * (cells > 0)
+        parts += [f"{few:,} difference{'s' * (few != 1)} of cells (few records, judged like a cell)"] * (few > 0)
+        return " and ".join(parts)
+
+    def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What an intruder does not see when these cells of the new table are suppressed."""
+        hidden = self.problem.unknown.copy()
+        hidden[: self.size] = own
+        return hidden
+
+    def audit(self, own: NDArray[np.bool_]) -> TableAudit:
+        """Look at all tables together."""
+        return audit(self.problem, self.hidden(own), exact=False)
+
+    @property
+    def verdict(self) -> Literal["holds", "unknown"]:
+        """What is known of all releases of the register together: what was not audited with this table is no pass."""
+        return "unknown" if self.unknown else "holds"
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a data steward reads."""
+        if not self.earlier and not self.unknown:
+            return ["no release of the register is about the same people"]
+        told = []
+        for entry in self.earlier:
+            count = self.given_away.get(entry.number, 0)
+            ours = f"{self.words(entry.number)} could be computed, or narrowed down too far; more cells are suppressed, and none can be now"
+            what = ours if count else "nothing more can be computed from both"
+            told.append(
+                f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
+            )
+        if self.added is not None:
+            told.append(f"what is suppressed because of earlier tables was found by the method {self.added}")
+        told += [
+            f"beside release {number} of the register: unknown, not audited together ({why})"
+            for number, why in self.unknown.items()
+        ]
+        return told
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: counts only."""
+        return {
+            "verdict": self.verdict,
+            "earlier": [entry.number for entry in self.earlier],
+            "given_away": {str(number): count for number, count in self.given_away.items()},
+            "unknown": {str(number): why for number, why in self.unknown.items()},
+            "added_by": self.added,
+            "sentences": self.sentences,
+        }
+
+
+def put_beside(
+    judged: SensitiveTable,
+    problem: Problem,
+    memory: TableMemory,
+    earlier: Sequence[EarlierTable],
+    *,
+    singles: bool,
+) -> Beside:
+    """One problem of a new table, whose total may have to be suppressed, and the earlier ones; ``singles``: whether respondents who are alone somewhere attack with what they know."""
+    from scipy import sparse
+
+    tables = [judged.table, *(one.judged.table for one in earlier)]
+    problems = [problem, *(one.problem() for one in earlier)]
+    starts = np.cumsum([0, *(one.size for one in problems)])
+    rows = [memory.rows, *(one.rows for one in earlier)]
+    chosen_by = set().union(_chosen_by(judged.table), *(one.chosen_by for one in earlier))
+    hideable = [problem.free | problem.primary, *(one.hidden for one in earlier)]
+    open_to = [
+        found | (table.of_variables([one.n for one in table.cells()]) > 0)
+        for table, found in zip(tables, hideable, strict=True)
+    ]
+    atoms = _Atoms.of(memory, tables, rows, chosen_by, open_to)
+    held = [atoms.incidence(number, table) for number, table in enumerate(tables)]
+    told = [np.zeros(problem.size, dtype=bool), *(~one.hidden for one in earlier)]
+    few = few_between(held, atoms.rows, atoms.codes, told, [table.places for table in tables])
+    apart = _differences(judged, problem, memory, few, atoms)
+    size = int(starts[-1]) + len(atoms.rows) + len(apart.sets)
+    links = [
+        atoms.links(number, table, open_to[number], int(starts[number]), int(starts[-1]), size)
+        for number, table in enumerate(tables)
+    ]
+    wide = sparse.block_diag([one.matrix for one in problems], format="csr")
+    wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
+    known_apart = np.zeros(len(atoms.rows), dtype=bool)  # who is alone in what no cells give does not know it
+    known_apart[[int(one[0]) for one in few if len(one) == 1]] = singles
+    atoms.owner[~known_apart] = NOBODY
+    if not singles:
+        apart.owner[:] = NOBODY
+    matrix = sparse.vstack([wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr")
+    joined = _joined(problems, atoms, apart, matrix)
+    return Beside(joined, problem.size, tuple(one.entry for one in earlier), differences=len(apart.sets))
+
+
+def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:
+    """Cells of all tables, atoms, differences, end to end."""
+    first = problems[0]
+    more, other = len(atoms.rows), len(apart.sets)
+
+    def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
+        parts = [getattr(one, name) for one in problems]
+        return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
+
+    low = float(min(one.lower.min(initial=0.0) for one in problems))
+    high = float(max(one.upper.max(initial=0.0) for one in problems))
+    aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
+    return Problem(
+        matrix,
+        whole("value", atoms.value, apart.value),
+        whole("lower", low, low),
+        # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
+        np.concatenate(
+            [first.upper, *(_bounded(one.upper, high) for one in problems[1:]), np.full(more + other, high)]
+        ),
+        whole("primary", False, apart.unsafe),
+        whole("up", 0.0, apart.up),
+        whole("down", 0.0, apart.down),
+        np.concatenate([first.weight, np.zeros(matrix.shape[1] - first.size)]),
+        whole("free", False, False),
+        whole("owner", atoms.owner, apart.owner),
+        first.whole,
+        np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
+        None
+        if all(one.slide is None for one in problems)
+        else np.concatenate(
+            [*(np.zeros(one.size) if one.slide is None else one.slide for one in problems), np.zeros(more + other)]
+        ),
+    )
+
+
+def _bounded(upper: NDArray[np.float64], high: float) -> NDArray[np.float64]:
+    """The most that cells can be: the same for all, unless every cell was known within some percent before."""
+    return np.minimum(upper, high) if np.ptp(upper) > 0 else np.full(len(upper), high)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Atoms:
+    """Records that stand in the same cell of every table: how many there are, and the codes of each in every table (−1: not in it)."""
+
+    member: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    value: NDArray[np.float64]
+    owner: NDArray[np.int64]
+    codes: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(
+        cls,
+        memory: TableMemory,
+        tables: Sequence[MagnitudeTable],
+        rows: Sequence[NDArray[np.int64]],
+        chosen_by: Collection[str],
+        open_to: Sequence[NDArray[np.bool_]],
+    ) -> _Atoms:
+        """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
+        count = len(memory.dataset)
+        shown = np.full((count, len(tables)), -1, dtype=np.int64)
+        for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
+            shown[own, number] = np.ravel_multi_index(tuple(table.contributions.codes), leaves(table.dimensions))
+        there = np.flatnonzero((shown >= 0).any(axis=1))
+        distinct, atom = np.unique(shown[there], axis=0, return_inverse=True)
+        member = np.full(count, -1, dtype=np.int64)
+        member[there] = atom.reshape(-1)
+        first = tables[0]
+        amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
+        distinct = with_empty(memory, tables, rows, distinct, chosen_by, open_to)
+        value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
+        codes = [
+            np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), leaves(table.dimensions))))
+            for table, kind in zip(tables, distinct.T, strict=True)
+        ]
+        return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
+
+    def links(
+        self, number: int, table: MagnitudeTable, open_to: NDArray[np.bool_], start: int, atoms: int, size: int
+    ) -> Any:
+        """Every cell of the lowest level is the sum of its atoms; one that is not told to be empty, and that nobody can be in, is nothing."""
+        from scipy import sparse
+
+        codes = self.codes[number]
+        there = np.flatnonzero(codes[0] >= 0)
+        blocks = []
+        for group, variables in zip(table.places, table.variables, strict=True):
+            grid = lowest(table, group, variables)
+            of_atoms = grid[tuple(codes[at, there] for at in group)]
+            cells = np.union1d(of_atoms, grid[open_to[grid]])
+            where = (
+                np.r_[np.searchsorted(cells, of_atoms), np.arange(len(cells))],
+                np.r_[atoms + there, start + cells],
+            )
+            signs = np.r_[np.ones(len(there)), -np.ones(len(cells))]
+            blocks.append(sparse.csr_matrix((signs, where), shape=(len(cells), size)))
+        return sparse.vstack(blocks, format="csr")
+
+    def incidence(self, number: int, table: MagnitudeTable) -> Any:
+        """Cells of a table by atoms: 1 where a cell holds an atom."""
+        from scipy import sparse
+
+        codes = self.codes[number]
+        there = np.flatnonzero(codes[0] >= 0)
+        cells, atoms = [], []
+        for group, variables in zip(table.places, table.variables, strict=True):
+            dimensions = [table.dimensions[at] for at in group]
+            for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
+                nodes = [
+                    one.ancestors[level][codes[at, there]]
+                    for one, level, at in zip(dimensions, levels, group, strict=True)
+                ]
+                cells.append(variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])])
+                atoms.append(there)
+        count = 1 + max(int(one.max()) for one in table.variables)
+        where = (np.concatenate(cells), np.concatenate(atoms))
+        found = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(count, len(self.rows)))
+        found.data[:] = 1.0
+        return found
+
+
+def _summed(
+    member: NDArray[np.int64],
+    respondent: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    count: int,
+    *,
+    counted: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """What sets of records hold, and the respondent who is alone in one; −1 among the members is no set."""
+    there = (member >= 0) & ~np.isnan(amount)
+    pairs = np.unique(np.stack([member[there], respondent[there]]), axis=1)
+    persons = np.bincount(pairs[0], minlength=count)
+    owner = np.full(count, NOBODY, dtype=np.int64)
+    owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
+    held: NDArray[np.float64] = np.bincount(member[there], weights=amount[there], minlength=count).astype(np.float64)
+    return (persons.astype(np.float64) if counted else held), owner
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Differences:
+    """Few records that some sum or difference of cells of several tables gives, judged like cells."""
+
+    sets: Sequence[NDArray[np.int64]]
+    value: NDArray[np.float64]
+    unsafe: NDArray[np.bool_]
+    up: NDArray[np.float64]
+    down: NDArray[np.float64]
+    owner: NDArray[np.int64]
+
+    def lines(self, atoms: int, more: int, size: int) -> Any:
+        """Atoms between cells − what they hold together = 0."""
+        from scipy import sparse
+
+        count = len(self.sets)
+        line = np.repeat(np.arange(count), [len(one) for one in self.sets])
+        members = np.concatenate([np.zeros(0, dtype=np.int64), *self.sets])
+        columns = np.concatenate([atoms + members, atoms + more + np.arange(count)])
+        signs = np.concatenate([np.ones(len(members)), -np.ones(count)])
+        return sparse.csr_matrix((signs, (np.concatenate([line, np.arange(count)]), columns)), shape=(count, size))
+
+
+def _differences(
+    judged: SensitiveTable, problem: Problem, memory: TableMemory, found: Sequence[NDArray[np.int64]], atoms: _Atoms
+) -> _Differences:
+    """Sets of atoms that the rules of the new table find unsafe; the others may be told."""
+    cells = _as_cells(judged, memory, atoms, found)
+    unsafe, up = np.zeros(len(found), dtype=bool), np.zeros(len(found))
+    for rule in judged.rules:
+        if found and not isinstance(rule, GroupDisclosure):  # which is about columns
+            hit = rule.unsafe(cells)
+            unsafe |= hit
+            up = np.maximum(up, np.where(hit, rule.need(cells), 0.0))
+    up = np.where(unsafe, judged.at_least(up), 0.0)
+    asked = unsafe.astype(np.float64) if judged.table.counted else up
+    owner = np.where(cells.n == 1, cells.owner, NOBODY)
+    down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
+    kept = np.flatnonzero(unsafe)
+    sets = [found[at] for at in kept.tolist()]
+    return _Differences(sets, cells.value[kept], unsafe[kept], up[kept], down[kept], owner[kept])
+
+
+def _as_cells(
+    judged: SensitiveTable, memory: TableMemory, atoms: _Atoms, between: Sequence[NDArray[np.int64]]
+) -> TableCells:
+    """Sets of atoms as the rules look at cells."""
+    table = judged.table
+    depth = max(2, *(rule.depth for rule in judged.rules))
+    amount = amounts(memory.dataset, table.measure, table.weight, "absolute")
+    count = len(between)
+    order = np.argsort(atoms.member, kind="stable")
+    ends = np.searchsorted(atoms.member[order], np.arange(len(atoms.rows) + 1))
+    cells = TableCells(
+        (),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros((count, depth)),
+        np.zeros(count),
+        np.full(count, NOBODY, dtype=np.int64),
+        table.counted,
+    )
+    for at, chosen in enumerate(between):
+        rows = np.concatenate([order[ends[atom] : ends[atom + 1]] for atom in chosen.tolist()])
+        rows = np.sort(rows[~np.isnan(amount[rows])])
+        who, place = np.unique(memory.respondent[rows], return_inverse=True)
+        held = np.ones(len(who)) if table.counted else np.bincount(place.reshape(-1), weights=amount[rows])
+        sizes = np.sort(np.abs(held))[::-1]
+        cells.n[at], cells.value[at], cells.size[at] = len(who), held.sum(), sizes.sum()
+        cells.top[at, : min(depth, len(sizes))] = sizes[:depth]
+        cells.least[at] = sizes[-1] if len(sizes) else 0.0
+        cells.owner[at] = who[0] if len(who) == 1 else NOBODY
+    return cells

@@ -1,0 +1,480 @@
+"""Tables of counts and sums: made from records, held as equations, judged by rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.notebook import html_table
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.results.tables.cells import (
+    Contributions,
+    Dimension,
+    TableCells,
+    amounts,
+    apart,
+    cells_of,
+    dimension_of,
+    some_negative,
+)
+from sfumato.results.tables.problem import NOBODY, Problem
+from sfumato.results.tables.record_selection import selected
+from sfumato.results.tables.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.results.tables.protected_table import ProtectedTable
+    from sfumato.results.tables.published_tables import TableMemory
+
+MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
+LEAST = 1e-8
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of comparisons."""
+Zeros = Literal["known", "free"]
+Weight = Literal["value", "one", "log"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TableMeasure:
+    """What the cells of a table say: persons (``count``), rows, or the sum of a column."""
+
+    kind: Literal["count", "rows", "sum"]
+    column: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> TableMeasure:
+        """A measure from its text.
+
+        >>> TableMeasure.of("sum(cost)"), str(TableMeasure.of("count"))
+        (TableMeasure(kind='sum', column='cost'), 'count')
+        """
+        found = MEASURE.fullmatch(text)
+        if found is None:
+            raise ParameterError(
+                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example sum(cost)"
+            )
+        return cls("sum", found[2].strip()) if found[2] else cls(found[1])  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"sum({self.column})" if self.kind == "sum" else self.kind
+
+
+def tabulate(
+    table: Any,
+    by: Sequence[str] | Sequence[Sequence[str]],
+    measure: str = "count",
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    negatives: Literal["refuse", "absolute"] = "refuse",
+    missing_counts: bool = False,
+    where: str | None = None,
+    register: Any = None,
+) -> MagnitudeTable:
+    """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies and the total.
+
+    ``by`` names the columns, or lists of columns of several tables that are published together: cells that they share are one. ``unit`` is the column that tells
+    persons apart (else the one with that role; else every row is a person): rows of a person in a cell are one contribution, in margins too. ``measure`` is ``count`` (persons),
+    ``rows`` (rows, judged by persons) or ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked and summed; persons are counted without it. Missing contributions are
+    none; with ``missing_counts`` their persons are counted. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the
+    true sum is published. A missing value of a column is a category of its own. ``where`` keeps the records that fulfil conditions (``"year = 2024 and town != 'Bath'"``): a column, one of ``= != < <= > >= in``
+    and ``not in``, and a value or, for the last two, several with commas between; names and values may stand in quotes. A missing value fulfils none.
+    ``register`` is a register of releases (its file, or the open register): the table is then protected and audited together with the tables that were published of the same records before.
+
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"region": ["n", "n", "s"], "cost": [10, 5, 7]})
+    >>> tabulate(people, ["region"], "sum(cost)").shape
+    (3,)
+    """
+    dataset = table if isinstance(table, Dataset) else Dataset(table)
+    groups = _groups(by)
+    asked = TableMeasure.of(measure)
+    person = unit or dataset.schema.person
+    columns = list(dict.fromkeys(name for group in groups for name in group))
+    dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
+    if named := [name for name in columns if name in dataset.schema.direct]:
+        raise SchemaError(
+            f"{' and '.join(repr(name) for name in named)} names people (role direct), and the labels of a table are published; tabulate by other columns"
+        )
+    if len(dataset) == 0:
+        raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
+    full, rows = dataset, np.arange(len(dataset))
+    respondent = rows if person is None else dataset.encoded(person).codes
+    if where is not None:
+        rows = selected(full, where)
+        if not len(rows):
+            raise SchemaError(f"no record of {full.source.name} fulfils the condition; there is nothing to tabulate")
+        dataset = full.take(rows)
+    amount = amounts(dataset, asked, weight, negatives)
+    made = [dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies)) for name in columns]
+    who = respondent[rows]
+    codes = np.stack([code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)])
+    given = Contributions(codes, who, amount, missing_counts)
+    if asked.kind == "count" and person is not None:
+        _require_one_place(codes, who)
+    places = tuple(tuple(columns.index(name) for name in group) for group in groups)
+    memory = None if register is None else _memory(register, full, rows, respondent, person)
+    dimensions = tuple(one for one, _ in made)
+    absolute = negatives == "absolute" and some_negative(full, asked)
+    return MagnitudeTable(dimensions, places, asked, given, absolute, person, weight, where=where, memory=memory)
+
+
+def _memory(
+    register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64], person: str | None
+) -> TableMemory:
+    from sfumato.release.register.store import Register, open_register
+    from sfumato.results.tables.published_tables import TableMemory
+
+    if full.copies is not None:
+        raise ParameterError("a table that was counted by an engine has no records to register; read it into memory")
+    known = register if isinstance(register, Register) else open_register(register)
+    return TableMemory(known, full, rows, respondent, () if person is None else (person,))
+
+
+def _groups(by: Sequence[Any]) -> list[list[str]]:
+    if isinstance(by, str):
+        raise ParameterError("by is a list of columns: by=['region', 'diagnosis']")
+    groups = (
+        [list(by)]
+        if all(isinstance(one, str) for one in by)
+        else [[one] if isinstance(one, str) else list(one) for one in by]
+    )
+    if not groups or not all(groups):
+        raise ParameterError("a table needs at least one column to be tabulated by")
+    if any(len(set(group)) < len(group) for group in groups):
+        raise ParameterError("a table is tabulated by each column once")
+    return groups
+
+
+def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> Any:
+    if given and name in given:
+        return given[name]
+    return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
+
+
+def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None:
+    """Persons add up only where each is in one cell."""
+    order = np.lexsort((*codes, who))
+    person, place = who[order], codes[:, order]
+    moved = (person[1:] == person[:-1]) & (place[:, 1:] != place[:, :-1]).any(axis=0)
+    several = len(np.unique(person[1:][moved]))
+    if several:
+        raise SchemaError(
+            f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows ('region: rows' on "
+            "the command line, measure='rows' in Python; judged by persons), or keep one row a person"
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MagnitudeTable:
+    """Tables that are published together, as their owner sees them. Nothing of it is safe to share before it is protected."""
+
+    dimensions: tuple[Dimension, ...]
+    places: tuple[tuple[int, ...], ...]
+    measure: TableMeasure
+    contributions: Contributions
+    absolute: bool = False
+    unit: str | None = None
+    weight: str | None = None
+    known: dict[int, tuple[TableCells, ...]] = dataclasses.field(default_factory=dict)
+    where: str | None = None
+    memory: TableMemory | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the cells count persons."""
+        return self.measure.kind == "count"
+
+    @property
+    def whole(self) -> bool:
+        """Whether all cells are whole numbers."""
+        return self.measure.kind != "sum"
+
+    def attacked_by_singles(self, singles: bool | None) -> bool:
+        """Whether respondents who are alone in a cell attack with what they know of it: by default of sums."""
+        return (not self.whole) if singles is None else singles
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Nodes per column of the first table, the total among them."""
+        return tuple(self.dimensions[at].size for at in self.places[0])
+
+    def cells(self, depth: int = 2) -> tuple[TableCells, ...]:
+        """The cells of every table, with so many of the largest contributions."""
+        if not (deep := [known for known in self.known if known >= depth]):
+            self.known[depth] = tuple(
+                cells_of(
+                    tuple(self.dimensions[at] for at in group), self._part(group), counted=self.counted, depth=depth
+                )
+                for group in self.places
+            )
+            deep = [depth]
+        return self.known[min(deep)]
+
+    def _part(self, group: tuple[int, ...]) -> Contributions:
+        return dataclasses.replace(self.contributions, codes=self.contributions.codes[list(group)])
+
+    @cached_property
+    def variables(self) -> tuple[NDArray[np.int64], ...]:
+        """Per table and cell the number of what it holds; cells that hold the same records, in one table or two, share it."""
+        sizes = [float(one.size) for one in self.dimensions]
+        if np.prod(sizes) > 2**62:
+            raise ParameterError("the tables have too many columns together; publish fewer of them at once")
+        keys = [self._keys(group) for group in self.places]
+        _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+        return tuple(np.split(numbers.astype(np.int64), np.cumsum([len(key) for key in keys])[:-1]))
+
+    def _keys(self, group: tuple[int, ...]) -> NDArray[np.int64]:
+        """The nodes of every cell as one number; columns that a table lacks stand at their total."""
+        key = np.zeros((), dtype=np.int64)
+        for at, dimension in enumerate(self.dimensions):
+            key = key * dimension.size
+            if at in group:
+                form = [1] * len(group)
+                form[group.index(at)] = dimension.size
+                key = key + dimension.same.reshape(form)
+            else:
+                key = key + dimension.root
+        return np.broadcast_to(key, [self.dimensions[at].size for at in group]).reshape(-1).astype(np.int64)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The equations between cells: one for every whole and every combination of the other columns."""
+        from scipy import sparse
+
+        rows, columns, signs, number = [], [], [], 0
+        for group, variables in zip(self.places, self.variables, strict=True):
+            dimensions = [self.dimensions[at] for at in group]
+            grid = variables.reshape([one.size for one in dimensions])
+            for axis, dimension in enumerate(dimensions):
+                others = [np.unique(one.same) for place, one in enumerate(dimensions) if place != axis]
+                lines = np.moveaxis(grid, axis, 0)
+                for whole, parts in dimension.parts.items():
+                    kept = lines[np.ix_(np.r_[parts, whole], *others)].reshape(len(parts) + 1, -1)
+                    rows.append(np.tile(number + np.arange(kept.shape[1]), kept.shape[0]))
+                    columns.append(kept.reshape(-1))
+                    signs.append(np.repeat(np.r_[np.ones(len(parts)), -1.0], kept.shape[1]))
+                    number += kept.shape[1]
+        count = 1 + max(int(one.max()) for one in self.variables)
+        if not rows:
+            return sparse.csr_matrix((0, count))
+        where = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_matrix((np.concatenate(signs), where), shape=(number, count))
+
+    def of_variables(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """What is known per cell of every table, per variable."""
+        _, first = np.unique(np.concatenate(self.variables), return_index=True)
+        found: NDArray[Any] = np.concatenate(list(parts))[first]
+        return found
+
+    def labels(self, number: int = 0) -> pl.DataFrame:
+        """The labels of all cells of one table, in the order of the cells."""
+        dimensions = [self.dimensions[at] for at in self.places[number]]
+        nodes = np.unravel_index(np.arange(len(self.variables[number])), [one.size for one in dimensions])
+        return pl.DataFrame(
+            {one.column: pl.Series(list(one.labels)).gather(at) for one, at in zip(dimensions, nodes, strict=True)}
+        )
+
+    def sensitive(self, *rules: SensitivityRule | Sequence[SensitivityRule]) -> SensitiveTable:
+        """Judge every cell by rules; without any, by those that are usual for counts or for sums."""
+        flat = [one for given in rules for one in (given if isinstance(given, Sequence) else [given])]
+        if not all(isinstance(one, SensitivityRule) for one in flat):
+            raise ParameterError("cells are judged by rules: table.sensitive(sf.Threshold(5), sf.PPercent(10))")
+        return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
+
+    def protect(self, rules: str | SensitivityRule | Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
+        """Judge and protect at once; see :meth:`SensitiveTable.protect`. A method in place of rules goes with the usual ones: ``table.protect("heuristic")``."""
+        if isinstance(rules, str):
+            return self.sensitive().protect(rules, **options)
+        return self.sensitive(rules).protect(**options)
+
+    def to_polars(self, number: int = 0) -> pl.DataFrame:
+        """All cells of one of the tables with their true values, for the owner."""
+        return self.with_values(number, self.cells()[number].value)
+
+    def with_values(self, number: int, values: Any) -> pl.DataFrame:
+        """The labels of one of the tables and a column of what its cells say, named by the measure; by another name where a column has that one."""
+        labels = self.labels(number)
+        *_, name = apart([*labels.columns, str(self.measure)])
+        return labels.with_columns(pl.Series(name, values))
+
+    def __repr__(self) -> str:
+        told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)
+        return f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,} cells (unprotected)"
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            "table, unprotected", ("column", "nodes"), [(one.column, one.size) for one in self.dimensions]
+        )
+
+
+def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
+    """What output checkers usually ask for: at least ten persons and, of sums, nobody who dominates."""
+    if measure.kind == "sum":
+        return (Threshold(), Dominance(), PPercent())
+    return (Threshold(),)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class SensitiveTable:
+    """A table judged by rules: which cells must not be told, and how far they must stay unknown."""
+
+    table: MagnitudeTable
+    rules: tuple[SensitivityRule, ...]
+
+    @cached_property
+    def cells(self) -> tuple[TableCells, ...]:
+        """The cells as the rules need them."""
+        return self.table.cells(max(2, *(rule.depth for rule in self.rules)))
+
+    @cached_property
+    def found(self) -> dict[str, NDArray[np.bool_]]:
+        """Per rule the variables that it finds unsafe."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for rule in self.rules:
+            unsafe = self._either([rule.unsafe(one) for one in self.cells])
+            found[rule.name] = found.get(rule.name, np.zeros_like(unsafe)) | unsafe
+        return found
+
+    def _either(self, parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Unsafe in one place is unsafe in all that hold the same."""
+        numbers = np.concatenate(self.table.variables)
+        return np.bincount(numbers, weights=np.concatenate(list(parts))) > 0
+
+    @cached_property
+    def unsafe(self) -> NDArray[np.bool_]:
+        """The variables that must not be told."""
+        unsafe: NDArray[np.bool_] = np.logical_or.reduce(list(self.found.values()))
+        return unsafe
+
+    def __len__(self) -> int:
+        return int(self.unsafe.sum())
+
+    def count(self) -> dict[str, int]:
+        """How many cells each rule finds unsafe."""
+        return {name: int(found.sum()) for name, found in self.found.items()}
+
+    def need(self) -> NDArray[np.float64]:
+        """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it unsafe."""
+        need = np.zeros(len(self.unsafe))
+        for rule in self.rules:
+            asked = np.concatenate([np.where(rule.unsafe(one), rule.need(one), 0.0) for one in self.cells])
+            np.maximum.at(need, np.concatenate(self.table.variables), asked)
+        return need
+
+    def at_least(self, need: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far cells must stay unknown: whole persons of counts, and more than comparisons are off by."""
+        if self.table.whole:
+            return np.ceil(np.maximum(need, 1.0) - 1e-9)
+        return np.maximum(need, LEAST * float(max(one.size.max(initial=0.0) for one in self.cells)))
+
+    def problem(
+        self,
+        *,
+        weight: Weight = "value",
+        zeros: Zeros = "known",
+        singles: bool | None = None,
+        slide: float = 0.0,
+        prior: float | None = None,
+        total_known: bool = True,
+    ) -> Problem:
+        """The equations, the intruder's bounds and what must stay unknown.
+
+        ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL); an intruder with ``prior`` knows every cell within so many percent before.
+        The grand total bounds all cells, unless it is sensitive or not ``total_known``, as where earlier tables may ask for its suppression.
+        Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
+        """
+        pick, cells = self.table.of_variables, self.cells
+        value, count, size = (pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size"))
+        top = float(size.max(initial=0.0))
+        most = int(np.argmax(size))
+        bounded = not self.unsafe[most] and (total_known or self.table.absolute)
+        ceiling = top * (1.0 if bounded else BEYOND)
+        lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
+        up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
+        alone = self.table.attacked_by_singles(singles)
+        owner = (
+            np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
+        )
+        weights = {"value": np.abs(value), "one": np.ones(len(value)), "log": np.log1p(np.abs(value))}
+        if weight not in weights:
+            raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
+        asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        down = np.minimum(asked, value - lower)
+        upper = np.full(len(value), ceiling)
+        if prior is not None:
+            lower, upper = self._known_before(value, lower, upper, prior, up, down)
+        free = (count > 0) | (zeros == "free")
+        return Problem(
+            self.table.matrix,
+            value,
+            lower,
+            upper,
+            self.unsafe,
+            up,
+            down,
+            weights[weight],
+            free,
+            owner,
+            self.table.whole,
+            slide=slide * (up + down) if slide else None,
+        )
+
+    def _known_before(
+        self,
+        value: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        prior: float,
+        up: NDArray[np.float64],
+        down: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of an intruder who knows every cell within some percent; refused where these tell sensitive cells by themselves."""
+        reach = prior / 100 * np.abs(value)
+        reach = np.floor(reach + 1e-9) if self.table.whole else reach
+        lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
+        near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))
+        lost = int((self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum())
+        if lost:
+            raise Unsatisfiable(
+                f"an intruder who knows every cell within {prior:g} % knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
+                "weaken the rules, or assume an intruder who knows less (a larger percentage)",
+                closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
+            )
+        return lower, upper
+
+    def require_some_safe(self) -> None:
+        """Raise where every cell with anybody in it is unsafe."""
+        count = self.table.of_variables([one.n for one in self.cells])
+        there = count > 0
+        if there.any() and not self.unsafe[there].all():
+            return
+        most, cells = int(count.max(initial=0)), int(there.sum())
+        all_of = (
+            f"all {cells:,} cells of the table are sensitive, the total too"
+            if cells > 1
+            else "the only cell of the table is sensitive"
+        )
+        raise Unsatisfiable(
+            f"{all_of}: nothing can be published; the largest cell holds {most:,} person{'s' * (most != 1)} "
+            "(ask for fewer persons or weaken the rule, or tabulate more records)",
+            closest={"cells": cells, "sensitive": len(self), "largest": most, "by_rule": self.count()},
+        )
+
+    def protect(self, method: str = "auto", **options: Any) -> ProtectedTable:
+        """Publish what can be published; see :func:`sfumato.results.tables.protected_table.protect`."""
+        from sfumato.results.tables.protected_table import protect
+
+        return protect(self, method, **options)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {count:,}" for name, count in self.count().items())
+        return f"SensitiveTable: {len(self):,} of {len(self.unsafe):,} cells sensitive ({told})"

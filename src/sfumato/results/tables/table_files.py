@@ -1,0 +1,253 @@
+"""Writing a protected table: what anybody may have, and what its owner keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core import environment
+from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
+from sfumato.core.randomness import Seed
+from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.release.certificates import AGGREGATES, FILE, read_any_certificate, signed
+from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
+from sfumato.release.exchange import in_place
+from sfumato.release.manifest import manifest_of, sha256_of
+from sfumato.release.publish import replace, write_json
+from sfumato.results.tables.rules import parameters_of
+
+if TYPE_CHECKING:
+    from sfumato.results.tables.protected_table import ProtectedTable
+    from sfumato.results.tables.published_tables import TableMemory
+
+LOCK = "lock.json"
+LOCK_VERSION = 1
+MOST_ROWS = 1000
+"""Suppressed cells that the owner's page lists."""
+
+
+def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None) -> Path:
+    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is not written.
+
+    A table with a register is planned in it before, and is called released when it stands; one that was not written counts no more.
+    """
+    memory = made.judged.table.memory
+    if (memory is None) != (to is None):
+        raise ParameterError(
+            "a register wants to know who receives the table, and nobody else does: give both or neither"
+        )
+    if memory is None:
+        return _write(made, folder, force=force, sign=sign)
+    number = _planned(made, memory, folder, str(to))
+    written: str | None = None
+    try:
+        _write(made, folder, force=force, sign=sign)
+        written = str(read_any_certificate(folder / "share")["digest"])
+    finally:
+        with memory.register.turn():
+            memory.register.now_is(number, "withdrawn" if written is None else "released", certificate=written)
+    return folder
+
+
+def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
+    """Write a table down in its register, unless another was registered since it was looked at."""
+    from sfumato.release.documents import digest_of_input
+
+    with memory.register.turn():  # nobody registers anything between looking and writing down
+        known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
+        earlier, unknown = memory.earlier(made.judged)
+        if {*(one.entry.number for one in earlier), *unknown} != set(known):
+            raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
+        entry = memory.entry(made, recipient=to, folder=folder, digest=digest_of_input(memory.dataset))
+        return memory.register.plan(entry, memory.people, memory.records(made.judged.table))
+
+
+def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None) -> Path:
+    if not made.audit().holds:
+        raise ReleaseRefused("the table fails its own audit and is not written; protect it again")
+    with in_place(folder, force=force) as place:
+        share, owner = place / "share", place / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        files = [_write_table(made, share, number) for number in range(len(made.judged.table.places))]
+        said = certificate(made, files)
+        replace(share / "report.html", page(said).encode())
+        said["files"] = manifest_of(share)
+        public = {**said, "digest": digest_of(said)}
+        if sign is not None:
+            public = signed(public, sign)
+        write_json(share / FILE, public)
+        write_json(owner / LOCK, lock(made, public["digest"]))
+        replace(owner / "report.html", owner_page(made, str(said["created"])).encode())
+        for one in (share, owner, place):
+            sync_folder(one)
+        keep_private(owner)
+    return folder
+
+
+def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, Any]:
+    """One table as a file, and what the certificate says of it: how its cells add up."""
+    table = made.judged.table
+    name = "table.csv" if number == 0 else f"table_{number + 1}.csv"
+    frame = made.to_polars(number)
+    replace(share / name, frame.write_csv().encode())
+    dimensions = [table.dimensions[at] for at in table.places[number]]
+    columns = [{"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()} for one in dimensions]
+    return {"file": name, "sha256": sha256_of(share / name), "format": "csv", "rows": frame.height, "columns": columns}
+
+
+def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What anybody may know: the rules without what would help an intruder, and how many cells each hit."""
+    table, told = made.judged.table, made.summary()
+    return {
+        "sfumato_certificate": CERTIFICATE_VERSION,
+        "shape": AGGREGATES,
+        "created": environment.timestamp(),
+        "measure": str(table.measure),
+        "counts_persons_by": "unit" if table.unit else "row",
+        "rules": [rule.told() for rule in made.judged.rules],
+        "method": made.method,
+        "summary": {key: told[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")},
+        "suppressed_by_rule": told["sensitive_by_rule"] if made.suppression is not None else {},
+        "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
+        "additive": made.additive,
+        "audit": {"scope": made.audited.scope, "bounds": made.audited.bounds},
+        "tables": list(files),
+        "versions": versions(),
+    }
+
+
+def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
+    """What the owner keeps: all parameters, true values and needs of what was hidden, and what an intruder can find out."""
+    problem, seen, table = made.problem, made.audited, made.judged.table
+    kept = np.flatnonzero(made.hidden) if made.suppression is not None else np.arange(problem.size)
+    options = {key: value.text if isinstance(value, Seed) else value for key, value in made.options.items()}
+    return {
+        "sfumato_table_lock": LOCK_VERSION,
+        "certificate": digest,
+        "by": [[table.dimensions[at].column for at in group] for group in table.places],
+        "measure": str(table.measure),
+        "unit": table.unit,
+        "weight": table.weight,
+        "absolute": table.absolute,
+        "missing_counts": table.contributions.missing_counts,
+        "where": table.where,
+        "whole": table.whole,
+        "rules": [rule.said() for rule in made.judged.rules],
+        "method": made.method,
+        "options": options,
+        "cells": kept.tolist(),
+        "values": problem.value[kept].tolist(),
+        "needs": {
+            str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
+        },
+        "slide": options["slide"],
+        "prior": options["prior"],
+        "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
+        "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
+        "open": np.flatnonzero((problem.value == 0) & (problem.free | problem.primary)).tolist(),
+        "joint": [
+            {
+                "columns": [table.dimensions[at].column for at in columns],
+                "cells": place.tolist(),
+                "values": holds.tolist(),
+            }
+            for columns, (place, holds) in made.joint.values.items()
+        ],
+        "audit": {
+            "scope": seen.scope,
+            "bounds": seen.bounds,
+            "exact": seen.exact,
+            "components": seen.components,
+            "programs": seen.programs,
+            "intervals": [
+                [int(cell), float(low), float(high)]
+                for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
+            ],
+        },
+        "register": None if made.beside is None else made.beside.to_dict(),
+        "salt": environment.fresh_salt(16),
+    }
+
+
+def owner_page(made: ProtectedTable, created: str) -> str:
+    """A page for the owner: what was suppressed and why, and what an intruder can find out of it."""
+    from sfumato.release.report.pages import rendered
+
+    seen, told, judged = made.audited, made.summary(), made.judged
+    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[:MOST_ROWS]  # what must stay unknown first
+    count = judged.count()
+    return rendered(
+        "table_owner.html",
+        measure=str(judged.table.measure),
+        created=created,
+        sentences=made.sentences(),
+        cells=told["cells"],
+        sensitive=told["sensitive"],
+        hidden=len(seen.hidden),
+        seconds=seen.seconds,
+        exact=seen.exact,
+        rules=[(rule.name.replace("_", " "), count[rule.name], parameters_of(rule.said())) for rule in judged.rules],
+        rows=[_row(made, int(at)) for at in order],
+        more=len(seen.hidden) > len(order),
+    )
+
+
+def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
+    """A suppressed cell with what it is, the least and the most it can be, and why it was."""
+    seen, cell = made.audited, int(made.audited.hidden[at])
+    table = made.judged.table
+    for number, variables in enumerate(table.variables):
+        places = np.flatnonzero(variables == cell)
+        if len(places):
+            dimensions = [table.dimensions[one] for one in table.places[number]]
+            nodes = np.unravel_index(int(places[0]), [one.size for one in dimensions])
+            label = ", ".join(one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True))
+            break
+    why = [name.replace("_", " ") for name, found in made.judged.found.items() if found[cell]]
+    words = ", ".join(why) or "protects others"
+    return label, float(made.problem.value[cell]), float(seen.low[at]), float(seen.high[at]), words
+
+
+MEANINGS = {
+    "threshold": "too few persons are in it",
+    "dominance": "a few contribute most of it",
+    "p_percent": "one who contributes could estimate the largest contribution",
+    "pq": "one who knows the others roughly could estimate the largest contribution",
+    "group_disclosure": "it tells something of a whole group",
+    "all_equal": "all in it contribute the same",
+}
+
+
+def page(said: Mapping[str, Any]) -> str:
+    """A page about a published table for those who get it."""
+    from sfumato.release.report.pages import rendered
+
+    told, count = said["summary"], said["suppressed_by_rule"]
+    return rendered(
+        "table_public.html",
+        measure=said["measure"],
+        created=said["created"],
+        method=said["method"],
+        base=said["base"],
+        cells=told["cells"],
+        suppressed=told["suppressed"],
+        besides=told["suppressed_besides"],
+        changed=said["method"] in ("rounding", "perturb", "cta"),
+        additive=said["additive"],
+        persons=said["counts_persons_by"],
+        scope=said["audit"]["scope"],
+        bounds=said["audit"]["bounds"],
+        tables=[(one["file"], " × ".join(column["column"] for column in one["columns"])) for one in said["tables"]],
+        rules=[_rule(rule, count.get(rule["rule"])) for rule in said["rules"]],
+    )
+
+
+def _rule(rule: Mapping[str, Any], count: int | None) -> tuple[str, str, int | None]:
+    """A rule in words: its name with what may be told of it, what it is about, and how many cells it hit."""
+    shown = parameters_of(rule)
+    name = str(rule["rule"]).replace("_", " ")
+    return f"{name} ({shown})" if shown else name, MEANINGS.get(str(rule["rule"]), ""), count

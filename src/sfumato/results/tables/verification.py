@@ -1,0 +1,259 @@
+"""Checking a published table without trusting who made it; with the owner's lock the audit is done again."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.errors import InternalError, SfumatoError, UnreadableInput
+from sfumato.release.certificates import is_aggregate, read_any_certificate
+from sfumato.release.folder import read_json
+from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.verification import Verification
+from sfumato.release.verify import edited, signature, unchanged
+from sfumato.results.tables.audit import TableAudit
+from sfumato.results.tables.cells import Dimension
+from sfumato.results.tables.changed_cells import audit_adjusted, audit_rounded, fitting
+from sfumato.results.tables.joint_table import JointTable, with_joint_table
+from sfumato.results.tables.problem import NOBODY, Problem, problem_of
+from sfumato.results.tables.protected_table import MARK
+from sfumato.results.tables.table import MagnitudeTable, TableMeasure
+from sfumato.results.tables.table_files import LOCK
+
+MOST = 512 * MEGABYTE
+FITS = 1e-9
+
+
+def verify_table(folder: Path, *, owner: Path | None = None, trusted_key: Path | None = None) -> Verification:
+    """Recompute what the certificate of a published table claims.
+
+    From the folder alone: files and certificate are as they were, the cells add up, and no sum lacks exactly one of its cells. With the owner's folder: the
+    audit from the intruder's side, done again.
+    """
+    certificate = read_any_certificate(folder)
+    if not is_aggregate(certificate):
+        raise UnreadableInput(f"{folder} holds no published table")
+    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    for section in certificate["tables"]:
+        file = require_plain_file(folder, own_file(section))
+        claims.append(unchanged(section, file, f"{file.name} unedited"))
+    try:
+        table, published = _read(folder, certificate)
+        claims += [_summed(table, published, certificate), _counted(published, certificate), _no_hole(table, published)]
+        claims += [*_audited(table, published, certificate, owner), _with_earlier(owner)]
+    except SfumatoError as error:
+        claims.append(Claim("readable table", "fails", str(error)))
+    return Verification.of(folder, claims, certificate, trusted_key)
+
+
+def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable, np.ndarray[Any, np.dtype[np.float64]]]:
+    """The published cells as variables, NaN where suppressed; refused where a file does not hold what the certificate says."""
+    dimensions: dict[str, Dimension] = {}
+    for section in certificate["tables"]:
+        for said in section["columns"]:
+            one = _dimension(said)
+            known = dimensions.setdefault(said["column"], one)
+            if known.labels != one.labels or not np.array_equal(known.parent, one.parent):
+                raise UnreadableInput("the tables of the certificate do not agree about a column they share")
+    names = list(dimensions)
+    places = tuple(tuple(names.index(one["column"]) for one in section["columns"]) for section in certificate["tables"])
+    if not places or not all(places):
+        raise UnreadableInput("the certificate describes a table without columns")
+    nothing: Any = None
+    table = MagnitudeTable(tuple(dimensions.values()), places, TableMeasure.of(certificate["measure"]), nothing)
+    parts = [_values(folder, table, number, section) for number, section in enumerate(certificate["tables"])]
+    together = np.concatenate(parts)
+    published = table.of_variables(parts)
+    again = published[np.concatenate(table.variables)]
+    if not np.array_equal(np.isnan(again), np.isnan(together)) or not np.array_equal(
+        again[~np.isnan(again)], together[~np.isnan(together)]
+    ):
+        raise UnreadableInput("cells that hold the same are told differently")
+    return table, published
+
+
+def _dimension(said: Mapping[str, Any]) -> Dimension:
+    labels, parent = tuple(said["labels"]), np.array(said["parent"], dtype=np.int64)
+    sound = len(labels) == len(parent) > 0 and parent[0] == -1 and len(set(labels)) == len(labels)
+    if not sound or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, len(parent))).any():
+        raise UnreadableInput("a column of the certificate is no tree of values")
+    return Dimension(said["column"], labels, parent, ())
+
+
+def _values(
+    folder: Path, table: MagnitudeTable, number: int, section: Mapping[str, Any]
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    dimensions = [table.dimensions[at] for at in table.places[number]]
+    count = math.prod(one.size for one in dimensions)
+    name = own_file(section)
+    text = read_plain(folder / name, most=MOST, what="a published table").decode("utf-8", errors="replace")
+    rows = list(csv.reader(io.StringIO(text)))
+    if len(rows) != count + 1 or any(len(row) != len(dimensions) + 1 for row in rows):
+        raise UnreadableInput(f"{name} does not hold the cells that its certificate describes")
+    nodes = np.unravel_index(np.arange(count), [one.size for one in dimensions])
+    for place, (one, at) in enumerate(zip(dimensions, nodes, strict=True)):
+        if any(row[place] != one.labels[node] for row, node in zip(rows[1:], at.tolist(), strict=True)):
+            raise UnreadableInput(f"{name} does not name its cells as its certificate does")
+    try:
+        values = np.array([math.nan if row[-1] == MARK else float(row[-1]) for row in rows[1:]])
+    except ValueError:
+        raise UnreadableInput(f"{name} holds a cell that is neither a number nor {MARK!r}") from None
+    if np.isinf(values).any():
+        raise UnreadableInput(f"{name} holds a cell that is no number")
+    return values
+
+
+def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any]) -> Claim:
+    """Whether every sum that is published whole fits."""
+    name = "additivity"
+    if not certificate["additive"]:
+        return Claim(name, "holds", "not claimed: cells were rounded one by one", promise=True)
+    whole = _missing(table, published)
+    sums = table.matrix @ np.nan_to_num(published)
+    near = FITS * max(1.0, float(np.nanmax(np.abs(published), initial=0.0)))
+    bad = int(((whole == 0) & (np.abs(sums) > near)).sum())
+    checked = int((whole == 0).sum())
+    if bad:
+        return Claim(name, "fails", f"{bad:,} of {checked:,} sums do not fit", promise=True)
+    return Claim(name, "holds", f"{checked:,} sums fit", promise=True)
+
+
+def _missing(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Per equation how many of its cells are suppressed."""
+    return np.asarray(abs(table.matrix) @ np.isnan(published).astype(np.float64))
+
+
+def _counted(published: np.ndarray[Any, Any], certificate: Mapping[str, Any]) -> Claim:
+    said, found = certificate["summary"], int(np.isnan(published).sum())
+    if (said["cells"], said["suppressed"]) == (len(published), found):
+        return Claim("suppressed cells", "holds", f"{found:,} of {len(published):,}")
+    return Claim(
+        "suppressed cells", "fails", f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise"
+    )
+
+
+def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
+    """Whether some sum lacks exactly one cell, which anybody can then compute."""
+    alone = int((_missing(table, published) == 1).sum())
+    name = "no cell follows from one sum"
+    if alone:
+        return Claim(name, "fails", f"{alone:,} sums lack exactly one cell, which can be computed", promise=True)
+    return Claim(name, "holds", "no sum lacks exactly one cell", promise=True)
+
+
+def _audited(
+    table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any], owner: Path | None
+) -> list[Claim]:
+    """The audit again, by what the owner's lock holds."""
+    name = "audit"
+    if owner is None:
+        return [
+            Claim(name, "needs original", "the owner can audit again: give --owner with the lock file", promise=True)
+        ]
+    try:
+        lock = read_json(owner / LOCK)
+        if lock["certificate"] != certificate["digest"]:
+            return [Claim(name, "fails", "the lock is of another table", promise=True)]
+        joint = _locked_problem(table, published, lock)
+        if isinstance(joint, str):
+            return [Claim(name, "fails", joint)]
+        seen = _look(joint, published, lock)
+    except (KeyError, TypeError, ValueError, IndexError, InternalError):
+        return [Claim(name, "fails", "the lock lacks what an audit needs")]
+    if certificate.get("audit") not in (None, {"scope": seen.scope, "bounds": seen.bounds}):
+        told = f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says otherwise"
+        return [Claim(name, "fails", told, promise=True)]
+    if not seen.holds:
+        count = len({one.cell for one in seen.exposed})
+        return [Claim(name, "fails", f"{count:,} cells can be narrowed down too far ({seen.scope})", promise=True)]
+    looked = f"{len(seen.hidden):,} cells looked at ({seen.scope}, {seen.bounds} bounds)"
+    claims = [Claim(name, "holds", f"{looked}, none can be narrowed down too far", promise=True)]
+    if seen.scope == "each table by itself":
+        why = f"unknown: their joint table is too large to be looked at ({joint.left_out:,} cells)"
+        claims.append(Claim("tables together", "needs original", why, promise=True))
+    if "joint" not in lock and lock["alone"] and seen.scope != "one table":
+        why = "unknown to lone respondents: the lock does not say what the joint table holds; protect the tables again"
+        claims.append(Claim("tables together", "needs original", why, promise=True))
+    return claims
+
+
+def _with_earlier(owner: Path | None) -> Claim | None:
+    """What the lock says of releases before this table; nothing of it is looked at again, which takes the register and the records."""
+    told = None if owner is None else read_json(owner / LOCK).get("register")
+    if not isinstance(told, Mapping):
+        return None
+    name, unknown = "earlier releases", told.get("unknown")
+    if unknown:
+        listed = ", ".join(map(str, unknown)) if isinstance(unknown, Mapping) else "some releases"
+        return Claim(name, "needs original", f"unknown: not audited together with {listed} of the register")
+    return Claim(name, "needs original", "audited together when it was made; again with the register and the records")
+
+
+def _locked_problem(
+    table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]
+) -> JointTable | str:
+    """The equations of the published cells and their joint table, with what the lock knows of them; a word where it does not fit."""
+    value = published.copy()
+    value[np.array(lock["cells"], dtype=np.int64)] = lock["values"]
+    if np.isnan(value).any():
+        return "the lock does not know all suppressed cells"
+    needs = {int(cell): (float(low), float(high)) for cell, (low, high) in lock["needs"].items()}
+    alone = {int(cell): int(who) for cell, who in lock["alone"].items()}
+    problem = problem_of(
+        table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"])
+    )
+    problem.lower[:] = float(lock["bounds"][0])
+    problem.free[:] = (value != 0) | (lock["options"]["zeros"] == "free")
+    problem.free[np.array(lock.get("open", []), dtype=np.int64)] = True
+    if lock.get("prior") is not None:
+        reach = float(lock["prior"]) / 100 * np.abs(value)
+        reach = np.floor(reach + 1e-9) if lock["whole"] else reach
+        problem = dataclasses.replace(
+            problem, lower=np.maximum(problem.lower, value - reach), upper=np.minimum(problem.upper, value + reach)
+        )
+    if lock.get("slide"):
+        problem = dataclasses.replace(problem, slide=float(lock["slide"]) * (problem.up + problem.down))
+    joint = _locked_joint(dataclasses.replace(table, absolute=bool(lock["absolute"])), problem, lock)
+    if joint is None or float(np.abs(joint.problem.matrix @ joint.problem.value).max(initial=0.0)) > 10 * problem.slack:
+        return "the values of the lock do not fit the sums"
+    return joint
+
+
+def _locked_joint(table: MagnitudeTable, problem: Problem, lock: Mapping[str, Any]) -> JointTable | None:
+    """The joint table as the lock has it; for a lock that has none one that fits the cells, which tells what everybody finds out. None where none fits."""
+    if "joint" in lock:
+        names = [one.column for one in table.dimensions]
+        values = {
+            tuple(names.index(column) for column in one["columns"]): (
+                np.array(one["cells"], dtype=np.int64),
+                np.array(one["values"], dtype=np.float64),
+            )
+            for one in lock["joint"]
+        }
+        return with_joint_table(table, problem, values)
+    nobody = dataclasses.replace(problem, owner=np.full(problem.size, NOBODY, dtype=np.int64))
+    joint = with_joint_table(table, nobody, {})
+    if joint.problem.size == problem.size:
+        return dataclasses.replace(joint, own=problem, problem=problem)
+    fits = fitting(joint.problem, problem.value)
+    return None if fits is None else dataclasses.replace(joint, problem=dataclasses.replace(joint.problem, value=fits))
+
+
+def _look(joint: JointTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> TableAudit:
+    threshold = max((int(rule.get("t", 10)) for rule in lock["rules"] if rule["rule"] == "threshold"), default=None)
+    if lock["method"] == "cta":
+        counted = lock["measure"] == "count"
+        return joint.of_published(audit_adjusted(joint.problem, published, threshold if counted else None))
+    if lock["method"] in ("rounding", "perturb"):
+        options = lock["options"]
+        reach = options["base"] * (options["reach"] if lock["method"] == "rounding" else 1) - 1
+        return joint.of_published(audit_rounded(joint.problem, published - reach, published + reach, threshold))
+    return joint.audit(np.isnan(published), exact=False)

@@ -1,0 +1,202 @@
+"""Attacks on paths against their definitions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato import examples
+from sfumato.core.attack import NothingToAttack
+from sfumato.core.randomness import Seed
+from sfumato.core.shape import ShapedScene
+from sfumato.core.step import Goal
+from sfumato.data.paths import (
+    HomeAndWork,
+    LkcPrivacy,
+    PathLinkage,
+    PathRecoding,
+    PointSuppression,
+    TimeShift,
+    TimeShiftAttack,
+    Unicity,
+)
+from sfumato.data.paths import unicity as module
+from tests.oracles import paths as oracle
+
+
+def recoded(people, **levels):
+    step = PathRecoding(**levels)
+    return step.apply(people, step.plan(people, Goal()))
+
+
+def curve(finding):
+    return [share for _, share in finding.details["curve"]["points"]]
+
+
+# Worked example: the share alone with p = 1…4 points of the released paths.
+CURVES = {
+    "hours": ({}, "5/48 19/48 11/16 7/8"),
+    "2h": ({"place_level": 0, "time_width": "2h"}, "7/96 5/16 1/2 5/8"),
+    "4h": ({"place_level": 0, "time_width": "4h"}, "1/32 11/48 3/8 1/2"),
+    "4h and zones": ({"place_level": 1, "time_width": "4h"}, "1/32 11/48 11/32 3/8"),
+    "place only": ({"place_level": 0, "time_width": "all"}, "0 1/4 1/2 1/2"),
+}
+
+
+@pytest.mark.parametrize(("levels", "shares"), CURVES.values(), ids=CURVES.keys())
+def test_unicity_of_the_worked_example(levels, shares):
+    people = recoded(examples.small_paths(), **levels) if levels else examples.small_paths()
+    finding = Unicity(4).attack(ShapedScene(people, people))
+    assert curve(finding) == pytest.approx([float(Fraction(share)) for share in shares.split()])
+    assert finding.interval is None
+
+
+@given(oracle.some_paths(), st.integers(1, 3), st.sampled_from([{}, {"place_level": 1, "time_width": "2h"}]))
+def test_unicity_is_what_it_says(paths, p, levels):
+    """Also in a release, where the intruder knows true points and looks for what contains them."""
+    people = oracle.people_of(paths)
+    released = recoded(people, **levels) if levels else people
+    shown = released.shuffled(np.random.default_rng(4))
+    zone = {place: "north" if place in "abc" else "south" for place in oracle.PLACES} if levels else {}
+    known = [[(t // 2 * 2, zone[a]) if levels else (t, a) for t, a in sorted(path)] for path in paths]
+    wanted = oracle.unicity(known, dict(enumerate(oracle.paths_of(released))), p)
+    assert curve(Unicity(p).attack(ShapedScene(people, shown)))[-1] == pytest.approx(float(wanted))
+
+
+@given(oracle.some_paths())
+def test_suppressed_points_lead_nowhere(paths):
+    people = oracle.people_of(paths)
+    kept = people.ticks % 2 == 0
+    if not kept.any():
+        return
+    released = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
+    who = np.arange(people.people) if released.origin is None else released.origin
+    there = {int(i): path for i, path in zip(who, oracle.paths_of(released), strict=True)}
+    wanted = oracle.unicity([sorted(path) for path in paths], there, 2)
+    assert curve(Unicity(2).attack(ShapedScene(people, released)))[-1] == pytest.approx(float(wanted))
+
+
+def test_draws_come_near_all_sets(monkeypatch):
+    """Shares of 300 draws of 40 people: the standard error of the mean is below 0.5/√12 000; five of them are allowed."""
+    people = examples.mobility(40, days=2, points=3)
+    scene = ShapedScene(people, recoded(people, place_level=4, time_width="24h", cell=500), seed=Seed(3))
+    exact = curve(Unicity(4).attack(scene))
+    monkeypatch.setattr(module, "EXACT", 0)
+    finding = Unicity(4, draws=300).attack(scene)
+    assert curve(finding) == pytest.approx(exact, abs=5 * 0.5 / np.sqrt(12000))
+    assert curve(finding) == sorted(curve(finding))
+    assert finding.interval[0] <= finding.value <= finding.interval[1]
+
+
+def test_a_promise_about_points_leaves_nobody_alone():
+    people = examples.mobility(60, days=3)
+    promise = LkcPrivacy(3, l=2)
+    released = people
+    for step in (PathRecoding(cell=500, budget=0.2), PointSuppression()):
+        released = step.apply(released, step.plan(released, Goal(models=(promise,))))
+    before, after = (curve(Unicity(5).attack(ShapedScene(people, one))) for one in (people, released))
+    assert after[:2] == [0, 0]
+    assert before[1] > 0.9
+
+
+def fits(paths, known, most):
+    """Who has known points under one shift of at most so much."""
+    return [
+        i
+        for i, path in enumerate(paths)
+        if any(all((t + shift, a) in path for t, a in known) for shift in range(-most, most + 1))
+    ]
+
+
+def test_shift_attack_of_the_worked_example():
+    """0, 1/3, 11/16, 7/8 whatever the largest shift; 1 000 draws of 8 people: five standard errors are below 0.03."""
+    people = examples.small_paths()
+    for most in ("1h", "24h"):
+        finding = TimeShiftAttack(4, most=most, draws=1000).attack(ShapedScene(people, people))
+        assert curve(finding) == pytest.approx([0, 1 / 3, 11 / 16, 7 / 8], abs=0.03)
+
+
+@settings(max_examples=20)
+@given(oracle.some_paths(5), st.integers(0, 99))
+def test_shift_attack_with_all_points(paths, seed):
+    people = oracle.people_of(paths)
+    step = TimeShift("3h")
+    moved = step.apply(people, step.plan(people, Goal(seed=Seed(seed))))
+    finding = TimeShiftAttack(5, draws=1).attack(ShapedScene(people, moved.shuffled(np.random.default_rng(seed))))
+    shown = oracle.paths_of(moved)
+    alone = [fits(shown, sorted(path), 3) == [i] for i, path in enumerate(paths)]
+    assert finding.value == pytest.approx(np.mean(alone))
+
+
+def test_shift_attack_needs_a_shift():
+    people = examples.small_paths()
+    assert isinstance(TimeShiftAttack().applies(ShapedScene(people, people)), NothingToAttack)
+    assert TimeShiftAttack(most="1h").applies(ShapedScene(people, people)) is None
+
+
+def two_places(path):
+    """Home and work by the definition: night 20–7, day 9–17, else what is visited most; ties to the first name."""
+    points = sorted(path)
+
+    def most(chosen):
+        names = [a for _, a in chosen]
+        return min(names, key=lambda a: (-names.count(a), a)) if names else None
+
+    home = most([p for p in points if p[0] >= 20 or p[0] < 7]) or most(points)
+    work = most([p for p in points if 9 <= p[0] < 17])
+    return home, work or most([p for p in points if p[1] != home]) or home
+
+
+@given(st.lists(st.frozensets(st.tuples(st.integers(0, 23), st.sampled_from("abc")), min_size=1, max_size=6), min_size=2, max_size=6))  # fmt: skip
+def test_home_and_work(paths):
+    people = oracle.people_of(paths)
+    pairs = [two_places(path) for path in paths]
+    finding = HomeAndWork().attack(ShapedScene(people, people.shuffled(np.random.default_rng(1))))
+    assert finding.value == pytest.approx(np.mean([pairs.count(pair) == 1 for pair in pairs]))
+    assert finding.details["found"] == len(paths)
+
+
+def test_home_and_work_in_a_coarser_release():
+    people = examples.mobility(80)
+    coarse = recoded(people, place_level=4, time_width="all", cell=500)
+    before, after = (HomeAndWork().attack(ShapedScene(people, one)) for one in (people, coarse))
+    assert before.value > 0.8 > after.value
+    assert not after.details["by_hour"]
+
+
+def test_another_file_of_the_same_people():
+    """Half of the points of everybody find all of them again in the data, and nobody once there is one place and no time."""
+    people = examples.mobility(60, days=4)
+    half = np.arange(len(people.ticks)) % 2 == 0
+    other = people.with_points(people.who[half], people.ticks[half], people.places[half])
+    found = PathLinkage().attack(ShapedScene(people, people.shuffled(np.random.default_rng(2)), others=(other,)))
+    assert (found.value, found.details["wrong"]) == (1.0, 0)
+    nothing = recoded(people, place_level=tower_top(people), time_width="all", cell=500)
+    assert PathLinkage().attack(ShapedScene(people, nothing, others=(other,))).value == 0
+    assert isinstance(PathLinkage().applies(ShapedScene(people, people)), NothingToAttack)
+    unnamed = people.shuffled(np.random.default_rng(2))
+    assert (
+        PathLinkage().applies(ShapedScene(people, people, others=(unnamed,)))
+        == "it is not known who of the two files is who"
+    )
+
+
+def tower_top(people):
+    from sfumato.data.paths.places import tower_of
+
+    return tower_of(people, cell=500).top
+
+
+def test_linkage_scores():
+    """S(r) = Σ 1/ln max(2, support): person 2 shares a point of 1 and one of 2 carriers, 1/ln 2 + 1/ln 2, person 1 only the second."""
+    people = oracle.people_of([{(1, "a"), (2, "b")}, {(2, "b"), (3, "c")}, {(9, "d")}])
+    aux = oracle.people_of([{(5, "e")}, {(2, "b"), (3, "c")}, {(6, "e")}])
+    scores = np.array([1 / np.log(2), 2 / np.log(2), 0])
+    eccentricity = (scores[1] - scores[0]) / scores.std()
+    near = PathLinkage(eccentricity=eccentricity - 1e-9).attack(ShapedScene(people, people, others=(aux,)))
+    far = PathLinkage(eccentricity=eccentricity + 1e-9).attack(ShapedScene(people, people, others=(aux,)))
+    assert (near.details["right"], far.details["right"]) == (1, 0)

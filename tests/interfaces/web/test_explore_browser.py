@@ -1,0 +1,247 @@
+"""The stages Explore and Look in a browser, by mouse and by keyboard, over a table with markup in a name and in values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.interfaces.web.browser import DRAWN, NEEDS_BROWSER, Tab, expect, served
+from tests.interfaces.web.people import JOB, RECIPE, written
+
+pytestmark = NEEDS_BROWSER
+
+LONG = 120_000
+FRONT, WITHIN = ".layer_3_marks path", ".layer_1_marks path"
+
+
+def button(tab: Tab, words: str) -> Any:
+    return tab.page.get_by_role("button", name=words, exact=True)
+
+
+def card(tab: Tab) -> Any:
+    return tab.page.locator("aside.detail h2")
+
+
+def log(tab: Tab) -> list[dict[str, Any]]:
+    lines = (tab.bench.project / "log.jsonl").read_text("utf-8").splitlines()
+    return [said for said in map(json.loads, lines) if "sentence" in said]
+
+
+def surveyed(tab: Tab) -> None:
+    tab.go("/explore")
+    button(tab, "Look at all combinations").click()
+    tab.page.get_by_text("nothing beats. Further").wait_for(timeout=LONG)
+    tab.page.locator(FRONT).first.wait_for()
+
+
+def test_a_point_is_chosen_by_keyboard_and_by_mouse(browser: Any, tmp_path: Path) -> None:
+    table, recipe = written(tmp_path)
+    with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
+        tab.sees("5-anonymity")
+        surveyed(tab)
+        _by_keyboard(tab)
+        _by_mouse(tab)
+        tab.clean()
+        _candidates(tab)
+        tab.clean()
+
+
+def _by_keyboard(tab: Tab) -> None:
+    """Arrows move the ring and the card, Enter uses the point, and the focus stays where it was."""
+    page = tab.page
+    page.locator("table.points input[type=radio]").first.focus()
+    page.keyboard.press("ArrowDown")
+    card(tab).get_by_text("Point 2", exact=True).wait_for()
+    place = tab.focused()
+    page.keyboard.press("Enter")
+    card(tab).get_by_text("Point 2, in use").wait_for()
+    tab.sees("chosen by hand")
+    page.wait_for_function("key => document.activeElement?.dataset?.key === key", arg=place)
+    assert len(log(tab)) == 2 and log(tab)[-1]["sentence"].startswith("levels chosen by hand: ")
+    assert "levels:" in (tab.bench.project / "recipe.yaml").read_text("utf-8")
+    button(tab, "Let the search choose").focus()
+    page.keyboard.press("Enter")
+    card(tab).get_by_text("Point 1, in use").wait_for()
+    assert "levels:" not in (tab.bench.project / "recipe.yaml").read_text("utf-8")
+
+
+def _by_mouse(tab: Tab) -> None:
+    """Hovering shows, one click selects and changes nothing, two use."""
+    page, before = tab.page, len(log(tab))
+    page.locator(FRONT).nth(3).hover()
+    card(tab).get_by_text("Point 4", exact=True).wait_for()
+    page.locator("h1").hover()
+    card(tab).get_by_text("Point 1, in use").wait_for()
+    page.locator(FRONT).nth(2).click()
+    page.locator("h1").hover()
+    card(tab).get_by_text("Point 3", exact=True).wait_for()
+    page.locator("aside.detail").get_by_text(JOB, exact=True).wait_for()
+    button(tab, "Why not finer?").click()
+    page.get_by_text("one level finer").first.wait_for()
+    assert len(log(tab)) == before
+    button(tab, "Pin").click()
+    page.locator(".pins li").first.wait_for()
+    page.locator(FRONT).nth(1).dblclick()
+    card(tab).get_by_text("Point 2, in use").wait_for()
+    assert len(log(tab)) == before + 1
+    page.get_by_label("across").select_option("suppressed")
+    page.get_by_text("records lost (worse →)").wait_for()
+    page.get_by_label("across").select_option("score")
+    page.get_by_text("loss (worse →)").wait_for()  # drawn anew: what was clicked before that would be gone
+    button(tab, "Lattice").click()
+    page.get_by_text("sum of levels").wait_for()
+    page.locator(".layer_1_marks path").first.click()
+    button(tab, "Plane").click()
+    page.get_by_text("marketer risk (worse ↑)").wait_for()
+
+
+def _candidates(tab: Tab) -> None:
+    """A node, a version and another recipe side by side; what came to nothing is unknown and never best."""
+    page = tab.page
+    button(tab, "Pin this version").click()
+    page.locator(".pins li").nth(1).wait_for()
+    page.get_by_text("Pin another recipe").click()
+    words = RECIPE.replace("k: 5", "k: 399").replace("budget: 0.05", "budget: 0.0, levels: {sex: 0}")
+    page.get_by_label("Paste a recipe (YAML)").fill(words)
+    page.keyboard.press("Tab")
+    button(tab, "Pin the pasted recipe").click()
+    page.locator(".pins li").nth(2).wait_for()
+    button(tab, "Compare side by side").click()
+    rows = page.get_by_role("region", name="Candidates side by side")
+    rows.wait_for(timeout=LONG)
+    lost = rows.get_by_role("row", name="marketer risk").locator("td")
+    expect(lost.nth(2)).to_have_text("unknown")
+    expect(lost.nth(2).locator("strong")).to_have_count(0)
+    rows.locator("strong").first.wait_for()
+
+
+def test_a_release_is_looked_at_from_all_sides(browser: Any, tmp_path: Path) -> None:
+    table, recipe = written(tmp_path)
+    with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
+        tab.sees("5-anonymity")
+        tab.go("/look")
+        button(tab, "Make the release").click()
+        tab.page.get_by_text("of 400 records released").wait_for(timeout=LONG)
+        tab.page.locator(".cards svg").first.wait_for()
+        tab.clean()
+        _views(tab)
+        _attacks(tab)
+        _report(tab)
+        _older(tab)
+
+
+def _views(tab: Tab) -> None:
+    page = tab.page
+    button(tab, "Pairs").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("and", exact=True).select_option(JOB)
+    page.locator(".cards svg").get_by_text(JOB, exact=True).first.wait_for()
+    tab.focuses("tab Pairs", "other column")
+    button(tab, "Rows").click()
+    tab.sees("owner's eyes only")
+    page.get_by_text("<img src=x onerror=alert(1)>").first.wait_for()
+    page.locator("td.changed").first.wait_for()
+    button(tab, "Why is record 2 risky?").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Why is record 2 risky?").wait_for()
+    tab.focuses("record 1")
+    below = "document.querySelector('.why').closest('tr').previousElementSibling.previousElementSibling.innerText"
+    assert page.evaluate(below).startswith("2")  # where it was asked for, not above all rows
+    button(tab, "Close: why it is risky").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement?.dataset.key === 'record 1'")
+    button(tab, "Next →").click()
+    tab.sees("records 21 to 40 of 400")
+    tab.clean()
+    button(tab, "Classes").click()
+    tab.sees("The smallest class has")
+    button(tab, "Contract").click()
+    tab.sees("✓ holds:")
+    button(tab, "Utility").click()
+    tab.sees("is worth is unknown")
+    button(tab, "Measure").click()
+    page.get_by_role("region", name="First of all").wait_for(timeout=LONG)
+    tab.clean()
+
+
+BROKEN = """() => [...document.querySelectorAll(".attacks td.cell-verdict")].filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return new Set([...words.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+}).length"""
+
+
+def _attacks(tab: Tab) -> None:
+    """Nobody tried: unknown, in words; then they do."""
+    button(tab, "Attacks").click()
+    tab.sees("Unknown is not a pass")
+    tab.page.get_by_label("computing time").select_option("5")
+    button(tab, "Let the intruders try").click()
+    tab.page.get_by_text("records were looked for").first.wait_for(timeout=LONG)
+    tab.clean()
+    for width in (1280, 390):
+        tab.page.set_viewport_size({"width": width, "height": 860})
+        tab.page.evaluate(DRAWN)
+        assert not tab.page.evaluate(BROKEN), f"a verdict on several lines at {width}"
+        assert tab.page.evaluate(
+            "(() => {const one = document.querySelector('.attacks').parentElement; return one.scrollWidth <= one.clientWidth})()"
+        )
+    tab.page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def _report(tab: Tab) -> None:
+    """The report runs no script, is ours, and is there only for what was drawn."""
+    page = tab.page
+    button(tab, "Report").click()
+    button(tab, "Draw the reports").click()
+    frame = page.frame_locator("iframe.report")
+    frame.get_by_text("This page stays with the owner").wait_for(timeout=LONG)
+    button(tab, "public").click()
+    page.wait_for_function("document.querySelector('iframe.report')?.src.endsWith('/1/public')")
+    answer = page.request.get(tab.bench.home + "sfumato/release/report/1/public")
+    policies = [one["value"] for one in answer.headers_array if one["name"].lower() == "content-security-policy"]
+    assert answer.ok and any("sandbox" in policy and "script-src" not in policy for policy in policies)
+    assert page.locator("iframe.report").get_attribute("sandbox") == ""
+    for gone in ("sfumato/release/report/2/public", "sfumato/release/report/1/lock"):
+        assert page.request.get(tab.bench.home + gone).status == 404
+
+
+def _older(tab: Tab) -> None:
+    """A point that is used makes the release one of an older version; made again, it loses what the point said."""
+    page = tab.page
+    surveyed(tab)
+    lost = page.locator("table.points tbody tr").nth(3).locator("td").nth(3).inner_text()
+    button(tab, "Use point 4").click()
+    tab.sees("chosen by hand")
+    tab.go("/look")
+    older = page.locator(".work .tag", has_text="for version 1")
+    older.wait_for()
+    tab.axe()
+    button(tab, "Make the release of version 2").click()
+    older.wait_for(state="detached", timeout=LONG)
+    page.get_by_text(f"of 400 records released, {lost} suppressed").wait_for(timeout=LONG)
+
+
+def test_a_question_is_asked_under_a_budget(browser: Any, tmp_path: Path) -> None:
+    table, recipe = tmp_path / "visits.csv", tmp_path / "visits.yaml"
+    table.write_text("sex,cost\n" + "".join(f"{'fm'[i % 2]},{100 + i}\n" for i in range(90)), encoding="utf-8")
+    recipe.write_text(
+        "sfumato: 1\ncolumns:\n  sex: {role: quasi, domain: [f, m]}\n  cost: {role: sensitive, kind: numeric, bounds: [0, 500]}\n"
+    )
+    with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
+        tab.sees("90")
+        tab.go("/questions")
+        button(tab, "Start the budget").click()
+        tab.page.get_by_text("Spent ε = 0 of ε = 1, δ = 0").wait_for(timeout=LONG)
+        assert tab.page.locator("table").count() == 0, "nothing of the data is seen before an answer"
+        tab.page.get_by_label("Question (SQL)").fill("SELECT sex, COUNT(*) FROM recipe GROUP BY sex")
+        tab.page.keyboard.press("Tab")
+        button(tab, "How exact would it be?").click()
+        tab.sees("95 times out of 100")
+        button(tab, "Ask").focus()
+        tab.page.keyboard.press("Enter")
+        tab.page.get_by_text("Spent ε = 0.1 of ε = 1").wait_for(timeout=LONG)
+        tab.sees("count by sex (ε = 0.1)")
+        expect(tab.page.locator("table tbody tr")).to_have_count(3)
+        tab.clean()

@@ -1,0 +1,279 @@
+"""A project keeps every version, whatever is done with it and wherever it is cut off."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.recipe import Recipe
+from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.interfaces.web import project as module
+from sfumato.interfaces.web.exports import taken
+from sfumato.interfaces.web.project import Opened, Outdated, Project
+
+
+def recipe(k: int) -> Recipe:
+    return recipes.parse(f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}")
+
+
+def k_of(project: Project) -> int:
+    (model,) = project.recipe.meet
+    assert model.crowd is not None
+    return model.crowd
+
+
+@dataclasses.dataclass
+class Naive:
+    """The rule in a few lines: versions with their parents, and which one is in use."""
+
+    made: list[tuple[int, int]] = dataclasses.field(default_factory=list)  # k, parent
+    at: int = 0
+
+    def edit(self, k: int) -> None:
+        if not self.at or self.made[self.at - 1][0] != k:
+            self.made.append((k, self.at))
+            self.at = len(self.made)
+
+    def undo(self) -> None:
+        if self.at and self.made[self.at - 1][1]:
+            self.at = self.made[self.at - 1][1]
+
+    def redo(self) -> None:
+        self.at = max((n for n, (_, parent) in enumerate(self.made, 1) if parent == self.at), default=self.at)
+
+    def go_to(self, version: int) -> None:
+        if self.made:
+            self.at = version % len(self.made) + 1
+
+
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.integers(2, 6)),
+        st.tuples(st.sampled_from(["undo", "redo", "reopen"]), st.just(0)),
+        st.tuples(st.just("go_to"), st.integers(0, 20)),
+    ),
+    max_size=14,
+)
+
+
+def done(project: Project, act: str, value: int) -> Project:
+    if act == "edit":
+        project.edit(recipe(value), f"k = {value}", based_on=project.version)
+    elif act == "go_to":
+        if project.log:
+            project.go_to(value % len(project.log) + 1)
+    elif act == "reopen":
+        project.close()
+        return Project.open(project.folder)
+    else:
+        getattr(project, act)()
+    return project
+
+
+@given(acts=ACTS)
+def test_the_history_is_that_of_a_naive_model(acts: list[tuple[str, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        project, naive = Project.open(Path(folder) / "project"), Naive()
+        for act, value in acts:
+            project = done(project, act, value)
+            if act != "reopen":
+                getattr(naive, act)(*([value] if act in ("edit", "go_to") else []))
+            assert project.version == naive.at
+            assert [(project.recipe_of(e.version).meet[0].crowd, e.parent) for e in project.log] == naive.made
+            assert project.can_undo == bool(naive.at and naive.made[naive.at - 1][1])
+            if naive.at:
+                assert k_of(project) == naive.made[naive.at - 1][0]
+                assert recipes.load(project.folder / "recipe.yaml") == dataclasses.replace(
+                    project.recipe, base=project.folder
+                )
+        project.close()
+
+
+class Killed(BaseException):
+    """The machine stopped here."""
+
+
+@given(
+    acts=st.lists(st.sampled_from(["edit", "undo", "redo", "note", "data"]), min_size=1, max_size=6),
+    after=st.integers(0, 20),
+    cut=st.integers(1, 30),
+)
+def test_a_project_that_was_cut_off_between_two_writes_is_opened_again(acts: list[str], after: int, cut: int) -> None:
+    """Files are written whole or not at all; a line of the log may be cut anywhere."""
+    writes = 0
+
+    def whole(path: Path, content: bytes) -> None:
+        nonlocal writes
+        writes += 1
+        if writes > after:
+            (path.parent / f".{path.name}-draft").write_bytes(content[:cut])
+            raise Killed
+        plain(path, content)
+
+    def line(self: Project, said: Any) -> None:
+        nonlocal writes
+        writes += 1
+        if writes > after:
+            with (self.folder / "log.jsonl").open("ab") as log:
+                log.write(json.dumps(said).encode()[:cut])
+            raise Killed
+        append(self, said)
+
+    plain, append = module.write_whole, Project._append
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        project = Project.open(folder)
+        patch.setattr(module, "write_whole", whole)
+        patch.setattr(Project, "_append", line)
+        known: list[int] = []
+        try:
+            for number, act in enumerate(acts):
+                if act == "edit":
+                    known.append(project.edit(recipe(2 + number), "k", based_on=project.version))
+                elif act == "note":
+                    if project.version:
+                        project.note(project.version, {"loss": number})
+                elif act == "data":
+                    project.set_data(Opened(path=f"/data/{number}.csv"))
+                else:
+                    getattr(project, act)()
+        except Killed:
+            pass
+        patch.undo()
+        project.close()
+        again = Project.open(folder)
+        assert {entry.version for entry in again.log} >= set(known)
+        assert again.version in (0, *(entry.version for entry in again.log))
+        if again.has_recipe:
+            assert recipes.load(again.folder / "recipe.yaml").meet == again.recipe.meet
+        number = again.edit(recipe(100), "after the crash", based_on=again.version)
+        again.note(number, {"loss": 1})
+        again.close()
+        last = Project.open(folder)
+        assert last.version == number and k_of(last) == 100 and last.entry is not None
+        assert last.entry.effect == {"loss": 1} and not list(Path(folder).rglob(".*"))
+        last.close()
+
+
+def test_an_edit_of_a_version_that_is_no_longer_in_use_is_refused(tmp_path: Path) -> None:
+    project = Project.open(tmp_path)
+    first = project.edit(recipe(2), "k = 2", based_on=0)
+    project.edit(recipe(3), "k = 3", based_on=first)
+    with pytest.raises(Outdated, match="another tab"):
+        project.edit(recipe(4), "k = 4", based_on=first)
+    assert project.version == 2 and k_of(project) == 3
+
+
+def test_two_workbenches_do_not_open_the_same_project(tmp_path: Path) -> None:
+    first = Project.open(tmp_path)
+    with pytest.raises(OutputError, match="open in another workbench"):
+        Project.open(tmp_path)
+    first.close()
+    Project.open(tmp_path).close()
+
+
+def test_only_the_owner_can_look_into_a_project(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        project = Project.open(tmp_path / "project")
+        project.edit(recipe(2), "k = 2", based_on=0)
+        project.set_data(Opened(path="/data/visits.csv"))
+        project.note(1, {"loss": 0.5})
+        project.close()
+    finally:
+        os.umask(before)
+    for file in (tmp_path / "project", *(tmp_path / "project").rglob("*")):
+        assert stat.S_IMODE(file.stat().st_mode) == (0o700 if file.is_dir() else 0o600), file
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_second_user_cannot_open_a_project() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        Project.open(Path(folder) / "project").close()
+        done = subprocess.run(["/bin/ls", f"{folder}/project"], user=65534, capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and not done.stdout
+
+
+def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("mine")
+    (tmp_path / "lock").write_text("mine")
+    mode = tmp_path.stat().st_mode
+    with pytest.raises(OutputError, match="holds other things"):
+        Project.open(tmp_path)
+    assert (
+        sorted(file.name for file in tmp_path.iterdir()) == ["lock", "thesis.doc"] and tmp_path.stat().st_mode == mode
+    )
+    with pytest.raises(OutputError, match="is a file"):
+        Project.open(tmp_path / "lock")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("project.json", "{", "no project of sfumato, or damaged"),
+        ("project.json", '{"sfumato_project": 99, "data": {}, "at": 1, "pins": []}', "another version"),
+        ("project.json", '{"sfumato_project": 1, "data": {}, "at": 7, "pins": []}', "does not know version 7"),
+        ("project.json", '{"sfumato_project": 1, "data": {"who": 1}, "at": 1, "pins": []}', "damaged"),
+        ("project.json", '{"sfumato_project": 1, "data": {}, "at": "1", "pins": []}', "damaged"),
+        ("log.jsonl", "nonsense\n", "line 1: this is no line of a log"),
+        ("log.jsonl", '{"version": 1, "parent": 9, "sentence": "", "time": ""}\n', "line 1"),
+        ("history/0001.yaml", "meet: [nonsense: {}]", "version 1 cannot be read"),
+    ],
+)
+def test_a_damaged_project_is_named_and_not_touched(tmp_path: Path, file: str, content: str, says: str) -> None:
+    project = Project.open(tmp_path)
+    project.edit(recipe(2), "k = 2", based_on=0)
+    project.close()
+    (tmp_path / file).write_text(content)
+    with pytest.raises(UnreadableInput, match=says):
+        Project.open(tmp_path)
+    assert (tmp_path / file).read_text() == content
+    (tmp_path / "lock").unlink()  # and the lock was given back
+
+
+def test_effects_are_kept_with_their_version_and_forgotten_with_the_table(tmp_path: Path) -> None:
+    project = Project.open(tmp_path)
+    project.edit(recipe(2), "k = 2", based_on=0)
+    project.note(1, {"loss": 0.5})
+    project.note(1, {"loss": 0.5, "suppressed": 3})
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
+    project.forget_effects()
+    assert project.log[0].effect == {}
+    project.close()
+    again = Project.open(tmp_path)
+    assert again.log[0].effect == {} and len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
+    with pytest.raises(ParameterError, match="no version 9"):
+        again.go_to(9)
+    again.close()
+
+
+def test_a_recipe_that_is_taken_away_finds_its_files_from_any_folder(tmp_path: Path) -> None:
+    """Hierarchy files and populations lie with the project; the text is saved elsewhere, and typed back it is the same recipe."""
+    folder, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    with contextlib.closing(Project.open(folder)) as project:
+        (folder / "hierarchies").mkdir()
+        (folder / "hierarchies" / "age.csv").write_text("1;young;*\n9;old;*\n", "utf-8")
+        text = """{columns: {age: {role: quasi, hierarchy: {file: {path: hierarchies/age.csv}}}, zip: {role: quasi, hierarchy: {suppress: {}}}},
+            meet: [{k_map: {k: 2, population: people.csv}}]}"""
+        project.edit(recipes.parse(text, base=folder), "Opened", based_on=0)
+        name, saved = taken(project, "recipe")
+        elsewhere.mkdir()
+        (elsewhere / name).write_text(saved, "utf-8")
+        read = recipes.load(elsewhere / name)
+        assert read.schema["age"].hierarchy.path == folder / "hierarchies" / "age.csv"  # type: ignore[union-attr]
+        assert read.meet[0].population == str(folder / "people.csv")
+        assert recipes.parse(saved, base=folder).schema == project.recipe.schema
+        assert "hierarchies/age.csv" in (folder / "recipe.yaml").read_text("utf-8")
+        assert str(folder) not in (folder / "recipe.yaml").read_text("utf-8")

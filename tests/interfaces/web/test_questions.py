@@ -1,0 +1,107 @@
+"""The tasks behind the stage Questions: the ledger is the one of the command line, and nothing is told before it is paid for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.ledger import Ledger
+from sfumato.errors import BudgetExceeded, ParameterError
+from sfumato.interfaces.cli import main
+from sfumato.interfaces.web.data_process import Bench, found
+from sfumato.results.queries import expected_error
+
+pytest.importorskip("opendp")
+pytest.importorskip("sqlglot")
+pytest.importorskip("fcntl")
+
+RECIPE = """
+sfumato: 1
+columns:
+  patient: unit
+  sex: {role: quasi, domain: [f, m]}
+  cost: {role: sensitive, kind: numeric, bounds: [0, 5000]}
+"""
+DATA = "patient,sex,cost\n" + "".join(f"p{i % 40},{'fmx'[i % 3]},{100 + i}\n" for i in range(90))
+COUNT = "SELECT COUNT(*) FROM recipe"
+
+
+def quiet(share: float, words: str = "") -> None:
+    """Nobody is told."""
+
+
+class Asked:
+    """A bench with a table, its recipe and where the ledger is."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+        (folder / "data.csv").write_text(DATA, encoding="utf-8")
+        self.folder, self.bench, self.recipe = folder, Bench(), recipes.load(folder / "recipe.yaml")
+        found("open_data")(self.bench, quiet, path=str(folder / "data.csv"), example=None, options={})
+
+    def do(self, task: str, **given: Any) -> Any:
+        ledger = str(self.folder / "recipe.ledger")
+        return found(task)(self.bench, quiet, recipe=self.recipe, ledger=ledger, **given)
+
+    @property
+    def source(self) -> dict[str, Any]:
+        return {"path": str(self.folder / "data.csv"), "options": {}}
+
+    def start(self) -> Any:
+        return self.do("start_budget", source=self.source, epsilon=1.0, delta=0.0, protects="patient", contributions=3)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Asked:
+    return Asked(tmp_path)
+
+
+def test_before_a_budget_nothing_is_told_but_what_is_declared(asked: Asked) -> None:
+    wanted = {"started": False, "protects": ["patient", "row"], "bounded": ["cost"], "listed": ["sex"]}
+    assert asked.do("budget_state") == wanted
+    with pytest.raises(ParameterError, match="budget is missing"):
+        asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.1, fresh=False)
+
+
+def test_what_is_asked_here_is_spent_at_the_command_line(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert asked.start()["total"] == 1.0
+    told = asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False)
+    assert (
+        told["state"]["spent"] == 0.25
+        and told["state"]["largest_epsilon"] == 0.75
+        and len(told["state"]["history"]) == 1
+    )
+    again = asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.25, fresh=False)
+    assert again["answers"][0]["repeated"] and again["state"]["spent"] == 0.25
+    files = [str(asked.folder / name) for name in ("recipe.yaml", "data.csv")]
+    monkeypatch.setattr(
+        "sys.argv", ["sfumato", "query", *files, COUNT, "--epsilon", "0.25", "--json", "--quantum", "0.2"]
+    )
+    capfd.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = json.loads(capfd.readouterr().out)
+    assert not ended.value.code and said["spent"] == 0.25 and said["answers"][0]["repeated"]
+    assert said["answers"][0]["values"] == list(told["answers"][0]["values"])
+    with pytest.raises(BudgetExceeded):
+        asked.do("ask_question", source=asked.source, statement=COUNT, epsilon=0.8, fresh=True)
+    with pytest.raises(ParameterError, match="stays spent"):
+        asked.start()
+
+
+def test_the_error_that_is_expected_follows_from_what_is_declared_alone(asked: Asked) -> None:
+    asked.start()
+    (asked.folder / "data.csv").unlink()
+    (count,) = asked.do("error_expected", statement=COUNT, epsilon=0.1, rows=500.0)
+    relation = {"relation": Ledger.at(asked.folder / "recipe.ledger").terms.relation}
+    assert count["error"] == expected_error("count", 0.1, rows=500, **relation) and not count["rank"]
+    both = asked.do(
+        "error_expected", statement=f"{COUNT.replace('COUNT(*)', 'COUNT(*), AVG(cost)')}", epsilon=0.2, rows=500.0
+    )
+    assert both[0]["error"] == count["error"], "two answers share the ε"

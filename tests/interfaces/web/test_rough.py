@@ -1,0 +1,231 @@
+"""Rough treatment: names that no file system takes, folders with broken links, projects edited by hand, a disk that is full."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from sfumato import examples
+from sfumato.core import recipe_files as recipes
+from sfumato.core.recipe import Recipe
+from sfumato.errors import OutputError, SfumatoError, UnreadableInput
+from sfumato.interfaces.web import project as projects
+from sfumato.interfaces.web import uploads
+from sfumato.interfaces.web.data_process import Bench
+from sfumato.interfaces.web.project import Project
+from sfumato.interfaces.web.tasks import data, policies
+from sfumato.interfaces.web.tasks import write as writing
+
+NEEDS_PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+
+
+async def parts(letter: bytes) -> AsyncIterator[bytes]:
+    for _ in range(20):
+        await asyncio.sleep(0)
+        yield letter
+
+
+def recipe(k: int = 2) -> Recipe:
+    return recipes.parse(f"{{columns: {{age: {{role: quasi}}}}, meet: [{{k_anonymity: {{k: {k}}}}}]}}")
+
+
+def begun(folder: Path) -> Path:
+    project = Project.open(folder / "project")
+    project.edit(recipe(), "Began", based_on=0)
+    project.close()
+    return folder / "project"
+
+
+# files that are sent
+
+
+@pytest.mark.parametrize("name", ["x" * 9000 + "." + "y" * 5000, "😀" * 200 + ".csv", "漢" * 130 + ".csv", "a" * 300])
+def test_a_name_that_is_too_long_in_bytes_is_cut(tmp_path: Path, name: str) -> None:
+    kept = asyncio.run(uploads.take(tmp_path, name, parts(b"a")))
+    assert len(kept.encode()) <= uploads.LONGEST_NAME and uploads.kept(tmp_path, kept).read_bytes() == b"a" * 20
+    assert kept.endswith(".csv") == name.endswith(".csv")
+
+
+def test_two_files_of_one_name_that_come_at_once_are_both_kept_whole(tmp_path: Path) -> None:
+    async def both() -> list[str]:
+        sent = (uploads.take(tmp_path, "same.csv", parts(letter)) for letter in (b"A", b"B"))
+        return list(await asyncio.gather(*sent))
+
+    names = asyncio.run(both())
+    assert sorted(names) == ["same-2.csv", "same.csv"]
+    assert {(tmp_path / "uploads" / name).read_bytes() for name in names} == {b"A" * 20, b"B" * 20}
+    assert len(list((tmp_path / "uploads").iterdir())) == 2
+
+
+# folders that are looked into
+
+
+def test_a_folder_with_broken_links_is_still_shown(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("a\n")
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nothing")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "below").mkdir()
+    found = uploads.listing(str(tmp_path))
+    assert found.files == (("good.csv", 2),) and found.folders == ("below",)
+    assert uploads.listing(f"{tmp_path}/below/..").path == str(tmp_path)
+
+
+@NEEDS_PIPES
+def test_a_pipe_is_not_offered_as_a_table(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert uploads.listing(str(tmp_path)).files == ()
+
+
+@pytest.mark.parametrize("path", ["/\0/x", "a" * 5000, "/" + "a" * 300 + "/b", "~nobody-has-this-name/x"])
+def test_a_path_that_cannot_be_is_refused_in_our_words(path: str) -> None:
+    with pytest.raises(UnreadableInput) as refused:
+        uploads.listing(path)
+    assert len(str(refused.value)) < 300
+
+
+# projects edited by hand
+
+
+def state(**said: object) -> str:
+    return json.dumps({"sfumato_project": 1, "at": 1, "data": {}, "pins": [], **said})
+
+
+LINE = '{"version": 1, "parent": 0, "sentence": "s", "time": "t"}\n'
+DAMAGED = {
+    "nested state": ("project.json", "[" * 100_000),
+    "nested log": ("log.jsonl", "[" * 100_000 + "\n"),
+    "version that is a truth": ("project.json", state(at=True)),
+    "version below none": ("project.json", state(at=-1)),
+    "path that is a number": ("project.json", state(data={"path": 5})),
+    "options that are a list": ("project.json", state(data={"path": "/x", "options": [1]})),
+    "name that is a table": ("project.json", state(data={"name": {"a": 1}})),
+    "pin of nothing": ("project.json", state(pins=[{}])),
+    "pin without a recipe": ("project.json", state(pins=[{"kind": "node", "title": "x"}])),
+    "entry that is a truth": ("log.jsonl", LINE.replace("1,", "true,", 1)),
+    "entry below none": ("log.jsonl", LINE + LINE.replace("1,", "-1,", 1)),
+    "effect in words": ("log.jsonl", LINE + '{"version": 1, "effect": {"suppressed": "<b>"}}\n'),
+    "effect that is a list": ("log.jsonl", LINE + '{"version": 1, "effect": [1]}\n'),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGED)
+def test_a_project_that_was_damaged_by_hand_is_refused_not_crashed_on(tmp_path: Path, how: str) -> None:
+    folder = begun(tmp_path)
+    name, words = DAMAGED[how]
+    (folder / name).write_text(words)
+    with pytest.raises(UnreadableInput, match="damaged"):
+        Project.open(folder)
+    (folder / name).write_text(state() if name == "project.json" else LINE)
+    Project.open(folder).close()  # it was let go
+
+
+@NEEDS_PIPES
+def test_a_pipe_in_a_project_does_not_stop_it_for_ever(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    (folder / "recipe.yaml").unlink()
+    os.mkfifo(folder / "recipe.yaml")
+    Project.open(folder).close()
+    assert (folder / "recipe.yaml").is_file()  # it is made again from the history
+    (folder / "history" / "0001.yaml").unlink()
+    os.mkfifo(folder / "history" / "0001.yaml")
+    with pytest.raises(UnreadableInput, match="pipe"):
+        Project.open(folder)
+
+
+# a disk that is full
+
+
+def full_after(taken: int) -> Callable[[int, bytes], int]:
+    """A disk that takes so many bytes and no more."""
+    left = [taken]
+
+    def write(handle: int, content: bytes) -> int:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        wrote = os.write(handle, content[: left[0]])
+        left[0] -= wrote
+        return wrote
+
+    return write
+
+
+@pytest.mark.parametrize("taken", [0, 1, 30])
+def test_a_line_that_the_disk_took_half_of_spoils_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    project = Project.open(begun(tmp_path))
+    before = project.history
+    with monkeypatch.context() as patch:
+        patch.setattr(projects, "_put", full_after(taken))
+        with pytest.raises(OutputError, match="as it was"):
+            project.edit(recipe(3), "k = 3", based_on=1)
+        assert project.version == 1 and project.history == before
+    assert project.edit(recipe(4), "k = 4", based_on=1) == 2
+    project.close()
+    again = Project.open(tmp_path / "project")
+    assert again.version == 2 and [entry.sentence for entry in again.log] == ["Began", "k = 4"]
+    again.close()
+
+
+def test_a_version_whose_pointer_cannot_be_written_is_not_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project.open(begun(tmp_path))
+
+    def full(path: Path, content: bytes) -> None:
+        raise OutputError(f"cannot write {path}: no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(project, "_save", lambda: full(project.folder / "project.json", b""))
+        with pytest.raises(SfumatoError):
+            project.edit(recipe(3), "k = 3", based_on=1)
+    assert project.version == 1
+    assert project.edit(recipe(4), "k = 4", based_on=1) == 3 and project.entry is not None and project.entry.parent == 1
+    project.close()
+
+
+# values in pictures
+
+
+def test_values_and_separators_are_no_part_of_the_expressions_of_a_picture() -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    from sfumato.interfaces.web.pages import specs  # draws nothing by itself
+
+    hostile = "two\u2028lines\u2029\n\"'}}"
+    rows = [{"x": hostile, "y": "b", "i": 0, "j": 0, "share": 1.0}]
+    spec = specs.heat(rows, (hostile, "other" * 999), 1.0)
+    assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 200, "config": {}})
+    compiled = json.dumps(vl_convert.vegalite_to_vega({**spec, "width": 200})["marks"], ensure_ascii=False)
+    assert "\u2028" not in compiled and "\u2029" not in compiled and len(spec["encoding"]["y"]["title"]) <= 60
+
+
+# paths that never end
+
+
+@NEEDS_PIPES
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_devices_and_pipes_are_refused_before_a_byte_is_read(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/zero")
+    if kind == "pipe":
+        path = tmp_path / "pipe.csv"
+        os.mkfifo(path)
+    bench = Bench(table=examples.load("hospital", rows=30))
+    with pytest.raises(UnreadableInput, match=kind):
+        data.open_data(bench, quietly, path=str(path), example=None, options={})
+    with pytest.raises(UnreadableInput, match=kind):
+        policies.read_policy(bench, quietly, path=str(path))
+    bench.keep("release 1", object())
+    with pytest.raises(UnreadableInput, match=kind):
+        writing.write(bench, quietly, key="1", folder=str(tmp_path / "out"), history="", sign=str(path))
+    assert not (tmp_path / "out").exists()
+
+
+def quietly(share: float, words: str = "") -> None:
+    """Progress that nobody follows."""

@@ -1,0 +1,293 @@
+"""Attacks on sensitive columns: the worked tables of the literature, naive counts, and tables built to fall or to stand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato import examples
+from sfumato.core.attack import NothingToAttack, Scene
+from sfumato.core.dataset import Dataset
+from sfumato.core.hierarchy import TOP
+from sfumato.core.pair import Pair
+from sfumato.core.randomness import Seed
+from sfumato.methods.attacks.composition import Composition, common_people
+from sfumato.methods.attacks.inference import (
+    BackgroundKnowledge,
+    Homogeneity,
+    ProbabilisticInference,
+    Similarity,
+    Skewness,
+)
+from sfumato.methods.attacks.minimality import Minimality, posterior_by_minimality
+from sfumato.methods.hierarchies import Tree
+from sfumato.release.intruders import intruder_from
+
+ATTACKS = (Homogeneity(), ProbabilisticInference(), BackgroundKnowledge(), Skewness(), Similarity())
+
+
+def scene_of(released: Dataset, original: Dataset | None = None, **more) -> Scene:
+    pair = Pair.of(original or released, released)
+    return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)), **more)
+
+
+def table(classes, secrets, **attributes):
+    frame = pl.DataFrame({"crowd": classes, "secret": secrets})
+    return Dataset(frame).with_roles(quasi="crowd", sensitive="secret")
+
+
+def test_everyone_in_their_thirties_has_cancer():
+    # Machanavajjhala et al. 2007, figure 2: the class (130**, 3*) of four
+    found = Homogeneity().attack(scene_of(examples.conditions(release="anonymous")))
+    assert found.value == pytest.approx(4 / 12) and found.details["classes"] == 1
+    assert sorted(found.victims.tolist()) == [8, 9, 10, 11]
+
+
+def test_the_diverse_release_stands():
+    assert Homogeneity().attack(scene_of(examples.conditions(release="diverse"))).value == 0.0
+
+
+def test_eighty_percent_flu_although_three_values():
+    # ALGORITHMS 10.5: ten tuples with counts 1, 1, 8 are distinct-3-diverse
+    people = table(["a"] * 10 + ["b"] * 10, ["x", "y", *["flu"] * 8, *"abcdefghij"])
+    found = ProbabilisticInference().attack(scene_of(people))
+    assert found.details["strongest_class"] == pytest.approx(0.8)
+    assert found.value == pytest.approx(9 / 20) and found.baseline == pytest.approx(8 / 20)
+
+
+def test_own_record_removed():
+    # Torra: HYU knows the own record, so the two others of the class are known to have AIDS
+    people = table(["a"] * 3, ["AIDS", "AIDS", "flu"])
+    assert BackgroundKnowledge(amount=0).attack(scene_of(people)).value == 0.0
+    found = BackgroundKnowledge(excludes="records", amount=1).attack(scene_of(people))
+    assert found.victims.tolist() == [0, 1]
+
+
+def test_a_lift_of_a_hundred():
+    # Sandhu: half of a class against 5 of 1000
+    secrets = ["ill"] * 5 + ["well"] * 5 + ["well"] * 990
+    people = table(["a"] * 10 + ["b"] * 990, secrets)
+    found = Skewness(lift=50).attack(scene_of(people))
+    assert found.details["largest_lift"] == pytest.approx(100) and found.value == pytest.approx(5 / 1000)
+
+
+def test_close_salaries():
+    # Faggioli: 3k to 5k in a table from 3k to 11k is a range of 2/8
+    people = table(["a"] * 3 + ["b"] * 3, [3000, 4000, 5000, 6000, 9000, 11000])
+    assert Similarity(range=0.25).attack(scene_of(people)).value == pytest.approx(0.5)
+    assert Similarity(range=0.24).attack(scene_of(people)).value == 0.0
+
+
+def test_illnesses_of_the_stomach():
+    # Gerl: gastric ulcer, gastritis and stomach cancer are all below one node
+    tree = Tree({TOP: {"stomach": ["ulcer", "gastritis", "cancer of the stomach"], "lung": ["pneumonia", "flu"]}})
+    people = table(["a"] * 3 + ["b"] * 3, ["ulcer", "gastritis", "cancer of the stomach", "flu", "ulcer", "pneumonia"])
+    found = Similarity().attack(scene_of(people.with_hierarchies(secret=tree)))
+    assert found.value == pytest.approx(0.5) and found.details["classes"] == 1
+    assert Similarity().attack(scene_of(people)).value == 0.0
+
+
+def john(age_practice, age_clinic):
+    """John's two releases as one scene: one original row, found in a class of each."""
+    practice, clinic = examples.john_releases()
+    first = practice.column("age").to_list().index(age_practice)
+    second = clinic.column("age").to_list().index(age_clinic)
+    original = practice.take(np.array([first]))
+
+    def pair(released, row):
+        rows = np.full(len(released), 1, dtype=np.int64)
+        rows[row] = 0
+        two = Dataset(pl.concat([original.to_polars()] * 2), original.schema)
+        return Pair(two, released, rows)
+
+    one, other = pair(practice, first), pair(clinic, second)
+    return Scene(one, intruder_from(one, ("zip", "age"), sample=9, seed=Seed(0)), others=(other,))
+
+
+@pytest.mark.parametrize(
+    ("ages", "expected"),
+    [
+        (("<30", "<40"), {"HIV": 1}),
+        (("3*", "<40"), {"Lung oedema": 1}),
+        ((">=40", ">=40"), {"HIV": Fraction(1, 3), "Common cold": Fraction(2, 3)}),
+    ],
+)
+def test_john_saw_two_doctors(ages, expected):
+    # Gerl, after Ganta et al. 2008 (G33)
+    scene = john(*ages)
+    rows, posteriors = Composition().posteriors(scene, "diagnosis")
+    labels = scene.pair.reading("diagnosis").labels
+    found = {label: p for label, p in zip(labels, posteriors[rows.tolist().index(0)], strict=True) if p > 0}
+    assert found == pytest.approx({label: float(p) for label, p in expected.items()})
+
+
+def test_composition_needs_another_release():
+    assert "no other release" in Composition().applies(scene_of(examples.conditions(release="diverse")))
+
+
+def test_minimality_of_two_subgroups():
+    # Wong et al. 2007 (G34): q1 twice, q2 four times, two sensitive tuples; the class {q1, q1, q2, q2}
+    assert posterior_by_minimality([2, 2], 2, [1, 2]).tolist() == [1.0, 0.0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(0, 4)), min_size=1, max_size=4).flatmap(
+        lambda groups: st.tuples(st.just(groups), st.integers(0, sum(size for size, _ in groups)))
+    )
+)
+def test_minimality_against_all_allocations(drawn):
+    groups, carriers = drawn
+    sizes, quiet = [size for size, _ in groups], [most for _, most in groups]
+    allocations = [s for s in product(*(range(size + 1) for size in sizes)) if sum(s) == carriers]
+    breaking = [s for s in allocations if any(a > q for a, q in zip(s, quiet, strict=True))] or allocations
+    weights = [np.prod([comb(n, a) for n, a in zip(sizes, s, strict=True)]) for s in breaking]
+    expected = [
+        sum(w * s[i] for w, s in zip(weights, breaking, strict=True)) / sum(weights) / sizes[i]
+        for i in range(len(sizes))
+    ]
+    assert posterior_by_minimality(sizes, carriers, quiet) == pytest.approx(expected, abs=1e-9)
+
+
+def test_minimality_end_to_end():
+    original = Dataset(
+        pl.DataFrame({"q": ["1", "1", "2", "2", "2", "2"], "ill": ["y", "y", "n", "n", "n", "n"]})
+    ).with_roles(quasi="q", sensitive="ill")
+    released = original.with_columns({"q": pl.Series(["*", "*", "*", "*", "2", "2"])})
+    scene = scene_of(released, original, models=(sf.LDiversity("ill", l=2),))
+    assert Minimality().applies(scene) is None
+    assert Minimality().attack(scene).victims.tolist() == [0, 1]
+    assert "no l-diversity" in Minimality().applies(scene_of(released, original))
+
+
+rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=14)
+
+
+@given(rows, st.sampled_from([0.4, 0.5, 0.75, 1.0]))
+def test_homogeneity_against_counting(drawn, confidence):
+    people = table([c for c, _ in drawn], [s for _, s in drawn])
+    sizes, both = Counter(c for c, _ in drawn), Counter(drawn)
+    expected = sum(both[row] / sizes[row[0]] >= confidence - 1e-12 for row in drawn) / len(drawn)
+    assert Homogeneity(confidence).attack(scene_of(people)).value == pytest.approx(expected)
+
+
+@given(rows, st.sampled_from([1.07, 1.41, 2.31, 4.71]))  # no share of so few records is at the line
+def test_skewness_against_counting(drawn, lift):
+    people = table([c for c, _ in drawn], [s for _, s in drawn])
+    sizes, both, totals = Counter(c for c, _ in drawn), Counter(drawn), Counter(s for _, s in drawn)
+    lifts = [Fraction(both[c, s] * len(drawn), sizes[c] * totals[s]) for c, s in drawn]
+    found = Skewness(lift=lift).attack(scene_of(people))
+    assert found.value == pytest.approx(sum(one >= lift for one in lifts) / len(drawn))
+    assert found.details["largest_lift"] == pytest.approx(float(max(lifts)))
+    told = re.search(r"at most (\S+) times", found.sentence)
+    assert float(told[1]) >= float(max(lifts)) * (1 - 1e-12)
+
+
+@given(rows, st.integers(0, 3))
+def test_background_values_against_counting(drawn, amount):
+    people = table([c for c, _ in drawn], [s for _, s in drawn])
+    both = Counter(drawn)
+
+    def certain(row):
+        others = sorted((n for (c, s), n in both.items() if c == row[0] and s != row[1]), reverse=True)
+        return sum(others[amount:]) == 0
+
+    found = BackgroundKnowledge(excludes="values", amount=amount).attack(scene_of(people))
+    assert found.value == pytest.approx(sum(map(certain, drawn)) / len(drawn))
+
+
+@given(rows)
+def test_one_crowd_gives_nothing_beyond_guessing(drawn):
+    people = table(["*"] * len(drawn), [s for _, s in drawn])
+    assert ProbabilisticInference().attack(scene_of(people)).beyond_guessing == pytest.approx(0)
+    assert Skewness().attack(scene_of(people)).value == 0.0
+
+
+@given(rows)
+def test_everyone_alone_gives_everything(drawn):
+    people = table([str(i) for i in range(len(drawn))], [s for _, s in drawn])
+    assert Homogeneity().attack(scene_of(people)).value == 1.0
+    assert ProbabilisticInference().attack(scene_of(people)).value == 1.0
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
+def test_without_a_secret_there_is_nothing_to_attack(attack):
+    people = Dataset(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
+    assert "no sensitive column" in attack.applies(scene_of(people))
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
+def test_missing_secrets_and_one_row(attack):
+    people = table(["a"], [None])
+    found = attack.attack(scene_of(people.with_schema(people.schema)))
+    assert 0 <= found.value <= 1 and "None" not in found.sentence
+
+
+def visits(people, column="diagnosis", **schema):
+    """A table of people with an identifier, a quasi-identifier and a sensitive column."""
+    frame = pl.DataFrame(people, schema=["person", "zip", "diagnosis"], orient="row")
+    roles = {"direct": ["person"], "quasi": ["zip"], "sensitive": ["diagnosis"]}
+    return Dataset(frame).with_roles(**{**roles, **schema})
+
+
+def released_in_one_class(table):
+    """A release in which everybody has the same quasi-identifier."""
+    kept = table.to_polars().drop("person").with_columns(zip=pl.lit("*"))
+    return Pair(table, Dataset(kept, table.schema.without({"person"})), np.arange(len(table)))
+
+
+def two_doctors(clinic_schema=None, **composition):
+    practice = visits([("ann", "1", "flu"), ("bob", "2", "gout"), ("cem", "3", "angina")])
+    clinic = visits([("dan", "9", "gout"), ("bob", "2", "gout"), ("eve", "8", "cough")], **(clinic_schema or {}))
+    one, other = released_in_one_class(practice), released_in_one_class(clinic)
+    scene = Scene(one, intruder_from(one, ("zip",), sample=9, seed=Seed(0)), others=(other,))
+    return Composition(**composition), scene
+
+
+@pytest.mark.parametrize(
+    ("people", "clinic_roles"),
+    [((), {}), (("person",), {}), ((), {"direct": [], "plain": ["person"]}), (("zip",), {})],
+    ids=["identifiers", "named column", "quasi-identifiers", "named attribute"],
+)
+def test_a_patient_of_two_doctors_is_recognised_in_tables_of_different_people(people, clinic_roles):
+    # gout is the only value that both classes have: bob, who is in both tables, has it for certain
+    attack, scene = two_doctors(clinic_roles, people=people)
+    assert attack.applies(scene) is None
+    found = attack.attack(scene)
+    assert found.value == 1.0 and found.victims.tolist() == [1]
+
+
+def test_tables_without_a_common_name_for_people_leave_the_attack_unknown():
+    roles = {"direct": [], "quasi": [], "plain": ["person", "zip"]}
+    attack, scene = two_doctors(roles)
+    reason = attack.applies(scene)
+    assert "people: [patient_id]" in reason and not isinstance(reason, NothingToAttack)
+
+
+@given(st.integers(0, 10_000))
+def test_common_people_are_those_a_naive_search_finds(seed):
+    draw = np.random.default_rng(seed)
+    tables = [
+        visits([(f"p{n}", str(n % 3), "flu") for n in draw.integers(0, 9, int(draw.integers(1, 9))).tolist()])
+        for _ in range(2)
+    ]
+    one, two = (released_in_one_class(table) for table in tables)
+    found = common_people(one, two, ("person",))
+    names = [table.column("person").to_list() for table in tables]
+    expected = [
+        (i, names[1].index(name))
+        for i, name in enumerate(names[0])
+        if names[0].count(name) == 1 and names[1].count(name) == 1
+    ]
+    assert list(zip(found.here.tolist(), found.there.tolist(), strict=True)) == expected
+    in_both = [name for name in names[0] if name in names[1]]
+    assert found.ambiguous == len(in_both) - len(expected)

@@ -1,0 +1,101 @@
+"""Nodes counted from the classes directly: the same search as with towers, and what trying every node finds."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.objective import OBJECTIVES
+from sfumato.core.step import Goal
+from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding import node_counts
+from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.methods.steps.recoding.optimal import Search
+from sfumato.methods.steps.recoding.rollup_cache import Peaks, Prices
+from tests.methods.steps.test_optimal_search import compare
+from tests.random_tables import tables
+
+NAMES = [objective.name for objective in OBJECTIVES if not objective.labelled]
+
+
+def directly(cells):
+    """All tables are counted directly; beyond so many cells they are sorted."""
+    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells)
+
+
+@given(
+    table=tables(),
+    k=st.integers(1, 4),
+    budget=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    objective=st.sampled_from(NAMES),
+    cells=st.sampled_from([0, 1 << 24]),
+)
+def test_search_equals_trying_every_node(table, k, budget, objective, cells):
+    with directly(cells):
+        compare(table, k, objective, budget)
+
+
+def lattice_of(table, k, objective, budget):
+    step = GlobalRecoding(budget=budget, objective=objective)
+    return step.lattice(table.dataset(), Goal(models=(KAnonymity(k),)))
+
+
+@given(
+    table=tables(most_columns=4, most_rows=30, fewest_rows=2),
+    k=st.integers(2, 4),
+    budget=st.sampled_from([0.0, 0.1, 0.5]),
+    objective=st.sampled_from(NAMES),
+)
+def test_search_takes_the_same_way_as_with_towers(table, k, budget, objective):
+    towers = Search(lattice_of(table, k, objective, budget)).run()
+    with directly(1 << 24):
+        counted = Search(lattice_of(table, k, objective, budget)).run()
+    assert counted.looked_at == towers.looked_at
+    assert counted.best == towers.best
+    assert counted.closest == towers.closest
+
+
+@given(
+    data=st.data(),
+    table=tables(most_columns=3, most_rows=20, fewest_rows=2),
+    k=st.integers(1, 4),
+    objective=st.sampled_from(["loss", "discernibility"]),
+    cells=st.sampled_from([0, 1 << 24]),
+)
+def test_tallies_are_those_of_a_tower(data, table, k, objective, cells):
+    lattice = lattice_of(table, k, objective, 1.0)  # within the budget every level is tallied to its end
+    prices = Prices.of_lattice(lattice)
+    depth = data.draw(st.integers(0, len(lattice.columns) - 1))
+    prefixes = st.tuples(*(st.integers(lattice.low[a], lattice.high[a]) for a in range(depth)))
+    with directly(cells):
+        counts = node_counts.NodeCounts(lattice, k, prices)
+        for prefix in data.draw(st.lists(prefixes, min_size=1, max_size=4)):
+            whole, lost = counts.at(prefix)
+            expected, expected_lost = Peaks(lattice, k, prices).at(prefix)
+            assert whole == expected
+            assert np.allclose(lost, expected_lost, atol=1e-9)
+
+
+def test_many_classes_are_counted_directly(monkeypatch):
+    import polars as pl
+
+    import sfumato as sf
+
+    rows = 4_000
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame({"age": rng.integers(18, 90, rows), "income": rng.integers(0, 50_000, rows)})
+    dataset = Dataset(frame).with_roles(quasi=["age", "income"])
+    dataset = dataset.with_hierarchies(age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000))
+    step, goal = GlobalRecoding(budget=0.05), Goal(models=(KAnonymity(5),))
+    by_towers = step.plan(dataset, goal)
+    monkeypatch.setattr(node_counts, "MANY_CLASSES", 1_000)
+    monkeypatch.setattr("sfumato.methods.steps.recoding.optimal.Peaks", None)  # nobody may ask for towers
+    counted = step.plan(dataset, goal)
+    assert counted.levels == by_towers.levels
+    assert counted.score == pytest.approx(by_towers.score, abs=1e-12)
+    assert np.array_equal(counted.dropped, by_towers.dropped)

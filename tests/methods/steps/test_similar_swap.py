@@ -1,0 +1,89 @@
+"""Similarity-guided swapping: the nearest two exchange first."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.core.dataset import Dataset
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.kernels.swapping import closest_pairs
+from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
+from tests.oracles import exchange as oracle
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_golden_incomes_and_illness(seed):
+    # worked numbers G41 (S4): 100, 10000, 120 with n, n, y become y, n, n
+    made = run(
+        sf.SwapSimilar(["illness"], by="income"), plain(income=[100, 10000, 120], illness=["n", "n", "y"]), seed
+    )[1]
+    assert made.column("illness").to_list() == ["y", "n", "n"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 10**6), st.booleans()), min_size=0, max_size=12, unique_by=lambda t: t[0]),
+    st.sampled_from([math.inf, 10**5, 0.0]),
+)
+def test_pairs_are_those_of_the_naive_search(records, reach):
+    records.sort()
+    values = [math.sqrt(v) + 1e-3 * i for i, (v, _) in enumerate(records)]  # distances that all differ
+    wanted = [w for _, w in records]
+    found = closest_pairs(np.array([0, len(values)]), np.array(values, float), np.array(wanted, bool), float(reach))
+    pairs = {(i, int(j)) for i, j in enumerate(found) if i < j}
+    assert pairs == oracle.closest_pairs(values, wanted, reach)
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 2, 9, None]), st.sampled_from(["a", "b", None])), max_size=20))
+def test_values_are_kept_and_missing_ones_stay(records):
+    table = plain(
+        by=pl.Series([r[0] for r in records], dtype=pl.Int64), x=pl.Series([r[1] for r in records], dtype=pl.String)
+    )
+    plan, made = run(sf.SwapSimilar(["x"], by="by"), table)
+    after = made.column("x").to_list()
+    assert [v is None for v in after] == [r[1] is None for r in records]
+    assert sorted(v for v in after if v) == sorted(r[1] for r in records if r[1])
+    assert made.column("by").equals(table.column("by"))
+    assert kept(plan, "frequencies").exactly
+    assert all(r[1] == v for r, v in zip(records, after, strict=True) if r[0] is None)
+
+
+def test_only_records_at_risk_and_their_partners_change():
+    schema = Schema({"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN})
+    frame = pl.DataFrame({"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)})
+    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2), Dataset(frame, schema))
+    assert made.column("x").to_list() == [0, 1, 2, 6, 4, 5, 3]
+    assert plan.owner == {"changed": 2, "at_risk": 1, "alone": 0}
+    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2, reach=0.5), Dataset(frame, schema))
+    assert made.column("x").to_list() == list(range(7))
+    assert "1 at risk found no partner" in plan.warnings[0]
+
+
+def test_partners_are_of_the_same_stratum_and_several_columns_go_together():
+    table = plain(by=[1, 2, 3, 4], g=["a", "b", "a", "b"], x=[1, 2, 3, 4], y=[5, 6, 7, 8])
+    made = run(sf.SwapSimilar(["x", "y"], by="by", within=["g"]), table)[1]
+    assert made.column("x").to_list() == [3, 4, 1, 2]
+    assert made.column("y").to_list() == [7, 8, 5, 6]
+
+
+def test_how_far_partners_are_apart_is_measured():
+    plan, _ = run(sf.SwapSimilar(["x"], by="by"), plain(by=[0.0, 1.0, 10.0, 13.0], x=[1, 2, 3, 4]))
+    assert kept(plan, "relation to by").off_by == pytest.approx(2 / np.std([0, 1, 10, 13]))
+
+
+def test_wrong_parameters():
+    with pytest.raises(ParameterError, match="another column"):
+        sf.SwapSimilar(["x"], by="x")
+    with pytest.raises(ParameterError, match="k should be greater than or equal to 2"):
+        sf.SwapSimilar(["x"], by="y", k=1)
+    with pytest.raises(SchemaError, match="no column has that role"):
+        run(sf.SwapSimilar(["x"], by="y", k=2), plain(x=[1], y=[1]))
+    with pytest.raises(SchemaError, match="have no order"):
+        run(sf.SwapSimilar(["x"], by="y"), plain(x=[1], y=["a"]))

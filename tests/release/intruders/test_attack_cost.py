@@ -1,0 +1,172 @@
+"""What an attack costs: candidates left and work spent, and the ladder on the consistency graph."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.core.attack import Scene
+from sfumato.core.consistency import Pairs
+from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
+from sfumato.core.randomness import Seed
+from sfumato.errors import ParameterError
+from sfumato.methods.attacks.cost import ladder
+from sfumato.methods.formulas.matchings import matchings_with
+from sfumato.release.intruders import attack_release, intruder_from
+
+# ten people and what they bought; an item that somebody lacks is no fact about them
+BOUGHT = ["a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2", "a1 b1 c1", "a3 b1 c1", "a2 c2", "a1 b2 c1", "a2 b1 c2", "a3 b1"]
+
+
+def scene_of(frame, released=None, knows=None):
+    names = list(frame.columns)
+    original = Dataset(frame).with_roles(quasi=names)
+    given_out = original if released is None else Dataset(released).with_roles(quasi=names)
+    pair = Pair.of(original, given_out)
+    return Scene(pair, intruder_from(pair, knows or names, sample=10_000, seed=Seed(0)))
+
+
+def bought():
+    items = sorted({item for words in BOUGHT for item in words.split()})
+    return pl.DataFrame({item: ["yes" if item in words.split() else None for words in BOUGHT] for item in items})
+
+
+def test_worked_example_rarest_first():
+    """Section 16.1 of our notes: work 10, 13.1, 14.6, candidates 3.1, 2.2, 1.4, unique 0, 1 and 7 of ten people."""
+    told = sf.AttackCost().attack(scene_of(bought())).details["cost"]["rarest"][:3]
+    assert [round(one["work"], 4) for one in told] == [10, 13.1, 14.6]
+    assert [round(one["candidates"], 4) for one in told] == [3.1, 2.2, 1.4]
+    assert [round(10 * one["unique"]) for one in told] == [0, 1, 7]
+
+
+def test_worked_example_in_any_order():
+    """The same people: work 10, 14.5667, 16, candidates 4.5667, 2.1333, 1.4, unique shares 0, 2/15, 7/10."""
+    finding = sf.AttackCost(order="random").attack(scene_of(bought()))
+    told = finding.details["cost"]["random"][:3]
+    assert [round(one["work"], 4) for one in told] == [10, 14.5667, 16]
+    assert [round(one["candidates"], 4) for one in told] == [4.5667, 2.1333, 1.4]
+    assert [one["unique"] for one in told] == pytest.approx([0, 2 / 15, 7 / 10])
+    assert finding.value == 0.7 and finding.details["sound"] == 1.0
+
+
+def naive(rows, person, order):
+    """Candidates after each fact, in an order of columns."""
+    left, sizes = list(rows), []
+    for column in order:
+        left = [one for one in left if one[column] == person[column]]
+        sizes.append(len(left))
+    return sizes
+
+
+cells = st.sampled_from(["x", "y", "z"])
+
+
+@given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=9))
+def test_as_counted_one_by_one(rows):
+    frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
+    found = sf.AttackCost().attack(scene_of(frame))
+    orders = list(itertools.permutations(range(3)))
+    every = np.array([[naive(rows, person, order) for order in orders] for person in rows], dtype=float)
+    told = found.details["cost"]["random"]
+    assert [one["candidates"] for one in told] == pytest.approx(every.mean(axis=(0, 1)).tolist())
+    assert [one["unique"] for one in told] == pytest.approx((every == 1).mean(axis=(0, 1)).tolist())
+    work = len(rows) + np.concatenate([[0], np.cumsum(every.mean(axis=(0, 1)))[:2]])
+    assert [one["work"] for one in told] == pytest.approx(work.tolist())
+    assert found.value == pytest.approx(np.mean([rows.count(one) == 1 for one in rows]))
+    rarest = found.details["cost"]["rarest"]
+    assert rarest[0]["work"] == len(rows) and rarest[-1]["candidates"] == pytest.approx(told[-1]["candidates"])
+    steps = [one["candidates"] for one in rarest]
+    assert steps == sorted(steps, reverse=True), "a sound intruder never has more candidates than before"
+
+
+def test_masked_values_make_an_intruder_unsound():
+    frame = pl.DataFrame({"age": list(range(20, 60)), "town": ["Ulm", "Kiel"] * 20})
+    moved = frame.with_columns((pl.col("age") + 1).alias("age"))
+    finding = sf.AttackCost().attack(scene_of(frame, moved))
+    assert finding.value == 0 and finding.details["sound"] == 0 and finding.details["work_per_found"] is None
+    assert "in vain" in finding.sentence
+
+
+def test_many_facts_are_tried_in_drawn_orders():
+    draw = np.random.default_rng(1)
+    frame = pl.DataFrame({f"c{i}": draw.choice(["x", "y"], 40) for i in range(9)})
+    finding = sf.AttackCost(order="random").attack(scene_of(frame))
+    points = finding.details["curve"]["points"]
+    assert len(points) == 9 and points[-1][1] == finding.details["cost"]["rarest"][-1]["unique"]
+    again = sf.AttackCost(order="random").attack(scene_of(frame))
+    assert again.to_dict() == finding.to_dict()
+
+
+def test_no_value_and_no_row_in_what_is_told():
+    report = attack_release(scene_of(bought()).pair, only=["attack_cost"])
+    text = json.dumps(report.to_dict(), allow_nan=False)
+    assert len(report.tried) == 3 and '"yes"' not in text and "measurement of ours" in text
+
+
+# --- the ladder ---
+
+
+def graph(*released):
+    """Original i is record i; every record stands for the originals listed."""
+    size = len(released)
+    edges = [(one - 1, record) for record, fits in enumerate(released) for one in fits]
+    both = tuple(np.array(side, dtype=np.int64) for side in zip(*edges, strict=True))
+    each, ones = np.arange(size), np.ones(size, dtype=np.int64)
+    return Pairs(ones, ones, both, (each, each), ones)
+
+
+def test_matches_are_fewer_than_neighbours():
+    told = ladder(graph({1, 2}, {1, 2}, {1, 2, 3, 4}, {2, 3, 4}))
+    assert graph({1, 2}, {1, 2}, {1, 2, 3, 4}, {2, 3, 4}).neighbours_of_originals().tolist() == [3, 4, 2, 2]
+    assert told["neighbours"]["fewest"] == 2 and told["matches"] == {"fewest": 2, "mean": 2.0, "work": 11}
+    assert told["posterior"]["largest"] == 0.5 and told["posterior"]["people"] == 4
+
+
+def test_two_matches_do_not_make_a_half():
+    """Five assignments; in three of them original 1 is record 1, though it has two matches."""
+    pairs = graph({1, 2}, {1, 2, 3}, {3, 4}, {2, 3, 4})
+    assert pairs.matches_of_originals()[0] == 2
+    joined = np.zeros((4, 4), dtype=bool)
+    joined[pairs.edges] = True
+    count, inside = matchings_with(joined)
+    assert count == 5 and Fraction(int(inside[0, 0]), count) == Fraction(3, 5)
+    assert ladder(pairs)["posterior"]["largest"] >= 3 / 5
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=n, max_size=n)
+    )
+)
+def test_matchings_are_counted(rows):
+    joined = np.array(rows, dtype=bool)
+    size = len(joined)
+    every = [p for p in itertools.permutations(range(size)) if all(joined[i, p[i]] for i in range(size))]
+    count, inside = matchings_with(joined)
+    assert count == len(every)
+    assert inside.tolist() == [[sum(p[i] == j for p in every) for j in range(size)] for i in range(size)]
+
+
+def test_twenty_are_counted_and_more_refused():
+    assert matchings_with(np.ones((12, 12), dtype=bool))[0] == 479001600  # 12!
+    with pytest.raises(ParameterError, match="at most 20"):
+        matchings_with(np.ones((21, 21), dtype=bool))
+
+
+def test_the_ladder_of_a_release():
+    people = sf.examples.hospital(rows=120)
+    release = sf.anonymize(people, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.1)], seed=1)
+    report = release.attack(only=["attack_cost"])
+    told = {t.intruder: t.finding.details["ladder"] for t in report.tried}
+    assert told["prosecutor"]["neighbours"]["fewest"] >= 4 and told["prosecutor"]["posterior"]["largest"] <= 0.25
+    assert "all quasi-identifiers" in told["neighbour"]
+    assert report.value("attack_cost") == 0

@@ -1,0 +1,348 @@
+"""Attacks with parameters: in Python, in limits, in certificates and scripts, and told apart wherever they are shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.limits import Limit, limits_of, plain_limits, written_limits
+from sfumato.core.parameters import label_of
+from sfumato.core.yaml_text import read_yaml
+from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
+from sfumato.release.report.attacks import attack_words
+
+DEVIATION = {"interval_disclosure": {"kind": "deviation"}}
+
+
+def people(n: int = 80, seed: int = 3) -> sf.Dataset:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 80, n),
+            "zip": rng.integers(10, 30, n),
+            "income": np.exp(rng.normal(10, 1, n)).round(),
+            "illness": rng.choice(["flu", "cold", "cancer"], n),
+        }
+    )
+    kinds = {"age": "numeric", "zip": "numeric", "income": "numeric"}
+    table = sf.Dataset(frame).with_roles(quasi=["age", "zip"], sensitive=["income", "illness"])
+    schema = table.schema
+    for name, kind in kinds.items():
+        schema = schema.replace(name, kind=kind)
+    return table.with_schema(schema)
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Dataset:
+    return people()
+
+
+@pytest.fixture(scope="module")
+def release(table):
+    return sf.anonymize(table, [sf.KAnonymity(1)], [sf.AddNoise(columns=("age", "income"), alpha=0.2)], seed=1)
+
+
+def test_every_attack_is_a_public_class():
+    for cls in registry.attacks().values():
+        assert getattr(sf, cls.__name__) is cls
+
+
+@pytest.mark.parametrize(
+    "asked", [sf.IntervalDisclosure(kind="deviation"), DEVIATION, {"interval-disclosure": {"kind": "deviation"}}]
+)
+def test_an_attack_with_parameters_is_tried_with_them(release, asked):
+    usual = release.attack(only=["interval_disclosure"], seconds=5)
+    other = release.attack(only=asked if isinstance(asked, sf.IntervalDisclosure) else [asked], seconds=5)
+    assert usual.value("interval_disclosure") != other.value("interval_disclosure")
+    (tried,) = other.tried
+    assert tried.finding.label == "interval_disclosure: {kind: deviation}"
+    assert tried.to_dict()["parameters"] == {"kind": "deviation"}
+    assert "parameters" not in usual.tried[0].to_dict()
+
+
+def test_findings_with_other_parameters_are_told_apart(release):
+    both = release.attack(only=["interval_disclosure", sf.IntervalDisclosure(kind="deviation")], seconds=5)
+    assert list(both.values()) == ["interval_disclosure", "interval_disclosure: {kind: deviation}"]
+    assert both.value("interval_disclosure") == both.tried[0].finding.value
+    assert both.value(sf.IntervalDisclosure(kind="deviation")) == both.tried[1].finding.value
+    assert both.to_frame()["attack"].to_list() == list(both.values())
+    assert "interval disclosure (kind: deviation)" in both._repr_html_()
+    assert [attack_words(one) for one in both.to_dict()["tried"]][1] == "interval disclosure (kind: deviation)"
+
+
+def test_the_learned_linkage_can_be_asked_for_with_another_aggregator(release):
+    report = sf.attack(release.original, release.dataset, only=[sf.LearnedLinkage("owa")], seconds=5)
+    done = [t.finding.label for t in report.tried] + [s.label for s in report.skipped]
+    assert done == ["worst_case_linkage: {aggregator: owa}"]
+
+
+def test_a_parameter_that_is_the_default_is_the_usual_attack(release):
+    report = release.attack(only=["interval_disclosure", {"interval_disclosure": {"kind": "rank"}}], seconds=5)
+    assert list(report.values()) == ["interval_disclosure"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"interval_disclosure": {"sort": "x"}}, "no parameter 'sort'"),
+        ({"interval_disclosure": {"kind": "x"}}, "kind"),
+        ({"nobody": {"kind": "x"}}, "there is no attack 'nobody'"),
+        (["interval_disclosure"], "an attack is a name"),
+        (7, "an attack is a name"),
+        ("k_anonymity", "there is no attack"),
+        ("prosecutor_risk", "there is no attack"),
+    ],
+)
+def test_what_is_no_attack_is_refused(release, asked, says):
+    with pytest.raises((ParameterError, RecipeError), match=says):
+        release.attack(only=[asked], seconds=5)
+
+
+# Limits.
+
+RECIPE = """
+columns:
+  age: {role: quasi, kind: numeric}
+  zip: {role: quasi, kind: numeric}
+  income: {role: sensitive, kind: numeric}
+  illness: sensitive
+meet: [{k_anonymity: 1}]
+steps: [{add_noise: {columns: [age, income], alpha: 0.2}}]
+limits: LIMITS
+"""
+
+
+def with_limits(text: str) -> sf.Recipe:
+    return recipes.parse(RECIPE.replace("LIMITS", text))
+
+
+def test_a_limit_with_parameters_is_judged_with_them(table, release):
+    found = release.attack(only=[DEVIATION], seconds=5, seed=release.seed).value("interval_disclosure")
+    recipe = with_limits(f"{{interval_disclosure: {{kind: deviation, at_most: {found + 0.001}}}}}")
+    made = sf.run(table, recipe, seed=1)
+    (kept,) = made.limits
+    assert kept.value == pytest.approx(found) and kept.label == "interval_disclosure: {kind: deviation}"
+    assert kept.to_dict()["parameters"] == {"kind": "deviation"}
+    assert kept.sentence.startswith("interval disclosure (kind: deviation) is")
+    strict = with_limits(f"{{interval_disclosure: {{kind: deviation, at_most: {found - 0.001}}}}}")
+    with pytest.raises(ReleaseRefused, match=r"kind: deviation"):
+        sf.run(table, strict, seed=1)
+
+
+def test_one_attack_may_have_several_limits(table):
+    recipe = with_limits("{interval_disclosure: [0.99, {kind: deviation, at_most: 0.98}], prosecutor_risk: 1}")
+    made = sf.run(table, recipe, seed=1)
+    assert [kept.label for kept in made.limits] == [
+        "interval_disclosure",
+        "interval_disclosure: {kind: deviation}",
+        "prosecutor_risk",
+    ]
+    report = made.attack(seconds=20, sample=40)
+    limits = {t.finding.label: t.limit for t in report.tried if t.limit is not None}
+    assert limits == {"interval_disclosure": 0.99, "interval_disclosure: {kind: deviation}": 0.98}
+
+
+def test_python_takes_the_objects_themselves(table):
+    limits = {sf.IntervalDisclosure(kind="deviation"): 0.99, "interval-disclosure": 0.98}
+    noise = sf.AddNoise(columns=("age", "income"), alpha=0.2)
+    made = sf.anonymize(table, [sf.KAnonymity(1)], [noise], limits=limits, seed=1)
+    assert made.recipe.limits == {"interval_disclosure": [{"kind": "deviation", "at_most": 0.99}, 0.98]}
+    assert recipes.parse(recipes.dump(made.recipe)).limits == made.recipe.limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ("{interval_disclosure: {kind: deviation}}", "needs one bound"),
+        ("{interval_disclosure: {at_most: 0.1, at_least: 0.1}}", "needs one bound"),
+        ("{interval_disclosure: {kind: deviation, at_least: 0.2}}", "limited by at_most"),
+        ("{interval_disclosure: {kind: wrong, at_most: 0.2}}", "kind"),
+        ("{interval_disclosure: {sort: x, at_most: 0.2}}", "no parameter 'sort'"),
+        ("{interval_disclosure: {kind: deviation, at_most: true}}", "must be a number"),
+        ("{interval_disclosure: {kind: deviation, at_most: -1}}", "must be a number"),
+        ("{interval_disclosure: []}", "lists no limit"),
+        ("{interval_disclosure: [0.2, {kind: rank, at_most: 0.1}]}", "limited twice"),
+        ("{composition: {confidence: 0.5, at_most: 0.1}}", "asked of a register"),
+        ("{validity: {rules: {age: [3, 99]}, at_least: 0.1}}", "under contract"),
+        ("{interval_disclosure: many}", "must be a number"),
+        ("{7: 0.1}", "there is no risk, attack or utility"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_with_the_recipe(limits, says):
+    with pytest.raises(RecipeError, match=says):
+        with_limits(limits)
+
+
+def test_limits_of_shaped_people_take_parameters(tmp_path):
+    items = ["a1", "a2", "b1", "b2"]
+    carts = pl.DataFrame({"who": [i // 3 for i in range(60)], "item": [items[i % 4] for i in range(60)]})
+    carts.write_csv(tmp_path / "carts.csv")
+    text = """
+sfumato: 1
+shape: baskets
+columns: {who: unit, item: {role: item, hierarchy: {tree: {nested: {"*": {A: [a1, a2], B: [b1, b2]}}}}}}
+meet: [{km_anonymity: {k: 2, m: 2}}]
+steps: [item_recoding]
+limits: {known_items: [1, {m: 1, at_most: 1}]}
+"""
+    (tmp_path / "r.yaml").write_text(text)
+    recipe = recipes.load_any(tmp_path / "r.yaml")
+    assert [limit.label for limit in limits_of(recipe.limits)] == ["known_items", "known_items: {m: 1}"]
+    assert recipes.to_dict(recipe)["limits"] == {"known_items": [1, {"m": 1, "at_most": 1}]}
+    made = sf.run(tmp_path / "carts.csv", recipe, seed=1)
+    assert [kept.label for kept in made.limits] == ["known_items", "known_items: {m: 1}"]
+    assert made.limits[0].value >= made.limits[1].value
+    tried = {t.finding.label: t.limit for t in made.attacks.tried if t.finding.attack == "known_items"}
+    assert tried == {"known_items": 1, "known_items: {m: 1}": 1}
+    made.write(tmp_path / "out")
+    claims = sf.verify(tmp_path / "out" / "share").claims
+    assert "known_items: {m: 1}" in [claim.name for claim in claims]
+    assert not [claim for claim in claims if claim.status == "fails"]
+
+
+def test_a_certificate_says_which_parameters_were_used_and_verify_takes_them(table, tmp_path):
+    table.frame.write_csv(tmp_path / "t.csv")
+    recipe = with_limits(
+        "{interval_disclosure: {kind: deviation, at_most: 0.99}, records_at_risk: {threshold: 0.3, at_most: 1}}"
+    )
+    original = sf.read(tmp_path / "t.csv", recipe=recipe)
+    made = sf.run(original, recipe, seed=1)
+    made.write(tmp_path / "out")
+    certificate = json.loads((tmp_path / "out/share/certificate.json").read_text())
+    assert [said["parameters"] for said in certificate["limits"]] == [{"kind": "deviation"}, {"threshold": 0.3}]
+    names = {
+        claim.name: claim
+        for claim in sf.verify(tmp_path / "out" / "share", original=original, owner=tmp_path / "out" / "owner").claims
+    }
+    assert not [claim for claim in names.values() if claim.status == "fails"]
+    again = [claim for name, claim in names.items() if name.startswith("interval_disclosure: {kind: deviation}")]
+    assert [claim.status for claim in again if "original" in claim.name] == ["holds"]
+    assert names["records_at_risk: {threshold: 0.3}"].status == "holds"
+
+
+FORGED = {
+    "the parameters of a verdict": lambda c: c["limits"][0]["parameters"].update(kind="rank"),
+    "parameters that are left out": lambda c: c["limits"][0].pop("parameters"),
+    "the parameters of the recipe": lambda c: c["recipe"]["limits"]["interval_disclosure"].update(kind="rank"),
+    "a bound of the recipe": lambda c: c["recipe"]["limits"]["interval_disclosure"].update(at_most=0.2),
+    "a limit that is none": lambda c: c["recipe"]["limits"].update(interval_disclosure="x"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
+    from sfumato.release.verify import promises_of
+
+    recipe = with_limits("{interval_disclosure: {kind: deviation, at_most: 0.99}}")
+    made = sf.run(table, recipe, seed=1)
+    certificate = {
+        "recipe": json.loads(json.dumps(recipes.public_dict(made.recipe))),
+        "limits": [kept.to_dict() for kept in made.limits],
+        "verdicts": [],
+        "plan": [],
+    }
+    certificate["recipe"]["meet"] = []
+    assert [claim.status for claim in promises_of(certificate, lambda *_: None)] == ["needs original"]
+    FORGED[forged](certificate)
+    assert [claim.status for claim in promises_of(certificate, lambda *_: None)] == ["fails"]
+
+
+# The forms of limits, at random.
+
+
+def test_random_limits_survive_every_form():
+    rng = np.random.default_rng(5)
+    classes = [cls for cls in registry.attacks().values() if dataclasses.fields(cls)]
+    for _ in range(300):
+        limits: dict[object, object] = {}
+        for cls in rng.choice(np.array(classes, dtype=object), 3, replace=False):
+            limits[cls.name] = round(float(rng.random()), 3)
+            if (made := variant(cls, rng)) is not None:
+                limits[made] = round(float(rng.random()), 3)
+        plain = plain_limits(limits)
+        assert registry.limit_problems({n: v for n, v in plain.items() if n != "composition"}) == []
+        several = limits_of(plain)
+        assert written_limits(several) == plain == read_yaml(json.dumps(plain), "limits")
+        wanted = [
+            (key if not isinstance(key, str) else registry.attacks()[key](), bound) for key, bound in limits.items()
+        ]
+        assert sorted(map(str, wanted)) == sorted(str((registry.measured(one), one.bound)) for one in several)
+        for one in several:
+            spec = read_yaml(label_of(one.name, one.parameters), "--attack")
+            assert registry.asked_attack(spec) == registry.measured(one)
+
+
+def variant(cls, rng):
+    """The attack with one parameter changed, or None."""
+    changes = {
+        "kind": ["deviation"],
+        "aggregator": ["owa", "choquet"],
+        "most": [3, 4],
+        "threshold": [0.3],
+        "confidence": [0.5, 0.75],
+        "amount": [2],
+        "lift": [2.5],
+        "widths": [(1.0, 2.5)],
+        "one_to_one": [True],
+        "tolerance": [0.2],
+        "few": [3],
+        "columns": [("a b", "true", "c: d")],
+    }
+    known = [field.name for field in dataclasses.fields(cls) if field.name in changes]
+    for name in rng.permutation(known):
+        try:
+            made = cls(**{name: changes[name][int(rng.integers(len(changes[name])))]})
+        except ParameterError:
+            continue
+        return None if made == cls() else made
+    return None
+
+
+def test_a_limit_is_written_as_it_was():
+    assert Limit("linkage", 0.2).to_recipe() == 0.2
+    assert limits_of({"linkage": {"at_most": 0.2}})[0].to_recipe() == {"at_most": 0.2}
+
+
+# The workbench.
+
+
+class FakePage:
+    """A page that keeps what it is told."""
+
+    def __init__(self, recipe):
+        self.workbench, self.said = type("Bench", (), {"recipe": recipe})(), []
+
+    def say(self, words):
+        self.said.append(words)
+
+    def edit(self, recipe, sentence):
+        self.workbench.recipe = recipe
+        self.said.append(sentence)
+
+
+def test_limits_with_parameters_survive_editing_in_the_workbench():
+    pytest.importorskip("nicegui")
+    from sfumato.interfaces.web.pages.promises import PromiseStage
+
+    page = FakePage(with_limits("{linkage: 0.2, interval_disclosure: [0.5, {kind: deviation, at_most: 0.3}]}"))
+    stage = PromiseStage(page)
+    place, limit = 2, limits_of(stage.recipe.limits)[2]
+    stage.bound(place, limit, "0.4")
+    assert stage.recipe.limits["interval_disclosure"] == [0.5, {"kind": "deviation", "at_most": 0.4}]
+    stage.bound(0, limits_of(stage.recipe.limits)[0], "0.1")
+    assert stage.recipe.limits["linkage"] == 0.1
+    stage.limit(3, Limit("suda", 0.2, {"most": 2}, "at_most"))
+    assert stage.recipe.limits["suda"] == {"most": 2, "at_most": 0.2}
+    before = dict(stage.recipe.limits)
+    stage.bound(place, limits_of(stage.recipe.limits)[2], "many")
+    stage.bound(place, limits_of(stage.recipe.limits)[2], "-1")
+    assert stage.recipe.limits == before and "must be a number" in page.said[-1]
+    stage.bound(1, limits_of(stage.recipe.limits)[1], "")
+    assert stage.recipe.limits["interval_disclosure"] == {"kind": "deviation", "at_most": 0.4}

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.release.report import wording
+from tests.release.report import samples
+
+
+def outcome(certificate, column):
+    return next(story for story in wording.column_stories(certificate) if story.name == column)
+
+
+def test_columns_in_the_order_of_the_original_with_their_fate():
+    stories = wording.column_stories(samples.certificate())
+    assert [(s.name, s.happened) for s in stories] == [
+        ("patient_name", "dropped"),
+        ("age", "level 2 of 4"),
+        ("sex", "exact"),
+        ("illness", "released as it is"),
+        ("ward", "released as it is"),
+    ]
+    assert all(s.why for s in stories)
+    assert stories[1].hierarchy == "intervals"
+
+
+def test_a_column_that_another_step_changes_is_not_said_to_be_as_it_is():
+    certificate = samples.certificate()
+    certificate["plan"].append({"step": "rank_swap", "kind": "row program", "columns": ["illness"]})
+    assert outcome(certificate, "illness").happened == "changed by rank swap"
+    assert outcome(certificate, "ward").happened == "released as it is"
+
+
+def test_a_step_that_does_not_name_its_columns_may_have_changed_any():
+    certificate = samples.certificate()
+    certificate["plan"].append({"step": "new_step", "kind": "row program"})
+    assert outcome(certificate, "ward").happened == "changed by new step"
+    assert outcome(certificate, "patient_name").happened == "dropped"
+
+
+def test_columns_dropped_although_no_recipe_names_them():
+    certificate = samples.certificate()
+    certificate["recipe"] = {}
+    assert outcome(certificate, "patient_name").happened == "dropped"
+
+
+def test_two_roles():
+    certificate = samples.certificate()
+    certificate["roles"]["age"] = ["quasi", "sensitive"]
+    story = outcome(certificate, "age")
+    assert story.roles == "quasi-identifier, sensitive"
+    assert "intruder" in story.why
+    assert "worth protecting" in story.why
+
+
+def test_k_is_the_strictest_promised():
+    certificate = samples.certificate()
+    assert wording.promised_k(certificate) == 3
+    certificate["verdicts"].append({**certificate["verdicts"][0], "required": 7})
+    certificate["verdicts"].append({**certificate["verdicts"][0], "model": "t_closeness", "required": 20})
+    assert wording.promised_k(certificate) == 7
+    assert wording.promised_k(samples.empty_certificate()) is None
+
+
+def test_what_a_class_size_counts():
+    certificate = samples.certificate()
+    disjoint, overlapping = ({"3": 2, "4": 1}, 10), ({"3": 2, "5": 1}, 10)
+    assert wording.members(certificate, disjoint) == "records"
+    certificate["missing_rule"]["age"] = "wildcard"
+    assert wording.members(certificate, disjoint) == "records", "no value is missing, so no class overlaps"
+    assert wording.members(certificate, disjoint, overlapping) == "classes"
+    certificate["missing_rule"]["age"] = "category"
+    certificate["recipe"]["columns"]["patient"] = {"role": "unit"}
+    assert wording.members(certificate, overlapping) == "persons"
+    certificate["recipe"]["columns"]["patient"]["unit"] = "household"
+    assert wording.members(certificate, disjoint) == "records"
+
+
+def test_missing_rules_are_grouped():
+    rules = wording.missing_rules({"missing_rule": {"a": "category", "b": "wildcard", "c": "category"}})
+    assert [columns for _, columns in rules] == [["a", "c"], ["b"]]
+    assert "only another missing value" in rules[0][0]
+    assert "any value" in rules[1][0]
+
+
+@given(st.floats(0, 1))
+def test_percent_never_hides_a_risk(share):
+    shown = wording.percent(share)
+    assert (shown == "0%") == (share == 0)
+    assert (shown == "100%") == (share == 1)
+    assert abs(float(shown.strip("<>%")) / 100 - share) <= 0.001
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3, "3"), (1234567, "1,234,567"), (0.125, "0.125"), (123456.7, "123,457"), (None, "–"), (False, "no")],
+)
+def test_number(value, text):
+    assert wording.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-03-01T08:30:00+02:00", "2026-03-01 06:30 UTC"),
+        ("2026-03-01T08:30:00", "2026-03-01 08:30"),
+        ("some day", "some day"),
+    ],
+)
+def test_moment(text, shown):
+    assert wording.moment(text) == shown

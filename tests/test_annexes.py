@@ -1,0 +1,94 @@
+"""Parts that can be left out: the package works without any one of them, and says what is not installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato
+
+ROOT = Path(__file__).resolve().parents[1]
+ANNEXES = {
+    "parties": "together",
+    "results/checking": "check_output",
+    "data/baskets": "baskets",
+    "data/paths": "paths",
+    "data/graphs": "graphs",
+    "data/relational": "relations",
+}
+"""Folder of each part, and a public name that is missing without it."""
+CASES = {
+    "data/baskets": "baskets: suppressed items, rho",
+    "data/paths": "paths: time shift",
+    "data/graphs": "graph: degrees with deletions",
+    "data/relational": "tables: coarse counts",
+}
+"""A golden release of each kind of data besides tables."""
+RUN = """
+import sys, tempfile
+from pathlib import Path
+import sfumato
+from sfumato.errors import NotInstalled
+from sfumato.interfaces.cli import main
+from tests.golden.case import digests_of, run_case
+from tests.golden.cases import CASES, read_digests
+
+assert Path(sfumato.__file__).is_relative_to({copy!r}), sfumato.__file__
+try:
+    sfumato.{name}
+except NotInstalled as error:
+    assert "is not installed" in str(error)
+else:
+    raise AssertionError("{name} is still there")
+
+def called(*words):
+    sys.argv = ["sfumato", *words]
+    try:
+        main()
+    except SystemExit as stop:
+        return stop.code
+
+assert called("--help") == 0
+assert called("demo", "-o", {out!r}, "-q") == 0
+stored = read_digests()
+for name in {cases!r}:
+    with tempfile.TemporaryDirectory() as folder:
+        assert digests_of(run_case(CASES[name], Path(folder))) == stored[name], name
+"""
+
+
+def _run(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A process that finds the copy of the package before the one that is installed."""
+    paths = os.pathsep.join([str(copy), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_the_package_works_without_any_one_of_its_parts(tmp_path):
+    """All in one copy, so that loops are compiled once: each part in turn is taken away and put back."""
+    copy = tmp_path / "src"
+    shutil.copytree(Path(sfumato.__file__).parent, copy / "sfumato")
+    for annex, name in ANNEXES.items():
+        (copy / "sfumato" / annex).rename(tmp_path / "aside")
+        cases = ["sample", *(case for other, case in CASES.items() if other != annex)]
+        out = tmp_path / f"demo without {annex.replace('/', ' ')}"
+        done = _run(copy, "-c", RUN.format(copy=str(copy), name=name, out=str(out), cases=cases))
+        assert done.returncode == 0, f"without {annex}: {done.stdout[-1000:]}{done.stderr[-3000:]}"
+        (tmp_path / "aside").rename(copy / "sfumato" / annex)
+    shutil.rmtree(copy / "sfumato" / "parties")
+    done = _run(copy, "-m", "sfumato", "party", "keys", "--name", "anna", "-o", str(tmp_path / "keys"))
+    assert done.returncode == 2
+    assert "sfumato.parties is not installed" in " ".join(done.stderr.split())
