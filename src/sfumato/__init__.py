@@ -25,7 +25,6 @@ _HOMES = {
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
     "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
-    "sfumato.release.shaped.release": ("ShapedRelease",),
     "sfumato.interfaces.api": (
         "anonymize",
         "assess",

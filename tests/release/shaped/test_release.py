@@ -272,12 +272,13 @@ def test_what_is_there_is_not_replaced_without_a_word(release, written):
 
 
 def test_a_release_that_breaks_a_promise_cannot_be_written(data, tmp_path):
+    from sfumato.core.data import Context
     from sfumato.core.randomness import Seed
-    from sfumato.release.shaped.making import make_shaped
+    from sfumato.release.make import make_release
 
     found = people(data)
     recipe = sf.Recipe(found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape)
-    release = make_shaped(found, recipe, seed=Seed(5), refuse=False)
+    release = make_release(found, recipe, Context(Seed(5), refuse=False))
     with pytest.raises(ReleaseRefused, match="not to be written"):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
