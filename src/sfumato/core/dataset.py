@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -46,8 +45,10 @@ SAMPLED = 1 << 14
 
 
 def _function_of_run(name: str) -> Any:
-    """A function that makes a release of a table; it is built on tables, so it is found by its name."""
-    return getattr(importlib.import_module("sfumato.data.table.run"), name)
+    """A function that makes a release of a table; it is built on tables, so the registry knows where it is."""
+    from sfumato.core import registry
+
+    return registry.function_of_run(name)
 
 
 def _repeats(text: pl.Series) -> bool:

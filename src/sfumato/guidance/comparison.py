@@ -33,10 +33,10 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.release.attack_run import attack_release
 from sfumato.release.documents import canonical
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.exchange import telling
-from sfumato.release.intruders import attack_release
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.publish import write_pictures

@@ -32,9 +32,9 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
+from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
 from sfumato.release.data_assessment import assess_data
 from sfumato.release.evaluation import evaluate as _evaluate
-from sfumato.release.intruders import DEFAULT_SECONDS, attack_release
 from sfumato.release.make import make_release, population_of
 from sfumato.release.read_back import described
 from sfumato.release.release import Release
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.verification import Verification
     from sfumato.results.integral.algorithms import Computed
     from sfumato.results.integral.integral_privacy import IntegralPrivacy
