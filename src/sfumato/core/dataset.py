@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source, lacking
 from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
@@ -85,6 +85,11 @@ class Described:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The columns of each table by its name; there is one."""
+        return {DATA: self.schema}
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
@@ -210,6 +215,19 @@ class Dataset(Described):
         frame = self.to_polars()
         frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
+
+    def in_memory(self, purpose: str) -> Dataset:
+        """The table itself: its rows are at hand for every purpose."""
+        return self
+
+    def counted_for(self, models: Sequence[Model]) -> Dataset:
+        """The table itself: models count its rows."""
+        return self
+
+    def described_by(self, recipe: Recipe) -> Dataset:
+        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        table: Dataset = _function_of_run("describe_table")(self, recipe)
+        return table
 
     # A run, in this order; see release/make.py.
 

@@ -16,8 +16,7 @@ import polars as pl
 from sfumato.core import environment
 from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import parts_of
-from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.evidence import columns_seen, gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress
@@ -41,7 +40,6 @@ from sfumato.release.planning import FORMAT, Alongside, Pipeline, Planning, alik
 from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.step import Preserved
@@ -253,15 +251,6 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
             f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
             "Leave it out, or read the table into memory (engine='memory')"
         )
-
-
-def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
-    """The columns that promises and plans look at."""
-    counts = needed(models, schema).counts
-    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
-    wanted += schema.columns(Role.UNIT)
-    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
-    return list(dict.fromkeys(wanted))
 
 
 def _counted(
