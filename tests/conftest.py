@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,7 +41,24 @@ _COLLECTIONS = gc.get_threshold()
 gc.disable()  # until all tests are collected: nothing of that is garbage
 
 
-_LONG = ("test_docs.py", "test_faults.py", "test_learned_linkage.py")
+# What starts a Java machine stays in one process: each takes 2 GB and its time to start.
+SPARK = ("tests/golden/test_golden.py::test_the_files_are_as_stored[spark", "tests/data/lazy/test_spark.py")
+# What takes longest comes first: at the end, no process waits for another.
+LONG = (
+    *SPARK,
+    "tests/test_annexes.py",
+    "tests/interfaces/web/test_hands_browser.py",
+    "tests/interfaces/web/test_whole_walk.py",
+    "tests/test_docs.py",
+    "tests/data/lazy/test_grid.py",
+    "tests/release/report/test_browser.py",
+    "tests/guidance/recommendation/test_recommend.py",
+    "tests/methods/attacks/test_learned_linkage.py",
+    "tests/results/tables/test_many_tables.py",
+    "tests/golden/test_golden.py",
+)
+# Tests of a file share what they made, and run in one process; tests of these files share nothing.
+SPREAD = ("tests/test_docs.py", "tests/results/tables/test_many_tables.py", "tests/golden/test_golden.py")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,8 +69,41 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests come first: at the end, no process waits for another."""
-    items.sort(key=lambda item: item.path.name not in _LONG)
+    """Put first what takes longest."""
+    items.sort(key=rank_of)
+
+
+def rank_of(item: pytest.Item) -> int:
+    """Return the place of a test in LONG; those that are not there come last."""
+    for rank, start in enumerate(LONG):
+        if item.nodeid.startswith(start):
+            return rank
+    return len(LONG)
+
+
+def scope_of(nodeid: str) -> str:
+    """Name the tests that run in one process together with this one: mostly those of its file."""
+    if nodeid.startswith(SPARK):
+        return "spark"
+    file = nodeid.partition("::")[0]
+    if file in SPREAD:
+        return nodeid
+    return file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, processes get one scope after the other, in the order of collection."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ScopeScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return scope_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return ScopeScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
