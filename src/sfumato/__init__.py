@@ -17,7 +17,6 @@ _HOMES = {
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
-    "sfumato.core.shape": ("ShapedAgreement", "ShapedRecipe"),
     "sfumato.core.model": ("Verdict",),
     "sfumato.methods.formulas.transition": ("estimate_frequencies",),
     "sfumato.release.evaluation": ("Evaluation",),

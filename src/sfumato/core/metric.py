@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.notebook import html_table
+from sfumato.core.shape import Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,8 +82,14 @@ class Metric(abc.ABC):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     title: ClassVar[str]
     line: ClassVar[str]
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLE})
+    """The shapes of data that it can measure."""
     secret: ClassVar[tuple[str, ...]] = ()
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
     follows_rows: ClassVar[bool] = False
+    by_default: ClassVar[bool] = True
+    """Whether it is measured or tried on data other than a table when nobody asks for it by name."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -135,8 +142,8 @@ class Utility(Metric):
         """Its value from the released table alone, of so many records that there were; None: it compares with the original."""
         return None
 
-    def applies(self, pair: Pair) -> str | None:
-        """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""
+    def applies(self, pair: Any) -> str | None:
+        """None when the metric makes sense for these data (it always does, unless it says so), else the reason it does not."""
         return None
 
     def out_of_place(self, pair: Pair) -> str | None:
@@ -144,7 +151,7 @@ class Utility(Metric):
         return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
 
     @abc.abstractmethod
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: Any) -> Measure:
         """Compare a release with its original."""
 
 

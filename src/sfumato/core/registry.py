@@ -14,12 +14,13 @@ from typing import Any
 
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
+from sfumato.core.data import Data
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
-from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
+from sfumato.core.shape import Shape, of_shape
 from sfumato.core.step import Step
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
@@ -88,9 +89,9 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
 
 
-def shaped(shape: Shape) -> type[Shaped]:
+def shaped(shape: Shape) -> type[Data]:
     """The noun of a shape: what reads its people from tables."""
-    noun: type[Shaped] = import_part(SHAPES[shape]).noun()
+    noun: type[Data] = import_part(SHAPES[shape]).noun()
     return noun
 
 
@@ -249,7 +250,7 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     try:
         if arguments is None:
             return members[name]()
-        if shape is not Shape.TABLE and isinstance(arguments, Mapping):
+        if family_name != "hierarchies" and isinstance(arguments, Mapping):
             arguments = _with_nested(members[name], arguments, f"{place}{name}")
         return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
     except TypeError as error:
@@ -293,7 +294,7 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
-    held = models[name].nested if shape is not Shape.TABLE else {}
+    held = models[name].nested
     try:
         inner = {field: ask(value).model if field in held else value for field, value in given.items()}
         return AskedModel(text, *weakest(models[name], inner))
@@ -385,9 +386,11 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": spelled(cls)[field.name], "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
-    if ShapedModel in cls.__mro__:
-        return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
-    return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
+    if Model not in cls.__mro__:
+        return plain
+    if Shape.TABLE in cls.shapes:  # type: ignore[attr-defined]
+        return {**plain, **_nature(cls)}
+    return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
 
 
 def _nature(cls: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import read_acceptances, text_only_columns
 from sfumato.core.arguments import as_tuple
+from sfumato.core.data import is_shaped
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -18,7 +19,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, with_names
 from sfumato.core.step import Step, accounts
 from sfumato.data.lazy.databases import is_address
@@ -142,9 +143,9 @@ def _loaded(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
 
 
-def any_recipe(recipe: Any) -> Recipe | ShapedRecipe:
+def any_recipe(recipe: Any) -> Recipe:
     """A recipe of any shape of data, or the one in a file."""
-    return recipe if isinstance(recipe, Recipe | ShapedRecipe) else recipes.load_any(recipe)
+    return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
 
 def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
@@ -305,7 +306,7 @@ def anonymize(
         if accept is not None:
             raise ParameterError("accept belongs to releases of one table; leave it out")
         parts: dict[str, Any] = {"meet": as_tuple(meet), "steps": as_tuple(steps), "contract": as_tuple(contract)}
-        people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
+        people_recipe = Recipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
         told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
         return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
     table = _described(dataset, roles, "anonymize")
@@ -339,7 +340,7 @@ def _made(
 
 def run(
     dataset: Table,
-    recipe: Recipe | ShapedRecipe | str | Path,
+    recipe: Recipe | str | Path,
     *,
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
@@ -358,7 +359,7 @@ def run(
     (:class:`sfumato.release.register.memory.Remembered`).
     """
     loaded = any_recipe(recipe)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded.shape is not Shape.TABLE:
         who = people_of(dataset, loaded, people=people, format=format)
         told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
         return make_and_try(who, loaded, seed=Seed.of(seed), **told)
@@ -372,7 +373,7 @@ def run(
 
 def check(
     dataset: Table,
-    recipe: Recipe | ShapedRecipe | str | Path,
+    recipe: Recipe | str | Path,
     *,
     original: Dataset | LazyTable | Any = None,
     population: Dataset | None = None,
@@ -384,7 +385,7 @@ def check(
     table itself. People who are no table take ``people``, their second table, where it stands apart.
     """
     loaded = any_recipe(recipe)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded.shape is not Shape.TABLE:
         from sfumato.release.shaped.verifying import check_people
 
         before = None if original is None else people_of(original, loaded)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.model import Model
-from sfumato.core.shape import ShapedModel, ShapedRecipe
+from sfumato.core.recipe import Recipe
+from sfumato.core.shape import Shape
 from sfumato.core.step import ONE_RECORD, Account, Effect, Step, account_of
 from sfumato.errors import SchemaError
 
@@ -143,7 +144,7 @@ PROPOSED = (
 
 
 def certified(
-    recipe: Recipe | ShapedRecipe,
+    recipe: Recipe,
     columns: Sequence[str],
     released: Schema,
     *,
@@ -213,10 +214,8 @@ class _Walk:
         return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
 
 
-def _beside_table(step: Any, *, accounted: bool) -> str | None:
+def _beside_table(step: Step, *, accounted: bool) -> str | None:
     """What a step reads besides the table that the steps before it made; after an accounted one, direct identifiers are such too."""
-    if not isinstance(step, Step):
-        return None
     if step.second_source is not None:
         return step.second_source
     return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
@@ -229,10 +228,10 @@ def _fitted(schema: Schema) -> Iterator[str]:
             yield f"the hierarchy of {name} is fitted to the records"
 
 
-def _compared(recipe: Recipe | ShapedRecipe, released: Schema) -> Iterator[str]:
+def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
     """What decides about the release by more than the release."""
     for name in recipe.limits:
-        if isinstance(recipe, ShapedRecipe) or compares(name):
+        if recipe.shape is not Shape.TABLE or compares(name):
             yield f"the limit on {name} compares the release with the original, and refuses by that"
     for agreement in recipe.contract:
         if agreement.refuse:
@@ -247,10 +246,10 @@ def compares(limit: str) -> bool:
     return limit not in registry.risks()
 
 
-def _beyond_release(model: Model | ShapedModel, released: Schema) -> str | None:
+def _beyond_release(model: Model, released: Schema) -> str | None:
     """What a promise is judged by besides the release, or None."""
-    if not isinstance(model, Model):
-        return "compares the release with the original" if model.compares else None
+    if model.compares:
+        return "compares the release with the original"
     try:
         needs = model.needs(released)
     except SchemaError:

@@ -29,7 +29,6 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Agreement, Kept, Recipe
 from sfumato.core.schema import Role
-from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.data.table.form import Form
@@ -426,17 +425,14 @@ def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool)
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
 
 
-def require_goal(recipe: Recipe | ShapedRecipe, *, refuse: bool) -> None:
+def require_goal(recipe: Recipe, *, refuse: bool) -> None:
     """Refuse a recipe that promises nothing, limits what nobody measures, or has no steps."""
-    shape = recipe.shape if isinstance(recipe, ShapedRecipe) else Shape.TABLE
-    drawn = isinstance(recipe, Recipe) and any(
-        step.draws_anew for step in recipe.steps
-    )  # these have a usual limit, or an ε
+    drawn = any(step.draws_anew for step in recipe.steps)  # these have a usual limit, or an ε
     if refuse and not recipe.meet and not recipe.limits and not drawn:
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
         )
-    wrong = registry.limit_problems(recipe.limits, shape)
+    wrong = registry.limit_problems(recipe.limits, recipe.shape)
     if wrong:
         raise ParameterError("; ".join(wrong))
     if not recipe.steps:

@@ -41,7 +41,7 @@ from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
     from sfumato.core.pair import Pair
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.recipe import Recipe
     from sfumato.release.shaped.release import ShapedRelease
 
 MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
@@ -237,7 +237,7 @@ def _drawn_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
     return [Claim(name, "holds", "drawn anew, nobody's; learnt from as many people as said")]
 
 
-def unseeded(recipe: Recipe | ShapedRecipe, seed: Seed) -> str | None:
+def unseeded(recipe: Recipe, seed: Seed) -> str | None:
     """Why a release cannot be made again, or None: some draws are kept nowhere."""
     steps = [step.name for step in recipe.steps if not step.replayable]
     if not steps or seed.rehearsal:

@@ -89,14 +89,14 @@ def run(
 
     A recipe may be about data of another shape (baskets, paths, graph): they are attacked before and after too.
     """
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import run as make
     from sfumato.release.exchange import refuse_existing
     from sfumato.release.read_back import target_in
 
     loaded = _recipe(recipe, like, quiet=quiet)
     remembered = memory_of(register, to, person, register_key, output)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded.shape is not Shape.TABLE:
         from sfumato.interfaces.cli import shaped
 
         about_tables = {"population": population, "engine": engine, "table": table, "into": into}

@@ -17,8 +17,9 @@ from sfumato.interfaces.cli.console import bar, give_json, notes, out, progress,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sfumato.core.data import Data
     from sfumato.core.model import Verdict
-    from sfumato.core.shape import Shaped, ShapedRecipe
+    from sfumato.core.recipe import Recipe
     from sfumato.core.source import Intake
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.intruders import AttackReport
@@ -33,13 +34,13 @@ DEFAULT_SECONDS = 60.0
 
 def _read(
     data: Any,
-    recipe: ShapedRecipe,
+    recipe: Recipe,
     people: str | None,
     said: Intake,
     *,
     quiet: bool,
     format: str | None = None,  # noqa: A002
-) -> Shaped:
+) -> Data:
     from sfumato.release.shaped.reading import people_of
 
     found = people_of(data, recipe, people=people, said=said, format=format)
@@ -52,7 +53,7 @@ def _read(
 
 def run(
     data: str,
-    recipe: ShapedRecipe,
+    recipe: Recipe,
     output: str,
     *,
     people: str | None,
@@ -99,8 +100,8 @@ def _summary(release: ShapedRelease) -> dict[str, Any]:
         "holds": release.holds,
         "headline": release.headline.text,
         "shape": str(release.shape),
-        "counts_before": release.original.counted(),
-        "counts": release.released.counted(),
+        "counts_before": release.original.counts(),
+        "counts": release.released.counts(),
         "suppressed": release.suppressed,
         "verdicts": [v.to_dict() for v in release.verdicts],
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
@@ -123,7 +124,7 @@ def show(release: ShapedRelease) -> None:
         console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
     left = share(release.suppressed / max(1, release.original.people))
     console.print(f"  {release.suppressed:,} of {release.original.people:,} people left out ({left})\n")
-    console.print(_counted(release.original.counted(), release.released.counted()))
+    console.print(_counted(release.original.counts(), release.released.counts()))
     if release.attacks is not None:
         console.print()
         if (both := _before_and_after(release)).row_count:
@@ -184,7 +185,7 @@ def _bar(value: float) -> str:
 
 
 def checked(
-    data: str, recipe: ShapedRecipe, *, original: str | None, people: str | None, said: Intake, quiet: bool
+    data: str, recipe: Recipe, *, original: str | None, people: str | None, said: Intake, quiet: bool
 ) -> tuple[Verdict, ...]:
     """Judge released data by a recipe."""
     from sfumato.core.source import Intake as Said
@@ -197,7 +198,7 @@ def checked(
 
 def assess(
     data: str,
-    recipe: ShapedRecipe,
+    recipe: Recipe,
     *,
     people: str | None,
     said: Intake,
@@ -237,7 +238,7 @@ def show_assessment(found: PeopleAssessment, show_attacks: ShowAttacks) -> None:
 
 def _written(
     folder: Path, original: str, people: str | None, said: Intake, *, quiet: bool
-) -> tuple[PeopleFolder, Shaped, Shaped]:
+) -> tuple[PeopleFolder, Data, Data]:
     """A written release, its original, and the released people with who they were."""
     from sfumato.release.shaped.verifying import original_of, read_people_release
 

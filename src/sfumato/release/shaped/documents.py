@@ -13,7 +13,7 @@ from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.shaped.reading import as_sections, digest_of_people, direct_in, sections
 
 if TYPE_CHECKING:
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.recipe import Recipe
     from sfumato.release.epsilon_certification import Certified
     from sfumato.release.shaped.release import ShapedRelease
 
@@ -31,7 +31,7 @@ def certificate(release: ShapedRelease, *, tables: Mapping[str, Mapping[str, Any
         "created": release.created.isoformat(timespec="seconds"),
         "shape": str(release.shape),
         **as_sections(tables, release.shape),
-        "counts": release.released.counted(),
+        "counts": release.released.counts(),
         "input_commitment": {"value": commitment(digest_of_people(release.original), salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
@@ -63,8 +63,8 @@ def owner_record(release: ShapedRelease) -> dict[str, Any]:
         {
             "input": {"name": original.source.name, "sha256": digest_of_people(original), "people": original.people},
             "notes": list(release.notes),
-            "counts_before": original.counted(),
-            "counts_after": release.released.counted(),
+            "counts_before": original.counts(),
+            "counts_after": release.released.counts(),
             "before": None if release.before is None else release.before.to_dict(),
             "contract": [kept.to_dict() for kept in release.contract],
             "scores": {name: score for _, plan in release.plans for name, score in plan.scores().items()},
@@ -99,7 +99,7 @@ def lock(release: ShapedRelease, *, salt: str, certificate: Mapping[str, Any]) -
     }
 
 
-def _locked(release: ShapedRelease) -> ShapedRecipe:
+def _locked(release: ShapedRelease) -> Recipe:
     """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
     steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
     return dataclasses.replace(release.recipe, steps=steps)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import environment
+from sfumato.core.data import DataPair
 from sfumato.core.progress import Progress, silent
 from sfumato.core.step import Goal
 from sfumato.data.table.formats import require_format
@@ -15,14 +16,15 @@ from sfumato.release.shaped.release import ShapedRelease
 from sfumato.release.shaped.trying import judge_people, limits_kept
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Data
     from sfumato.core.randomness import Seed
-    from sfumato.core.shape import Shaped, ShapedRecipe
+    from sfumato.core.recipe import Recipe
     from sfumato.core.step import Plan
 
 
 def make_shaped(
-    people: Shaped,
-    recipe: ShapedRecipe,
+    people: Data,
+    recipe: Recipe,
     *,
     seed: Seed,
     shuffle: bool = True,
@@ -41,14 +43,12 @@ def make_shaped(
     recipe = dataclasses.replace(recipe, intake=people.source.intake)  # how it was read, whoever said so
     shared, plans = people, list[tuple[str, "Plan"]]()
     for place, step in enumerate(recipe.steps):
-        plan = step.plan(shared, Goal(recipe.meet, seed, progress, None, place))  # type: ignore[arg-type]
+        plan = step.plan(shared, Goal(recipe.meet, seed, progress, None, place))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
     if not shared.people:
         raise ReleaseRefused("the steps left nobody, so there is nothing to release; allow more, or promise less")
-    if shuffle:
-        shared = shared.shuffled(seed.stream("shuffle"))
-    shared = shared.sealed(seed)
+    shared = shared.finish(seed, shuffle=shuffle)
     require_alignment(people, shared)
     release = ShapedRelease(
         released=shared,
@@ -68,7 +68,7 @@ def make_shaped(
 
 
 def make_and_try(
-    people: Shaped, recipe: ShapedRecipe, *, seconds: float, progress: Progress = silent, **options: Any
+    people: Data, recipe: Recipe, *, seconds: float, progress: Progress = silent, **options: Any
 ) -> ShapedRelease:
     """A release with what attacks find before and after, for so many seconds of computing at most, and what it is worth."""
     release = make_shaped(people, recipe, progress=progress, **options)
@@ -82,11 +82,11 @@ def with_bounds(release: ShapedRelease) -> ShapedRelease:
     return dataclasses.replace(
         release,
         limits=limits_kept(recipe.limits, original, shared, **known, seed=release.seed),
-        contract=tuple(agreement.judge(original, shared) for agreement in recipe.contract),
+        contract=tuple(agreement.judge(DataPair(original, shared)) for agreement in recipe.contract),
     )
 
 
-def judged_again(release: ShapedRelease, found: Shaped, *, bounds: bool) -> ShapedRelease:
+def judged_again(release: ShapedRelease, found: Data, *, bounds: bool) -> ShapedRelease:
     """The same release with the people that somebody else reads, judged as if they had come out; refused where it does not hold."""
     verdicts = judge_people(found, release.recipe.meet, release.original)
     again = dataclasses.replace(release, released=found, verdicts=verdicts)
@@ -95,20 +95,20 @@ def judged_again(release: ShapedRelease, found: Shaped, *, bounds: bool) -> Shap
     return again
 
 
-def format_for(people: Shaped, asked: str | None) -> str:
+def format_for(people: Data, asked: str | None) -> str:
     """The format that a release is written in: the one asked for, else that of the source."""
     if asked is not None:
         return require_format(asked)
     return "csv" if people.source.format == "frame" else people.source.format
 
 
-def require_shape(people: Shaped, recipe: ShapedRecipe) -> None:
+def require_shape(people: Data, recipe: Recipe) -> None:
     """Refuse, by name, people of another shape than the recipe is about."""
     if people.shape is not recipe.shape:
         raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {people.shape}")
 
 
-def require_alignment(original: Shaped, released: Shaped) -> None:
+def require_alignment(original: Data, released: Data) -> None:
     """Raise where it is not known who is who: scores would be wrong without a word."""
     origin = released.origin
     if origin is None:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
+    from sfumato.core.data import Data
     from sfumato.core.model import Verdict
     from sfumato.core.progress import Progress
     from sfumato.core.randomness import Seed
-    from sfumato.core.recipe import Kept
-    from sfumato.core.shape import Shape, Shaped, ShapedRecipe
+    from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.shape import Shape
     from sfumato.core.step import Plan
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.intruders import AttackReport
@@ -39,9 +40,9 @@ class ShapedRelease:
     ``before`` is what attacks find in the original as it is, ``attacks`` what they find in the release, ``worth`` what is left of it.
     """
 
-    released: Shaped
-    original: Shaped
-    recipe: ShapedRecipe
+    released: Data
+    original: Data
+    recipe: Recipe
     plans: tuple[tuple[str, Plan], ...]
     verdicts: tuple[Verdict, ...]
     seed: Seed
@@ -82,7 +83,7 @@ class ShapedRelease:
     def certified(self) -> Certified | None:
         """Whether the recipe certifies an ε; None where no step accounts for one."""
         accounted = accounts(self.recipe.steps, self.recipe.schema)
-        columns = self.released.written()[self.recipe.first].columns if accounted else ()
+        columns = self.released.to_tables()[self.recipe.first].columns if accounted else ()
         found, rehearsal = self.original.source.types_found, self.seed.rehearsal
         return certified(self.recipe, columns, self.released.schema, rehearsal=rehearsal, types_found=found)
 
@@ -101,7 +102,7 @@ class ShapedRelease:
     @property
     def data(self) -> Mapping[str, pl.DataFrame]:
         """The released tables by name."""
-        return self.released.written()
+        return self.released.to_tables()
 
     def attack(self, **options: Any) -> AttackReport:
         """Let attacks try the release; see :func:`sfumato.attack`."""
@@ -145,7 +146,7 @@ class ShapedRelease:
 
     def _repr_html_(self) -> str:
         """Verdicts, counts, attacks and measures in a notebook, without a data value."""
-        verdict, was, now = self.headline, self.original.counted(), self.released.counted()
+        verdict, was, now = self.headline, self.original.counts(), self.released.counts()
         counts = [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])]
         attacks = "" if self.attacks is None else self.attacks._repr_html_()
         worth = "" if self.worth is None else self.worth._repr_html_()
@@ -165,7 +166,7 @@ class ShapedRelease:
     def __str__(self) -> str:
         lines = [
             f"{self.original.source.name} ({self.shape}): {self.headline.text}",
-            f"  released: {counted_told(self.released.counted())}",
+            f"  released: {counted_told(self.released.counts())}",
             f"  {self.suppressed:,} of {self.original.people:,} people left out",
             *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
             *(f"  {line}" for line in self._before_and_after()),

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
-from sfumato.core.attack import USUAL_RATE, NothingToAttack, now
+from sfumato.core.attack import USUAL_RATE, NothingToAttack, Scene, now
 from sfumato.core.choices import required_fields
+from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.evidence import judge_all
 from sfumato.core.limits import Limit, limits_of, plain_limits, written_limits
 from sfumato.core.notebook import html_headline, html_table, html_verdicts
 from sfumato.core.parameters import known_as, values_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, ShapedScene
+from sfumato.core.shape import Shape
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
 from sfumato.release.evaluation import Evaluation
 from sfumato.release.intruders import GRACE, OUT_OF_TURN, AttackReport, Skipped, Tried
@@ -22,11 +24,12 @@ from sfumato.release.make import UNHURRIED, kept_by_attack, kept_within
 from sfumato.release.report.headline import promises_told
 
 if TYPE_CHECKING:
-    from sfumato.core.attack import Finding
-    from sfumato.core.metric import Measure
-    from sfumato.core.model import Verdict
+    from sfumato.core.attack import Attack, Finding
+    from sfumato.core.data import Data
+    from sfumato.core.metric import Measure, Utility
+    from sfumato.core.model import Model, Verdict
     from sfumato.core.recipe import Kept
-    from sfumato.core.shape import Shaped, ShapedAttack, ShapedModel, ShapedStep, ShapedUtility
+    from sfumato.core.step import Step
 
 DEFAULT_SECONDS = 60.0
 
@@ -34,16 +37,14 @@ DEFAULT_SECONDS = 60.0
 # Promises.
 
 
-def judge_people(
-    released: Shaped, models: Sequence[ShapedModel], original: Shaped | None = None
-) -> tuple[Verdict, ...]:
+def judge_people(released: Data, models: Sequence[Model], original: Data | None = None) -> tuple[Verdict, ...]:
     """What every promise says of people as they are; one that compares with the original is not judged without it."""
     blind = [model.promise for model in models if model.compares and original is None]
     if blind:
         raise ParameterError(
             f"{' and '.join(blind)} compares the release with the original; give that too (--original, original=)"
         )
-    return tuple(model.judge(released, original if model.compares else None) for model in models)
+    return judge_all(DataEvidence(released, original), models)
 
 
 def counted_told(counts: Mapping[str, int]) -> str:
@@ -59,12 +60,12 @@ def counted_told(counts: Mapping[str, int]) -> str:
 
 
 def attack_people(
-    original: Shaped,
-    released: Shaped,
+    original: Data,
+    released: Data,
     *,
-    steps: Sequence[ShapedStep] = (),
-    models: Sequence[ShapedModel] = (),
-    others: Sequence[Shaped] = (),
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    others: Sequence[Data] = (),
     only: Sequence[Any] | None = None,
     limits: Mapping[Any, Any] | None = None,
     threshold: float = USUAL_RATE,
@@ -94,34 +95,42 @@ def attack_people(
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         allowed = next((bound for limited, bound in allowances if limited == attack), None)
         parameters = values_of(attack)
-        scene = ShapedScene(original, released, tuple(steps), tuple(models), tuple(others), key, left)
+        scene = Scene.of(
+            original,
+            released,
+            steps=tuple(steps),
+            models=tuple(models),
+            others=tuple(others),
+            seed=key,
+            seconds=left,
+        )
         late = not left and only is None and now() - started > GRACE
         outcome = _too_late(attack, scene) if late else _tried(attack, scene)
         if isinstance(outcome, str):
-            skipped.append(Skipped(attack.tried_by, attack.name, outcome, allowed, parameters))
+            skipped.append(Skipped(attack.tried_by[0], attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
-            tried.append(Tried(attack.tried_by, (), finding, threshold, allowed))
+            tried.append(Tried(attack.tried_by[0], (), finding, threshold, allowed))
     progress(1.0)
     people = (released.people, original.people)
     return AttackReport(original.source.name, *people, tuple(tried), tuple(skipped), now() - started, "people")
 
 
-def _allowances(shape: Shape, limits: Mapping[Any, Any]) -> list[tuple[ShapedAttack, float]]:
+def _allowances(shape: Shape, limits: Mapping[Any, Any]) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
     known = registry.family("risk", shape)
     several = limits_of(plain_limits(limits))
     return [(registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known]
 
 
-def require_same_shape(first: Shaped, *others: Shaped) -> None:
+def require_same_shape(first: Data, *others: Data) -> None:
     """Refuse, by name, to put people of different shapes side by side."""
     strange = [other.shape for other in others if other.shape is not first.shape]
     if strange:
         raise ParameterError(f"data of shape {first.shape} and of shape {strange[0]} cannot be compared")
 
 
-def attacks_asked(shape: Shape, only: Sequence[Any] | None) -> list[ShapedAttack]:
+def attacks_asked(shape: Shape, only: Sequence[Any] | None) -> list[Attack]:
     """The attacks to try: those asked for, or all that are tried when nobody asks."""
     members = registry.family("risk", shape)
     if only is None:
@@ -142,7 +151,7 @@ def _asked(family: str, spec: Any, shape: Shape, what: str) -> Any:
     return registry.build(family, spec, shape=shape)
 
 
-def _tried(attack: ShapedAttack, scene: ShapedScene) -> Finding | str:
+def _tried(attack: Attack, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
     try:
         reason = attack.applies(scene)
@@ -156,7 +165,7 @@ def _tried(attack: ShapedAttack, scene: ShapedScene) -> Finding | str:
     return finding.undefined or finding
 
 
-def _too_late(attack: ShapedAttack, scene: ShapedScene) -> str:
+def _too_late(attack: Attack, scene: Scene) -> str:
     """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
     try:
         reason = attack.applies(scene)
@@ -172,11 +181,11 @@ def _too_late(attack: ShapedAttack, scene: ShapedScene) -> str:
 
 def limits_kept(
     limits: Mapping[str, Any],
-    original: Shaped,
-    released: Shaped,
+    original: Data,
+    released: Data,
     *,
-    steps: Sequence[ShapedStep],
-    models: Sequence[ShapedModel],
+    steps: Sequence[Step],
+    models: Sequence[Model],
     seed: Seed,
 ) -> tuple[Kept, ...]:
     """Measure everything that is limited; an attack that could not be tried is unknown, and keeps no limit."""
@@ -184,37 +193,39 @@ def limits_kept(
     return tuple(_kept(limit, original, released, known) for limit in limits_of(limits))
 
 
-def _kept(limit: Limit, original: Shaped, released: Shaped, known: Mapping[str, Any]) -> Kept:
+def _kept(limit: Limit, original: Data, released: Data, known: Mapping[str, Any]) -> Kept:
     if limit.name in registry.family("risk", original.shape):
         limits = written_limits([limit])
         report = attack_people(original, released, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
         return kept_by_attack(limit, report)
-    metric: ShapedUtility = registry.measured(limit, original.shape)
-    reason = metric.applies(original, released)
+    metric: Utility = registry.measured(limit, original.shape)
+    pair = DataPair(original, released)
+    reason = metric.applies(pair)
     if reason is not None:
         raise ParameterError(f"limits: {limit.name} cannot be measured on this release: {reason}")
-    return kept_within(limit, metric.measure(original, released))
+    return kept_within(limit, metric.measure(pair))
 
 
-def evaluate_people(original: Shaped, released: Shaped, metrics: Sequence[Any] | None = None) -> Evaluation:
+def evaluate_people(original: Data, released: Data, metrics: Sequence[Any] | None = None) -> Evaluation:
     """Measure a release beside its original; by default with every metric that says so and needs no parameter."""
     require_same_shape(original, released)
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
+    pair = DataPair(original, released)
     for metric in _metrics(original.shape, metrics):
-        reason = metric.applies(original, released)
+        reason = metric.applies(pair)
         if reason is not None:
             skipped[metric.name] = reason
             continue
         try:
-            measures.append(dataclasses.replace(metric.measure(original, released), parts=None))
+            measures.append(dataclasses.replace(metric.measure(pair), parts=None))
         except SchemaError as error:
             skipped[metric.name] = str(error)
     people = (original.people, released.people)
     return Evaluation(original.source.name, *people, tuple(measures), skipped, "people")
 
 
-def _metrics(shape: Shape, asked: Sequence[Any] | None) -> list[ShapedUtility]:
+def _metrics(shape: Shape, asked: Sequence[Any] | None) -> list[Utility]:
     if asked is not None:
         return [_asked("utility", one, shape, "metric") for one in asked]
     members = registry.family("utility", shape)
@@ -267,8 +278,8 @@ class PeopleAssessment:
 
 
 def assess_people(
-    people: Shaped,
-    models: Sequence[ShapedModel] = (),
+    people: Data,
+    models: Sequence[Model] = (),
     *,
     seconds: float = DEFAULT_SECONDS,
     seed: Seed | int | str | None = None,
@@ -277,9 +288,9 @@ def assess_people(
     """Say what intruders can do with people as they are: the data are attacked as if they were released today."""
     verdicts = judge_people(people, models, people)
     attacks = against_itself(people, models=models, seconds=seconds, seed=seed, progress=progress)
-    return PeopleAssessment(people.source.name, people.shape, people.counted(), verdicts, attacks, people.notes)
+    return PeopleAssessment(people.source.name, people.shape, people.counts(), verdicts, attacks, people.notes)
 
 
-def against_itself(people: Shaped, *, seconds: float, **options: Any) -> AttackReport | None:
+def against_itself(people: Data, *, seconds: float, **options: Any) -> AttackReport | None:
     """The data attacked as if they were released as they are; None without time."""
     return attack_people(people, people, seconds=seconds, **options) if seconds > 0 else None

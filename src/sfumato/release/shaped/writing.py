@@ -26,7 +26,7 @@ from sfumato.release.shaped.making import format_for, judged_again
 from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
 
 if TYPE_CHECKING:
-    from sfumato.core.shape import Shaped
+    from sfumato.core.data import Data
     from sfumato.core.source import Source
     from sfumato.release.shaped.release import ShapedRelease
 
@@ -72,7 +72,7 @@ def write_tables(
     source, told = release.original.source, columns_told(release.released, release.recipe)
     return {
         name: _written(name, frame, folder, source, format, defuse=defuse) | {"columns": told[name]}
-        for name, frame in release.released.written().items()
+        for name, frame in release.released.to_tables().items()
     }
 
 
@@ -102,7 +102,7 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
         read = read_released(share, as_sections(tables, release.shape), release.shape)
     except SfumatoError as error:
         raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
-    if read.counted() != release.released.counted():
+    if read.counts() != release.released.counts():
         raise OutputError(
             "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
             "nothing (--format)"
@@ -115,7 +115,7 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
     return dataclasses.replace(again, released=release.released)
 
 
-def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool) -> ShapedRelease:
+def _judged(release: ShapedRelease, found: Data, reason: str, *, bounds: bool) -> ShapedRelease:
     try:
         return judged_again(release, found, bounds=bounds)
     except SfumatoError as error:
@@ -123,10 +123,10 @@ def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool)
 
 
 def _as_guessed(
-    release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, Shaped]]:
+    release: ShapedRelease, found: Data, tables: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Data]]:
     """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
-    frames = found.written()
+    frames = found.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for name, frame in frames.items():
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
@@ -136,7 +136,7 @@ def _as_guessed(
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
     for reader, columns in readings.items():
         taken = {name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()}
-        people = registry.shaped(release.shape).of(taken, schemas, found.source)
+        people = registry.shaped(release.shape).from_tables(taken, schemas, found.source)
         yield reader, people.described_further(release.released.schemas)
 
 
