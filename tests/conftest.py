@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # load. This must happen before anything imports a kernel.
 if os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
+    # The other cores are those of the other processes: `compare` would start more, which import everything again.
+    os.cpu_count = lambda: 1
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
