@@ -25,6 +25,9 @@ if os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
     # The other cores are those of the other processes: `compare` would start more, which import everything again.
     os.cpu_count = lambda: 1
+    # Thousands of releases wait for a disk to have them, 5 ms each. No test takes the power away: processes are killed,
+    # and what they wrote is there.
+    os.fsync = os.fstat  # type: ignore[assignment]
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
