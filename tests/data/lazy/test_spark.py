@@ -9,7 +9,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from sfumato.data.lazy.codes import Coder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from tests.data.lazy import test_grid as grid
 from tests.data.lazy.test_large import RECIPES, described, rows_of, table
-from tests.golden.case import SPARK
+from tests.spark_sessions import SETTINGS, local_session, spark_in_this_process
 
 pytestmark = [
     pytest.mark.service,
@@ -37,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
 MASTER = "local[2,4]"
-SETTINGS = {**SPARK, "spark.sql.shuffle.partitions": "4"}
+PARTITIONS = 4
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
 REMOTE = [
     "global_recoding",
@@ -66,22 +65,12 @@ BOTH = ["global_recoding", "mondrian, relaxed", "pseudonymize", "pram, quasi", "
 @pytest.fixture(scope="module", params=["local", "connect"])
 def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session of two workers whose tasks are tried again; a process can have a classic session or a remote one, one after the other."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.pop("SPARK_REMOTE", None)
-    made = _local() if request.param == "local" else _connected(tmp_path_factory.mktemp("spark"))
-    yield from made
-
-
-def _local() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master(MASTER)
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    made = builder.getOrCreate()
-    made.sparkContext.setLogLevel("OFF")
-    yield made
-    made.stop()
+    if request.param == "local":
+        with local_session(MASTER, partitions=PARTITIONS) as local:
+            yield local
+    else:
+        with spark_in_this_process():
+            yield from _connected(tmp_path_factory.mktemp("spark"))
 
 
 def _connected(folder: Path) -> Iterator[Any]:
@@ -94,6 +83,7 @@ def _connected(folder: Path) -> Iterator[Any]:
     home = Path(pyspark.__file__).parent
     settings = {
         **SETTINGS,
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
