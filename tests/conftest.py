@@ -6,6 +6,8 @@ import gc
 import hashlib
 import itertools
 import os
+import random
+import secrets
 import signal
 from collections.abc import Generator
 from pathlib import Path
@@ -138,7 +140,10 @@ def reference_data() -> Path:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A release without a seed draws a fresh one; here the nth fresh seed of a test is the same in every run."""
+    """Let chance be the same in every run: seeds that a release without one draws, and secret noise, keys and tokens.
+
+    Processes that a test starts draw their own.
+    """
     numbers = itertools.count()
 
     def fresh_seed() -> randomness.Seed:
@@ -149,3 +154,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return randomness.Seed(value | 1 << (bits - 1))
 
     randomness.Seed.fresh = staticmethod(fresh_seed)
+    # `randbelow` and all tokens of the module come from this generator
+    secrets._sysrand = random.Random(item.nodeid)  # type: ignore[attr-defined]
