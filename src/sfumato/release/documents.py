@@ -173,7 +173,9 @@ class Told:
         pair = release.pair  # one for both: columns are read once
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
-        return cls(worth, story_of(release, pair), other.result())
+        story = story_of(release, pair)
+        release.forget_pair()
+        return cls(worth, story, other.result())
 
 
 def evaluated(release: Release, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:

@@ -138,10 +138,21 @@ class Release:
 
     @property
     def pair(self) -> Pair:
-        """The original and what is shared of it, side by side, at the levels that the plans say."""
-        levels = levels_of(plan.describe() for _, plan in self.plans)
-        people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
-        return Pair.of(self.original, self.dataset, levels, **people)
+        """The original and what is shared of it, side by side, at the levels that the plans say.
+
+        It is the same pair until the release was measured: what the search for implied columns reads is not read again.
+        """
+
+        def side_by_side() -> Pair:
+            levels = levels_of(plan.describe() for _, plan in self.plans)
+            people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
+            return Pair.of(self.original, self.dataset, levels, **people)
+
+        return self.once("pair", side_by_side)
+
+    def forget_pair(self) -> None:
+        """Let go of the pair and of all that was read of its columns: of a large table that is as much as the table."""
+        self.dataset.memo.pop(("release", "pair"), None)
 
     def once(self, name: Any, work_out: Callable[[], T]) -> T:
         """What was worked out about this release before, by its name, else what is worked out now; attacks change nothing of it.
