@@ -23,6 +23,29 @@ def count_cells(ids, keys, records, shift, mask, climb, size, counts):
 
 
 @njit(cache=True, nogil=True)
+def count_lost(ids, keys, records, shift, mask, climb, size, k, share, slots):
+    """At least so many records are in cells of fewer than ``k``: counted in one of 2^``share`` cells, drawn by a hash.
+
+    ``slots`` (all 0, a power of two of them) has the records of those cells, each in the slot that further bits of its hash say.
+    Cells that meet in a slot look larger together than each is, so no cell is taken for smaller than it is; and records of
+    the cells that are not looked at are left out. Most classes are read and passed over: unlike the table of all cells, the slots
+    stay in the cache.
+    """
+    few = np.uint64(slots.size - 1)
+    for i in range(keys.size):
+        code = climb[(keys[i] >> shift) & mask]
+        cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(code)
+        h = cell * np.uint64(0x9E3779B97F4A7C15)
+        if h >> np.uint64(64 - share) == 0:
+            slots[(h >> np.uint64(16)) & few] += records[i]
+    lost = np.int64(0)
+    for slot in range(slots.size):
+        if slots[slot] < k:
+            lost += slots[slot]
+    return lost
+
+
+@njit(cache=True, nogil=True)
 def tally_cells(counts, size, k, prices, costs, whole, lost):
     """What the cells keep under k-anonymity.
 

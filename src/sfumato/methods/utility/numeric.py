@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.core.encoding import Encoded, numbers_of, tallied
 from sfumato.core.metric import ColumnUtility
 from sfumato.core.schema import Kind
+from sfumato.core.sums import sum_in_parts
 from sfumato.errors import SchemaError
 from sfumato.methods.utility.cell_averages import gone, records_of
 from sfumato.methods.utility.columns import EMPTY, numeric_of, quasi_of
@@ -49,7 +50,48 @@ def _numbers(pair: Pair, name: str) -> Numbers:
     coded = coded_numbers(pair, name)
     if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
-    return Numbers(*(places[side.narrow] if len(places) else np.zeros(0) for side, places in coded))
+    return Numbers(*(NumberColumn(side.narrow, places).whole for side, places in coded))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """One side of a column as numbers (NaN: none): ``values`` themselves, or codes whose numbers are ``places``.
+
+    >>> NumberColumn(np.array([1, 0, 1]), np.array([20.0, 30.0])).part(slice(0, 2)).tolist()
+    [30.0, 20.0]
+    """
+
+    values: NDArray[Any]
+    places: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, rows: slice) -> NDArray[np.float64]:
+        """The numbers of some rows."""
+        values: NDArray[Any] = self.values[rows]
+        if self.places is None:
+            return values
+        return self.places[values] if len(self.places) else np.zeros(0)
+
+    @property
+    def whole(self) -> NDArray[np.float64]:
+        """The numbers of all rows."""
+        return self.part(slice(None))
+
+    def any_number(self, parts: Sequence[slice]) -> bool:
+        """Whether there is a number in some of these parts."""
+        return any(not np.isnan(self.part(rows)).all() for rows in parts)
+
+
+def number_columns(pair: Pair, name: str) -> tuple[NumberColumn, NumberColumn]:
+    """Both sides of a column as numbers; codes stay codes, so that nothing is made for every row."""
+    coded = coded_numbers(pair, name)
+    if coded is None:
+        both = numbers(pair, name)
+        return NumberColumn(both.before), NumberColumn(both.after)
+    (before, places), (after, middle) = coded
+    return NumberColumn(before.narrow, places), NumberColumn(after.narrow, middle)
 
 
 Coded = tuple[Encoded, "NDArray[np.float64]"]
@@ -107,10 +149,26 @@ class Amounts:
         each = self.values if of is None else of
         return float(each.sum() if self.counts is None else (each * self.counts).sum())
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+    def total_square(self, centre: float = 0.0, unit: float = 1.0) -> float:
+        """The sum of ((number − centre) / unit)², added up as :meth:`total` does.
+
+        >>> Amounts(np.array([1.0, 2.0]), np.array([3, 1])).total_square(unit=2)
+        1.75
+        """
+
+        def parts(rows: slice) -> tuple[NDArray[np.float64]]:
+            squares = ((self.values[rows] - centre) / unit) ** 2
+            return (squares if self.counts is None else squares * self.counts[rows],)
+
+        return sum_in_parts(len(self.values), parts)[0]
+
     @property
     def known(self) -> Amounts:
         """Those that are numbers."""
         there = ~np.isnan(self.values)
+        if there.all():
+            return self
         return Amounts(self.values[there], None if self.counts is None else self.counts[there])
 
     def __len__(self) -> int:
@@ -168,12 +226,14 @@ def _errors_of(
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records, ``before`` all there were."""
     there = before.known
     mean = there.total() / len(there) if len(there) else 0.0
-    spread = there.total((there.values - mean) ** 2) / (len(there) - 1) if len(there) > 1 else 0.0
+    spread = there.total_square(mean) / (len(there) - 1) if len(there) > 1 else 0.0
+    blank = np.isnan(after)
+    shown = np.where(blank, mean, after) if blank.any() else after
     return Errors(
-        Amounts(_or_none(np.where(np.isnan(after), mean, after) - truth.values), truth.counts),
+        Amounts(_or_none(shown - truth.values), truth.counts),
         Amounts(_or_none(mean - lost.values), lost.counts),
         Amounts(_or_none(mean - before.values), before.counts),
-        np.isnan(truth.values) & ~np.isnan(after),
+        np.isnan(truth.values) & ~blank,
         which,
         len(truth.known) + len(lost.known),
         math.sqrt(spread),
@@ -183,7 +243,8 @@ def _errors_of(
 
 def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """The errors; none where there was no number."""
-    return np.where(np.isnan(errors), 0.0, errors)
+    missing = np.isnan(errors)
+    return np.where(missing, 0.0, errors) if missing.any() else errors
 
 
 def why_no_numbers(pair: Pair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:
