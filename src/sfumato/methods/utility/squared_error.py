@@ -103,14 +103,17 @@ class SquaredError(ColumnUtility):
     def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
         if name not in pair.released.columns:
-            return Amounts(np.ones(len(pair.released))), None
+            return Amounts.of(np.ones(len(pair.released))), None
         cells = None if is_number(pair, name) else cells_of(pair, name)
         if cells is not None:
-            return Amounts(self._distances(pair, cells) ** 2, cells.rows), cells.which
+            return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.which
         error = errors(pair, name)
-        squares = (error.released.values / (error.span or 1.0)) ** 2
-        squares[error.filled] = 1.0
-        return Amounts(squares, error.released.counts), error.which
+
+        def squares(rows: slice) -> NDArray[np.float64]:
+            before, after = error.missing(rows)
+            return np.where(before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2)
+
+        return Amounts(error.released.size, squares, error.released.counts), error.which
 
     def _distances(self, pair: Pair, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
@@ -309,7 +312,7 @@ class StandardisedError(OfNumbers):
 
 def _absolute(errors: Amounts) -> float:
     """The sum of absolute errors."""
-    return errors.total(np.abs(errors.values))
+    return errors.total(np.abs)
 
 
 def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
