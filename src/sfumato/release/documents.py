@@ -81,8 +81,7 @@ def _sampled(release: Release, pair: Pair) -> Pair:
     if len(pair.released) <= MOST_ROWS:
         return pair
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
-    some = pair.released.take(rows)
-    return dataclasses.replace(pair, released=some, origin=pair.origin[rows])
+    return pair.of_released(rows)
 
 
 def card_of(pair: Pair, column: Binned) -> dict[str, Any]:
