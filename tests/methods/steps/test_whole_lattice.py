@@ -278,8 +278,24 @@ def test_a_survey_stops_at_its_limits():
     top = lattice.high
     assert survey(lattice, top, most_nodes=4, most_effort=1e9).whole
     assert not survey(lattice, top, most_nodes=3, most_effort=1e9).whole
-    assert not survey(lattice, top, most_nodes=4, most_effort=effort(lattice) - 1).whole
+    assert not survey(lattice, top, most_nodes=4, most_effort=0.9 * effort(lattice)).whole
     assert effort(lattice_of(table, (Crowds(2),))) > 100 * effort(lattice)
+
+
+def test_a_walk_whose_tables_do_not_shrink_is_given_up():
+    rng = np.random.default_rng(5)
+    columns = {name: rng.integers(0, 1 << 20, 400).astype(str) for name in "abc"}
+    levels = {name: Table([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()}
+    schema = Schema({name: Attribute((Role.QUASI,), hierarchy=levels[name]) for name in columns})
+    dataset = Dataset(pl.DataFrame(columns), schema=schema)
+    lattice = GlobalRecoding(budget=0.02).lattice(dataset, Goal(models=(KAnonymity(5),)))
+    assert whole_lattice(lattice, most_effort=len(lattice.base)) is None
+    whole = whole_lattice(lattice, most_effort=len(lattice.base) * lattice.size)
+    assert whole is not None
+    assert_equals_judging(lattice, whole)
+    near = survey(lattice, lattice.high, most_nodes=100, most_effort=effort(lattice))
+    assert not near.whole
+    assert near.position(dict(zip(lattice.columns, lattice.high, strict=True))) is not None
 
 
 ADULT = (
