@@ -49,15 +49,15 @@ def peak() -> float:
 def reading(ties: int) -> Ours:
     """From tables of ties to sorted rows of neighbours."""
     graph = network(ties)
-    tables, schemas = graph.written(), {"data": graph.schema, "people": graph.beside}
+    tables, schemas = graph.to_tables(), {"data": graph.schema, "people": graph.beside}
 
     def build(_: None) -> PeopleGraph:
-        made = PeopleGraph.of(tables, schemas, graph.source)
+        made = PeopleGraph.from_tables(tables, schemas, graph.source)
         made.ties  # noqa: B018 - built when it is asked for
         return made
 
     cpu, wall, made = best_of(3, build)
-    return Ours(cpu, bool((made.arcs == graph.arcs).all()), f"{made.counted()['edges']:,} ties", wall, peak())
+    return Ours(cpu, bool((made.arcs == graph.arcs).all()), f"{made.counts()['edges']:,} ties", wall, peak())
 
 
 @once

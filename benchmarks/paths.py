@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import ShapedScene
+from sfumato.core.attack import Scene
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
 from sfumato.data.examples.journeys import mobility_schema, mobility_table
@@ -42,7 +42,7 @@ def read(people: int) -> Trajectories:
     """The paths of an invented city, from a table as a file gives it."""
     frame = mobility_table(people, days=DAYS, points=POINTS)
     schema = mobility_schema(frame)
-    return Trajectories.of({"data": frame}, {"data": schema}, Source("mobility"))
+    return Trajectories.from_tables({"data": frame}, {"data": schema}, Source("mobility"))
 
 
 def recoded(paths: Trajectories, budget: float) -> Trajectories:
@@ -56,15 +56,15 @@ def recoded(paths: Trajectories, budget: float) -> Trajectories:
 def measure(people: int) -> dict[str, Any]:
     """All tasks at one size."""
     warm = read(50)
-    Unicity(draws=2).attack(ShapedScene(warm, recoded(warm, 0.2)))
+    Unicity(draws=2).attack(Scene(warm, recoded(warm, 0.2)))
     frame = mobility_table(people, days=DAYS, points=POINTS)
     schema = mobility_schema(frame)
     told: dict[str, Any] = {"points": frame.height}
-    *told["read"], paths = timed(lambda: Trajectories.of({"data": frame}, {"data": schema}, Source("mobility")))
-    *told["unicity before"], before = timed(lambda: Unicity().attack(ShapedScene(paths, paths, seed=Seed(1))))
+    *told["read"], paths = timed(lambda: Trajectories.from_tables({"data": frame}, {"data": schema}, Source("mobility")))
+    *told["unicity before"], before = timed(lambda: Unicity().attack(Scene(paths, paths, seed=Seed(1))))
     *told["recode to (5)_2"], coarse = timed(lambda: recoded(paths, 0.0))
     *told["recode within 5 %, suppress"], finer = timed(lambda: recoded(paths, 0.05))
-    *told["unicity after"], after = timed(lambda: Unicity().attack(ShapedScene(paths, finer, seed=Seed(1))))
+    *told["unicity after"], after = timed(lambda: Unicity().attack(Scene(paths, finer, seed=Seed(1))))
     curves = [[share for _, share in one.details["curve"]["points"]] for one in (before, after)]
     told["right"] = bool(
         PROMISE.judge(coarse).holds and PROMISE.judge(finer).holds

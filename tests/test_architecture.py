@@ -123,7 +123,7 @@ CONTRACTS = {
     "core/hierarchy.py": {"Hierarchy"},
     "core/metric.py": {"Metric", "Risk", "Utility"},
     "core/attack.py": {"Attack"},
-    "core/shape.py": {"Shaped", "ShapedModel", "ShapedStep", "ShapedAttack", "ShapedUtility"},
+    "core/data.py": {"Data"},
 }
 NO_HOOKS = {"name", "columns"}
 """Members that other things have too, such as open files and frames."""

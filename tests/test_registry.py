@@ -9,6 +9,7 @@ import pytest
 from sfumato.core import registry
 from sfumato.core.attack import Attack
 from sfumato.core.metric import Risk
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.methods.models.k_anonymity import KAnonymity
 
@@ -79,3 +80,10 @@ def test_what_lives_in_a_room_is_of_its_kind():
     assert {"suda", "individual_risk", "population_uniques", "log_linear", "linkage", "singling_out"} <= set(
         registry.attacks()
     )
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_every_member_says_that_it_serves_the_shape_it_is_listed_for(shape):
+    for family in ("models", "steps", "risk", "utility"):
+        wrong = [name for name, cls in registry.family(family, shape).items() if shape not in cls.shapes]
+        assert not wrong, f"{family} of shape {shape}"

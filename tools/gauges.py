@@ -101,7 +101,7 @@ SHAPED_CLASSES = {
     "RelatedTables",
     "Relations",
     "Shaped",
-    "ShapedRecipe",
+    "Recipe",
     "ShapedRelease",
     "Table",
     "Tables",

@@ -17,7 +17,6 @@ _HOMES = {
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
-    "sfumato.core.shape": ("ShapedAgreement", "ShapedRecipe"),
     "sfumato.core.model": ("Verdict",),
     "sfumato.methods.formulas.transition": ("estimate_frequencies",),
     "sfumato.release.evaluation": ("Evaluation",),
@@ -26,7 +25,6 @@ _HOMES = {
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
     "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
-    "sfumato.release.shaped.release": ("ShapedRelease",),
     "sfumato.interfaces.api": (
         "anonymize",
         "assess",

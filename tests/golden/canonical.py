@@ -80,6 +80,8 @@ def plain_text(text: str) -> str:
 
 
 def _rounded_text(number: str) -> str:
+    if 0 < abs(float(number)) < LEFT_OF_ZERO:
+        return "0.0"  # 2.297e-16 on one machine, 6.476e-17 on another
     significant = re.sub(r"[eE].*|[-.]", "", number).lstrip("0")
     if len(significant) <= DIGITS:
         return number

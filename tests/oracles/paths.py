@@ -39,7 +39,7 @@ def table(paths: Sequence[Iterable[Point]], values: Sequence[str]) -> pl.DataFra
 def people_of(paths: Sequence[Iterable[Point]], values: Sequence[str] | None = None) -> Trajectories:
     """The noun of some paths."""
     given = ["y"] * len(paths) if values is None else values
-    return Trajectories.of({"data": table(paths, given)}, {"data": schema()}, Source("the test"))
+    return Trajectories.from_tables({"data": table(paths, given)}, {"data": schema()}, Source("the test"))
 
 
 def paths_of(people: Trajectories) -> list[frozenset[Point]]:

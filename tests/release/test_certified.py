@@ -181,7 +181,7 @@ def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeyp
     shares = []
     for place, people in enumerate((table(), table((97, "x", "zed")))):
         release = sf.anonymize(people, [ONE], steps, **options)
-        assert certified_release(release).holds and len(release.dataset) == 600
+        assert certified_release(release).holds and len(release.released) == 600
         assert len(release.contract) == 1, "the owner knows"
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0].keys() == shares[1].keys() and "share/report.html" in shares[0]
@@ -231,7 +231,7 @@ def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tm
         file.write_text("age,sex\n" + "20,f\n30,m\n" * 200 + more)
         people = sf.read(file, text=True).with_roles(quasi=["age", "sex"])
         release = sf.anonymize(people, [ONE], [SAFE], seed=SEED)
-        assert certified_release(release).holds and len(release.dataset) == 400
+        assert certified_release(release).holds and len(release.released) == 400
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0] == shares[1]
 

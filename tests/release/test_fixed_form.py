@@ -16,12 +16,12 @@ from sfumato.core.hierarchy import ValueByValue
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Effect, account_of
 from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.errors import RecipeError, SchemaError
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.release.documents import digest_of
 from sfumato.release.epsilon_certification import certified, certified_release
-from sfumato.release.fixed_form import in_fixed_form
 from tests.neighbouring_tables import CHANGES
 
 SAFE = sf.SafeAnonymize(1.0, k=2)
@@ -74,7 +74,7 @@ def test_a_pandas_column_with_one_gap_stays_what_it_is(everybody):
     types = []
     for ages in (AGES, [*AGES, None], [*AGES, "old"]):
         release = sf.run(pd.DataFrame({"age": ages}), recipe, shuffle=False)
-        types.append(release.dataset.dtype("age"))
+        types.append(release.released.dtype("age"))
     assert types == [pl.Float64()] * 3
 
 

@@ -62,7 +62,7 @@ def test_a_person_is_the_unit_where_a_column_names_persons(tmp_path):
     private = certificate_of(tmp_path / "out")["differential_privacy"]
     assert private["unit_of_privacy"] == "one person (at most 2 rows of each count)"
     assert "one person (at most 2 rows of each count) more or less" in private["neighbours"]
-    assert release.dataset.columns == ["town", "work"]
+    assert release.released.columns == ["town", "work"]
     assert sf.verify(tmp_path / "out" / "share").result == "not all verified"
 
 
@@ -72,11 +72,11 @@ def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
     release = sf.anonymize(people(), [], [STEP], seed=SEED)
     release.write(tmp_path / "out")
     told = certificate_of(tmp_path / "out")
-    assert _accounted(told, release.dataset).status == "needs original"
+    assert _accounted(told, release.released).status == "needs original"
     told["differential_privacy"]["epsilon"] = 1.0
-    assert _accounted(told, release.dataset).status == "fails"
+    assert _accounted(told, release.released).status == "fails"
     told["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}})
-    assert "does not follow" in _accounted(told, release.dataset).detail
+    assert "does not follow" in _accounted(told, release.released).detail
 
 
 def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(tmp_path, monkeypatch):

@@ -157,7 +157,7 @@ SENTENCES = (
         "tests/methods/models/test_l_diversity.py::test_any_c_above_the_one_told_would_hold_and_that_one_not",
     ),
     said(
-        "data.baskets.models",
+        "data.baskets.disassociated_km",
         "all {} clusters hold at least {} people whose items cannot be joined again",
         "Who joins the parts of a cluster again finds at least k people.",
         "tests/data/baskets/test_means.py::test_some_way_to_put_a_cluster_together_has_k_carriers",

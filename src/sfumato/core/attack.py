@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
 
+import numpy as np
+
 from sfumato.core.consistency import NOBODYS
+from sfumato.core.data import DataPair
 from sfumato.core.metric import Metric
 from sfumato.core.parameters import label_of, plain_data, words_of
 from sfumato.core.progress import Progress, silent
@@ -17,12 +20,11 @@ from sfumato.core.schema import Role
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.data import Data
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Posterior
-    from sfumato.core.pair import Pair
     from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
 
@@ -95,7 +97,7 @@ class Intruder:
     keeps what attacks of this intruder have in common.
     """
 
-    file: Dataset
+    file: Any
     knows: tuple[str, ...]
     truth: NDArray[np.int64]
     sampled: bool = False
@@ -115,11 +117,11 @@ class Scene:
     of the release and those of the own file, to learn how they go together.
     """
 
-    pair: Pair
+    pair: Any
     intruder: Intruder
     steps: tuple[Step, ...] = ()
     models: tuple[Model, ...] = ()
-    others: tuple[Pair, ...] = ()
+    others: tuple[Any, ...] = ()
     seed: Seed = dataclasses.field(default_factory=lambda: Seed(0))
     seconds: float = 60.0
     progress: Progress = silent
@@ -128,10 +130,17 @@ class Scene:
     aux: Dataset | None = None
     work: int = WORK
 
+    @classmethod
+    def of(cls, original: Data, released: Data, **options: Any) -> Scene:
+        """A scene of data other than a table: the intruder may know any part of the original."""
+        everybody = np.arange(original.size, dtype=np.int64)
+        return cls(DataPair(original, released), Intruder(original, (), everybody), **options)
+
     @property
     def held_out(self) -> NDArray[np.int64] | None:
         """Original rows that were set aside before rows were drawn anew; None: there are none, or nobody knows which."""
-        return self.pair.held_out
+        rows: NDArray[np.int64] | None = self.pair.held_out
+        return rows
 
     @property
     def left(self) -> float:
@@ -271,7 +280,7 @@ def not_a_sample(scene: Scene) -> str:
 class Memory(Protocol):
     """What was released of the same people before; a register answers for it (see :mod:`sfumato.release.register`)."""
 
-    def kept(self, limit: float, pair: Pair) -> Kept:
+    def kept(self, limit: float, pair: Any) -> Kept:
         """What a release tells together with all earlier ones, held against a limit; what is not known does not keep it."""
         ...
 

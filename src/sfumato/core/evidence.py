@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.data import DataEvidence
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
     from sfumato.core.mechanism import Mechanism
@@ -200,7 +201,7 @@ def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int6
     return compatible_records(classes, columns) if columns else None
 
 
-def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
+def judge_all(evidence: Evidence | DataEvidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
     """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so.
 
     A promise about a mechanism holds only where the evidence shows that exactly this one was applied.
@@ -209,7 +210,7 @@ def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...
     return tuple(verdict.of_the_file for verdict in verdicts) if evidence.drawn else verdicts
 
 
-def _judged(evidence: Evidence, model: Model) -> Verdict:
+def _judged(evidence: Evidence | DataEvidence, model: Model) -> Verdict:
     verdict = model.judge(evidence)
     if model.released_by is None:
         return verdict

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.notebook import html_table
+from sfumato.core.shape import Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Evidence
-    from sfumato.core.pair import Pair
     from sfumato.core.schema import Schema
 
 
@@ -81,8 +81,14 @@ class Metric(abc.ABC):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     title: ClassVar[str]
     line: ClassVar[str]
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLE})
+    """The shapes of data that it can measure."""
     secret: ClassVar[tuple[str, ...]] = ()
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
     follows_rows: ClassVar[bool] = False
+    by_default: ClassVar[bool] = True
+    """Whether it is measured or tried on data other than a table when nobody asks for it by name."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -116,7 +122,7 @@ class Utility(Metric):
     counts: ClassVar[bool] = False
     """Whether it needs no more than how many records have each combination of the values of its columns, before and after."""
 
-    def looks_at(self, pair: Pair) -> Pair:
+    def looks_at(self, pair: Any) -> Any:
         """What it is measured on: of a sample the counts of all records, where these are known and enough; else the pair."""
         counted = pair.counted
         return counted if self.counts and counted is not None and counted.original.has(self.reads) else pair
@@ -135,16 +141,16 @@ class Utility(Metric):
         """Its value from the released table alone, of so many records that there were; None: it compares with the original."""
         return None
 
-    def applies(self, pair: Pair) -> str | None:
-        """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""
+    def applies(self, pair: Any) -> str | None:
+        """None when the metric makes sense for these data (it always does, unless it says so), else the reason it does not."""
         return None
 
-    def out_of_place(self, pair: Pair) -> str | None:
+    def out_of_place(self, pair: Any) -> str | None:
         """Why it is not measured on a pair: the rows it would follow are nobody's, or what ``applies`` says; None: it is."""
         return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
 
     @abc.abstractmethod
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: Any) -> Measure:
         """Compare a release with its original."""
 
 

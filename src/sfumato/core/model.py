@@ -7,11 +7,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
+import numpy as np
+
 from sfumato.core.encoding import parts_of
 from sfumato.core.notebook import html_table
+from sfumato.core.shape import Shape
+from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -190,52 +193,65 @@ class Model(Protocol):
     ``class`` when a class fails or holds whatever the others do, and ``table`` when it depends on which classes
     are kept (an average, a distribution of the release itself): then suppression is repeated until nothing fails.
 
-    Models inherit this class. Down to ``implies`` everything is theirs to write; what follows has a default that is true
-    of a model that says nothing more.
+    Models inherit this class and write ``promise`` and ``judge``; models of tables also write what follows down to
+    ``implies``. All else has a default that is true of a model that says nothing more.
     """
 
     name: ClassVar[str]
     facts: ClassVar[Facts]
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLE})
+    """The shapes of data that it can judge."""
     secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that a certificate does not show: they list data values."""
     planned_for: ClassVar[bool] = True
     """Whether steps may plan for it; what is measured on a finished release alone is judged there."""
-    """Fields that a certificate does not show: they list data values."""
-
-    @property
-    def monotone(self) -> bool:
-        """Whether merging classes never breaks it."""
-        ...
-
-    @property
-    def shrinking(self) -> bool:
-        """Whether a record suppressed at a node is suppressed at every finer one."""
-        ...
-
-    @property
-    def scope(self) -> Literal["class", "table"]:
-        """Whether a class can be judged without knowing which others are kept."""
-        ...
+    compares: ClassVar[bool] = False
+    """Whether it needs the original besides the release, where the data are no table (those say it in ``needs``)."""
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
 
     @property
     def promise(self) -> str:
         """The promise in a few words: ``5-anonymity``."""
         ...
 
+    def judge(self, evidence: Any) -> Verdict:
+        """Judge released data and say by how much it holds.
+
+        Models of tables are given the :class:`Evidence` of classes, all others a :class:`~sfumato.core.data.DataEvidence`.
+        """
+        ...
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes never breaks it."""
+        return False
+
+    @property
+    def shrinking(self) -> bool:
+        """Whether a record suppressed at a node is suppressed at every finer one."""
+        return False
+
+    @property
+    def scope(self) -> Literal["class", "table"]:
+        """Whether a class can be judged without knowing which others are kept."""
+        return "table"
+
     def needs(self, schema: Schema) -> Needs:
         """What must be counted to judge it; raises :class:`SchemaError` when the schema does not fit."""
-        ...
+        return Needs()
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Which classes must go for the promise to hold on the rest (``table`` scope: given that these are there)."""
-        ...
-
-    def judge(self, evidence: Evidence) -> Verdict:
-        """Judge a table and say by how much."""
-        ...
+        raise InternalError(f"{self.name} does not judge classes of a table")
 
     def implies(self, other: Model) -> bool:
-        """Whether a table that keeps this promise surely keeps the other one."""
-        ...
+        """Whether data that keep this promise surely keep the other one."""
+        return False
+
+    def lacking(self, data: Any) -> str | None:
+        """What it needs and released files do not hold, in words; None where nothing is lacking."""
+        return None
 
     @property
     def crowd(self) -> int | None:
@@ -303,6 +319,37 @@ class Model(Protocol):
     def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float] | None:
         """Per class what it adds to a sum over the released ones, and the most that sum may be; None: it is no such sum."""
         return None
+
+
+def make_verdict(
+    model: Model,
+    *,
+    holds: bool,
+    attained: float | None,
+    required: float | None,
+    sentence: str,
+    broken: int = 0,
+    people: int = 0,
+    crowd: int | None = None,
+) -> Verdict:
+    """The verdict of a model that judges no classes.
+
+    ``broken`` is how many sets, windows or vertices break the promise, ``people`` how many persons these concern.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    return Verdict(
+        model=model.name,
+        promise=model.promise,
+        holds=holds,
+        attained=attained,
+        required=required,
+        sentence=sentence,
+        per_class=none,
+        failing=np.arange(broken, dtype=np.int64),
+        failing_sizes=none,
+        records=people,
+        crowd=crowd,
+    )
 
 
 class SensitiveModel(Model, Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -43,6 +43,9 @@ class Pair:
     table has, where both are a sample of it; ``counted`` is then the whole table before and after as counted combinations of some
     columns, whose rows stand for several records, where that is known.
     """
+
+    has_intruders: ClassVar[bool] = True
+    """Whether named intruders, who know columns, try it."""
 
     original: Dataset
     released: Dataset

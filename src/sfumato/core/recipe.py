@@ -13,13 +13,13 @@ from sfumato.core.limits import plain_limits
 from sfumato.core.model import Model
 from sfumato.core.parameters import label_of
 from sfumato.core.schema import Schema
+from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.source import Intake
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core.metric import Utility
-    from sfumato.core.pair import Pair
 
 
 # A contract of utility: what analysts need of a release, and how far it may be off.
@@ -60,13 +60,13 @@ class Kept:
 
 
 @dataclasses.dataclass(frozen=True)
-class MetricBound:
-    """A utility metric with its parameters, and what it may be at most or at least, whatever the shape of the data.
+class Agreement:
+    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
 
     A release that breaks it is reported, and refused where ``refuse`` says so.
     """
 
-    metric: Any
+    metric: Utility
     at_most: float | None = None
     at_least: float | None = None
     refuse: bool = False
@@ -93,17 +93,7 @@ class MetricBound:
         told = f"{self.promise}: it is {measured:.4g}{where}"
         return Kept(self.metric.name, measured, limit, holds, told, self.refuse)
 
-
-@dataclasses.dataclass(frozen=True)
-class Agreement(MetricBound):
-    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
-
-    A release that breaks it is reported, and refused where ``refuse`` says so.
-    """
-
-    metric: Utility
-
-    def judge(self, pair: Pair) -> Kept:
+    def judge(self, pair: Any) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
         pair = self.metric.looks_at(pair)
         reason = self.metric.out_of_place(pair)
@@ -113,6 +103,14 @@ class Agreement(MetricBound):
 VERSION = 1
 PROPOSERS = ("profile", "recommend", "protect")
 """Commands that look at a table and propose a recipe."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableDescription:
+    """What a recipe says of one table: its columns, and the file it is in, if the recipe names it."""
+
+    schema: Schema
+    file: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +128,9 @@ class Recipe:
     ``intake`` says how the table is read: codes for missing values, header, spelling of text.
     ``base`` is the folder that relative paths in the recipe start from. ``proposed_from`` names the command that looked at a table to propose it:
     then it was not written without looking at the data, and no ε is certified.
+
+    ``shape`` is that of the data. ``schema`` describes the first table, whose name is ``first`` and whose file, where the recipe names
+    it, is ``file``; ``others`` describes further tables by name.
     """
 
     schema: Schema
@@ -141,6 +142,10 @@ class Recipe:
     accept: tuple[Acceptance, ...] = ()
     base: Path = dataclasses.field(default=Path(), compare=False)
     proposed_from: str | None = None
+    shape: Shape = Shape.TABLE
+    others: Mapping[str, TableDescription] = dataclasses.field(default_factory=dict)
+    first: str = DATA
+    file: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", plain_limits(self.limits))
@@ -151,3 +156,45 @@ class Recipe:
     def goals(self) -> tuple[Model, ...]:
         """The promises that steps plan for."""
         return tuple(model for model in self.meet if model.planned_for)
+
+    @property
+    def tables(self) -> dict[str, TableDescription]:
+        """Every table by its name, the first one first."""
+        return {self.first: TableDescription(self.schema, self.file), **self.others}
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The columns of each table, by its name."""
+        return {name: table.schema for name, table in self.tables.items()}
+
+    @classmethod
+    def about(cls, shape: Shape, schemas: Mapping[str, Schema], **parts: Any) -> Recipe:
+        """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and contract."""
+        (first, schema), *others = schemas.items()
+        further = {name: TableDescription(other) for name, other in others}
+        return cls(schema, shape=shape, others=further, first=first, **parts)
+
+
+def columns_in_recipe(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a recipe, as plain data, says of the columns of each table; keys of several tables stand among them.
+
+    >>> columns_in_recipe({"tables": {"visits": {"belongs_to": {"people": "who"}, "columns": {"day": {"role": "quasi"}}}}})
+    {'visits': {'who': {'role': 'key', 'of': 'people'}, 'day': {'role': 'quasi'}}}
+    """
+    if "tables" not in recipe:
+        people = (recipe.get(PEOPLE) or {}).get("columns", {})
+        return {DATA: recipe["columns"], **({PEOPLE: people} if people else {})}
+    columns: dict[str, Mapping[str, Any]] = {}
+    for name, table in recipe["tables"].items():
+        columns[name] = {**_key_columns(name, table), **table.get("columns", {})}
+    return columns
+
+
+def _key_columns(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The key of a table and those that refer to other tables, as columns with the role ``key``."""
+    keys = {}
+    if "key" in table:
+        keys[table["key"]] = {"role": "key", "of": name}
+    for parent, column in (table.get("belongs_to") or {}).items():
+        keys[column] = {"role": "key", "of": parent}
+    return keys

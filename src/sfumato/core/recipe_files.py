@@ -29,10 +29,10 @@ from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import spelled
-from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe
+from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
-from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
+from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.source import KEYS as READING
 from sfumato.core.source import Intake, checked_codes
 from sfumato.core.step import Step
@@ -76,7 +76,7 @@ def load(path: str | Path) -> Recipe:
     return from_dict(read_document(file), base=file.parent, name=str(file))
 
 
-def load_any(path: str | Path) -> Recipe | ShapedRecipe:
+def load_any(path: str | Path) -> Recipe:
     """Read a recipe file of any shape of data."""
     file = Path(path)
     return any_from_dict(read_document(file), base=file.parent, name=str(file))
@@ -105,7 +105,7 @@ def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Rec
 def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
-    if isinstance(recipe, ShapedRecipe):
+    if recipe.shape is not Shape.TABLE:
         raise RecipeError(
             f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. The commands that take every shape are "
             "sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
@@ -113,7 +113,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     return recipe
 
 
-def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe | ShapedRecipe:
+def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe of any shape of data from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
@@ -140,17 +140,27 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     elif limits:
         limits = plain_limits(limits)
         problems += registry.limit_problems(limits, shape)
-    parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
     accept = _accept(problems, document, shape, tables, steps)
     proposer = document.get("proposed_from")
     if proposer is not None and proposer not in PROPOSERS:
         problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
     problems.raise_if_any()
-    (first, said), *others = tables.items()
-    rest: dict[str, Any] = {"intake": intake, "base": Path(base), "proposed_from": proposer}
-    if shape is Shape.TABLE:
-        return Recipe(said.schema, *parts, accept=accept, **rest)
-    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, **rest)
+    (first, described), *others = tables.items()
+    return Recipe(
+        described.schema,
+        meet=tuple(meet),
+        steps=tuple(steps),
+        limits=dict(limits),
+        contract=tuple(contract),
+        intake=intake,
+        accept=accept,
+        base=Path(base),
+        proposed_from=proposer,
+        shape=shape,
+        others=dict(others),
+        first=first,
+        file=described.file,
+    )
 
 
 def _shape(word: Any) -> Shape:
@@ -178,7 +188,9 @@ def _schema(problems: _Problems, columns: Mapping[str, Any], base: Path | str) -
     return Schema(attributes)
 
 
-def _tables(problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str) -> dict[str, TableSaid]:
+def _tables(
+    problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str
+) -> dict[str, TableDescription]:
     """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
     if shape is Shape.TABLES:
         return _related(problems, document, base)
@@ -190,10 +202,10 @@ def _tables(problems: _Problems, document: Mapping[str, Any], shape: Shape, base
         problems += [
             "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
         ]
-    return {DATA: TableSaid(schema), **({} if beside is None else {PEOPLE: beside})}
+    return {DATA: TableDescription(schema), **({} if beside is None else {PEOPLE: beside})}
 
 
-def _people(problems: _Problems, spec: Any, base: Path | str) -> TableSaid | None:
+def _people(problems: _Problems, spec: Any, base: Path | str) -> TableDescription | None:
     """The second table of a recipe, ``people: {file: people.csv, columns: {…}}``: where it is, and what its columns are."""
     if spec is None:
         return None
@@ -201,10 +213,10 @@ def _people(problems: _Problems, spec: Any, base: Path | str) -> TableSaid | Non
     if not isinstance(spec, Mapping) or set(spec) - {"file", "columns"} or not isinstance(file, str | None):
         problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
         return None
-    return TableSaid(_schema(problems, _columns(problems, spec.get("columns") or {}), base), file)
+    return TableDescription(_schema(problems, _columns(problems, spec.get("columns") or {}), base), file)
 
 
-def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableSaid]:
+def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableDescription]:
     """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``."""
     specs = document.get("tables")
     problems += [
@@ -218,14 +230,14 @@ def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str)
     if len({name.casefold() for name in specs}) < len(specs):
         problems += ["two tables have the same name but for capitals, and their files would be one"]
     found = {name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()}
-    tables: dict[str, TableSaid] = {name: table for name, table in found.items() if table is not None}
+    tables: dict[str, TableDescription] = {name: table for name, table in found.items() if table is not None}
     if len(tables) < len(specs):
         return {}
     links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
     return {link.table: tables[link.table] for link in links}
 
 
-def _related_table(name: str, spec: Any, base: Path | str) -> TableSaid:
+def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     problems, where = _Problems(name), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
@@ -247,7 +259,7 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableSaid:
     keyed = problems.collect(lambda: with_keys(name, schema, belongs_to=parents, **said))
     if problems:
         raise RecipeError([p if p.startswith(where) else f"{where}, {p}" for p in problems])
-    return TableSaid(keyed, spec.get("file"))
+    return TableDescription(keyed, spec.get("file"))
 
 
 def _all_columns(problems: _Problems, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,7 +338,7 @@ def _accept(
     problems: _Problems,
     document: Mapping[str, Any],
     shape: Shape,
-    tables: Mapping[str, TableSaid],
+    tables: Mapping[str, TableDescription],
     steps: Sequence[Step],
 ) -> tuple[Acceptance, ...]:
     """What a recipe accepts of released columns, ``accept: {zip: text only}``; only recipes of one table do."""
@@ -343,7 +355,7 @@ def _accept(
     return tuple(accepted)
 
 
-def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | ShapedAgreement:
+def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
     if not isinstance(fields, Mapping):
@@ -352,12 +364,12 @@ def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreemen
     plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
     metric = registry.build("utility", plain, where, shape=shape)
     try:
-        return Agreement(metric, **bounds) if shape is Shape.TABLE else ShapedAgreement(metric, **bounds)
+        return Agreement(metric, **bounds)
     except ParameterError as error:
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _written(agreement: Agreement | ShapedAgreement) -> dict[str, Any]:
+def _written(agreement: Agreement | Agreement) -> dict[str, Any]:
     """The recipe form of a line of the contract."""
     (name, fields), *_ = registry.write(agreement.metric).items()
     bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
@@ -406,7 +418,7 @@ def _hierarchy(spec: Any, where: str, base: Path) -> Any:
     return built.resolved(base)
 
 
-def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[str, Any]:
+def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     """A recipe as plain data, the inverse of :func:`any_from_dict` with the same base.
 
     Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
@@ -426,20 +438,20 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
     }
 
 
-def _accept_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
-    if isinstance(recipe, ShapedRecipe) or not recipe.accept:
+def _accept_dict(recipe: Recipe) -> dict[str, Any]:
+    if not recipe.accept:
         return {}
     return {"accept": write_acceptances(recipe.accept)}
 
 
-def _shape_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
-    return {"shape": str(recipe.shape)} if isinstance(recipe, ShapedRecipe) else {}
+def _shape_dict(recipe: Recipe) -> dict[str, Any]:
+    return {} if recipe.shape is Shape.TABLE else {"shape": str(recipe.shape)}
 
 
-def _tables_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+def _tables_dict(recipe: Recipe, base: Path) -> dict[str, Any]:
     """The sections about columns: those of one table, the people's own where they stand apart, or those of several tables with their keys."""
-    if not isinstance(recipe, ShapedRecipe) or recipe.shape is not Shape.TABLES:
-        beside = recipe.others.get(PEOPLE) if isinstance(recipe, ShapedRecipe) else None
+    if recipe.shape is not Shape.TABLES:
+        beside = recipe.others.get(PEOPLE)
         own = {} if beside is None else {PEOPLE: _table_dict(recipe, beside, base)}
         return {"columns": _columns_dict(recipe, recipe.schema, base), **own}
     return {
@@ -447,7 +459,7 @@ def _tables_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
     }
 
 
-def _table_dict(recipe: Recipe | ShapedRecipe, said: TableSaid, base: Path, link: Link | None = None) -> dict[str, Any]:
+def _table_dict(recipe: Recipe, said: TableDescription, base: Path, link: Link | None = None) -> dict[str, Any]:
     moved = said.file if said.file is None or recipe.base == base else os.path.relpath(recipe.base / said.file, base)
     named = {} if moved is None else {"file": moved}
     if link is None:
@@ -459,7 +471,7 @@ def _table_dict(recipe: Recipe | ShapedRecipe, said: TableSaid, base: Path, link
     return {**named, **own, **above, **rule, "columns": columns}
 
 
-def _columns_dict(recipe: Recipe | ShapedRecipe, schema: Schema, base: Path) -> dict[str, Any]:
+def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
     return {
         name: {**_column_dict(attribute, base), **_own_codes(recipe, name)}
         for name, attribute in schema.attributes.items()
@@ -479,20 +491,20 @@ def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
     return spec
 
 
-def _own_codes(recipe: Recipe | ShapedRecipe, column: str) -> dict[str, Any]:
+def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
     codes = recipe.intake.missing_in.get(column)
     return {} if codes is None else {"missing_values": list(codes)}
 
 
 def _moved(model: Any, here: Path, there: Path) -> Any:
     """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
-    path = model.population if isinstance(model, Model) else None
+    path = model.population
     if path is None or here == there or Path(path).is_absolute():
         return model
     return dataclasses.replace(model, population=os.path.relpath(here / path, there))
 
 
-def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
+def public_dict(recipe: Recipe) -> dict[str, Any]:
     """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
 
     Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
@@ -513,10 +525,8 @@ def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
     return plain
 
 
-def _described_in(plain: dict[str, Any], recipe: Recipe | ShapedRecipe) -> list[tuple[dict[str, Any], Schema]]:
+def _described_in(plain: dict[str, Any], recipe: Recipe) -> list[tuple[dict[str, Any], Schema]]:
     """The parts of a recipe as plain data that describe columns, each with the schema it is about."""
-    if not isinstance(recipe, ShapedRecipe):
-        return [(plain, recipe.schema)]
     held = plain.get("tables") or {DATA: plain, **({PEOPLE: plain[PEOPLE]} if PEOPLE in plain else {})}
     return [(held[name], schema) for name, schema in recipe.schemas.items()]
 
@@ -559,10 +569,10 @@ def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
         return bool(secret)
     if not isinstance(fields, Mapping) or any(fields.get(field) == KEPT for field in secret):
         return isinstance(fields, Mapping)
-    held = cls.nested if cls is not None and shape is not Shape.TABLE else {}
+    held = {} if cls is None else cls.nested
     return any(keeps_back(inner, fields[field]) for field, inner in held.items() if field in fields)
 
 
-def dump(recipe: Recipe | ShapedRecipe) -> str:
+def dump(recipe: Recipe) -> str:
     """A recipe as YAML text."""
     return write_yaml(to_dict(recipe))

@@ -14,12 +14,13 @@ from typing import Any
 
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
+from sfumato.core.data import Data
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
-from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
+from sfumato.core.shape import Shape, of_shape
 from sfumato.core.step import Step
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
@@ -88,9 +89,9 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
 
 
-def shaped(shape: Shape) -> type[Shaped]:
+def shaped(shape: Shape) -> type[Data]:
     """The noun of a shape: what reads its people from tables."""
-    noun: type[Shaped] = import_part(SHAPES[shape]).noun()
+    noun: type[Data] = import_part(SHAPES[shape]).noun()
     return noun
 
 
@@ -175,12 +176,17 @@ def _called(point: importlib.metadata.EntryPoint) -> str:
     return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
-def attacks() -> Members:
-    """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
-    return _half("sfumato.methods.attacks", Attack)
+def attacks(shape: Shape = Shape.TABLE) -> Members:
+    """The attacks of the risk family, by name: everything there that can be carried out in a scene.
+
+    Only tables have risks besides, which the file shows as it is.
+    """
+    if shape is Shape.TABLE:
+        return _half("sfumato.methods.attacks", Attack)
+    return family("risk", shape)
 
 
-def asked_attack(spec: Any) -> Attack:
+def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
     """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same as text), or as it is.
 
     >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
@@ -192,14 +198,36 @@ def asked_attack(spec: Any) -> Attack:
         return spec
     if isinstance(spec, str) and ":" in spec:
         spec = read_yaml(spec, "an attack")
-    known = attacks()
+    known = attacks(shape)
     name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
     if not isinstance(name, str):
         raise ParameterError("an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'")
     if known_as(name) not in known:
-        raise ParameterError(f"there is no attack {name!r}.{did_you_mean(known_as(name), known)}")
-    attack: Attack = build("risk", spec)
+        raise ParameterError(f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known)}")
+    attack: Attack = build("risk", spec, shape=shape)
     return attack
+
+
+def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
+    """A utility metric by its name or as in a recipe (``{"c_avg": {"k": 5}}``), or as it is."""
+    if not isinstance(spec, str | Mapping):
+        metric: Utility = spec
+        return metric
+    known = family("utility", shape)
+    name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
+    if shape is not Shape.TABLE and name not in known:
+        raise ParameterError(f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}")
+    built: Utility = build("utility", spec, shape=shape)
+    return built
+
+
+def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str:
+    """What a message adds about a name that data of a shape do not know."""
+    if shape is Shape.TABLE:
+        return f".{did_you_mean(name, known)}"
+    others = serves(family_name, name)
+    also = f"; it serves {' and '.join(map(str, others))}" if others else f".{did_you_mean(name, known)}"
+    return f" for data of shape {shape}{also}"
 
 
 def risks() -> Members:
@@ -249,7 +277,7 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     try:
         if arguments is None:
             return members[name]()
-        if shape is not Shape.TABLE and isinstance(arguments, Mapping):
+        if family_name != "hierarchies" and isinstance(arguments, Mapping):
             arguments = _with_nested(members[name], arguments, f"{place}{name}")
         return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
     except TypeError as error:
@@ -293,7 +321,7 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
-    held = models[name].nested if shape is not Shape.TABLE else {}
+    held = models[name].nested
     try:
         inner = {field: ask(value).model if field in held else value for field, value in given.items()}
         return AskedModel(text, *weakest(models[name], inner))
@@ -385,9 +413,11 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": spelled(cls)[field.name], "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
-    if ShapedModel in cls.__mro__:
-        return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
-    return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
+    if Model not in cls.__mro__:
+        return plain
+    if Shape.TABLE in cls.shapes:  # type: ignore[attr-defined]
+        return {**plain, **_nature(cls)}
+    return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
 
 
 def _nature(cls: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_chec
 
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role
+from sfumato.core.shape import Shape
 from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
@@ -290,8 +291,12 @@ class Step(Protocol):
     """
 
     name: ClassVar[str]
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLE})
+    """The shapes of data that it can change."""
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that a certificate does not show: they list data values, or must not be known."""
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
     replayable: ClassVar[bool] = True
     """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
     accounting: ClassVar[Declaration] = LOOKS
@@ -309,13 +314,22 @@ class Step(Protocol):
     retold: ClassVar[tuple[str, ...]] = ()
     """Fields that a description of its plan tells in another way under the same name: in words, or as what came of them."""
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Any:
-        """Decide what to do; looks at the data, changes nothing."""
+    def plan(self, data: Any, goal: Goal) -> Any:
+        """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""
         ...
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, data: Any, plan: Any) -> Any:
         """Do it."""
         ...
+
+    @classmethod
+    def story(cls, told: Mapping[str, Any]) -> str | None:
+        """What was done, in a sentence, from the description of a plan; None where there is none but the single facts."""
+        return None
+
+    def contradicted_by(self, released: Any) -> str | None:
+        """What in released data other than a table shows that the step cannot have been run, in words; None: nothing does."""
+        return None
 
     @property
     def claims(self) -> tuple[str, ...]:

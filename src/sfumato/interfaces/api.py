@@ -11,6 +11,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import read_acceptances, text_only_columns
 from sfumato.core.arguments import as_tuple
+from sfumato.core.data import Context, DataPair, is_shaped
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -18,7 +19,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, with_names
 from sfumato.core.step import Step, accounts
 from sfumato.data.lazy.databases import is_address
@@ -31,16 +32,14 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
+from sfumato.release.data_assessment import assess_data
 from sfumato.release.evaluation import evaluate as _evaluate
-from sfumato.release.intruders import attack_release
+from sfumato.release.intruders import DEFAULT_SECONDS, attack_release
 from sfumato.release.make import make_release, population_of
 from sfumato.release.read_back import described
 from sfumato.release.release import Release
-from sfumato.release.shaped.making import make_and_try
 from sfumato.release.shaped.places import InDatabase, several_places
 from sfumato.release.shaped.reading import people_of, schemas_of
-from sfumato.release.shaped.release import ShapedRelease
-from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
@@ -132,8 +131,8 @@ Table = Any
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
 
-Made = Release | Any
-"""A release of a table; of people who are no table, a :class:`ShapedRelease`."""
+Made = Any
+"""A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
 
 CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
@@ -142,9 +141,9 @@ def _loaded(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
 
 
-def any_recipe(recipe: Any) -> Recipe | ShapedRecipe:
+def any_recipe(recipe: Any) -> Recipe:
     """A recipe of any shape of data, or the one in a file."""
-    return recipe if isinstance(recipe, Recipe | ShapedRecipe) else recipes.load_any(recipe)
+    return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
 
 def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
@@ -217,7 +216,7 @@ def judge(
     """
     if is_shaped(dataset):
         asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in as_tuple(meet)]
-        return judge_people(dataset, asked, original)  # type: ignore[arg-type]
+        return judge_all(dataset.evidence(asked, original=original), asked)
     models = [registry.ask(model).model if isinstance(model, str) else model for model in as_tuple(meet)]
     people = population_of(models, population)
     table = _counted(_described(dataset, roles, "judge"), models)
@@ -249,11 +248,11 @@ def assess(
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
     models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
     models name a file, its path starts from ``base``. People who are no table are attacked as if they were released as they are,
-    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.shaped.trying.PeopleAssessment`.
+    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     if is_shaped(dataset):
-        return assess_people(dataset, models, seconds=seconds, progress=progress)
+        return assess_data(dataset, models, seconds=seconds, progress=progress)
     people = population_of(models, population, base)
     table = _counted(_described(dataset, roles, "assess"), models)
     return _assess(table, models, threshold=threshold, population=people)
@@ -289,7 +288,7 @@ def anonymize(
     progress: Progress = silent,
     population: Dataset | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float | None = None,
 ) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
@@ -299,47 +298,39 @@ def anonymize(
     release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
     models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
     cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
-    ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
+    ``seconds`` of computing at most (0: not at all).
     """
+    promises, methods = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
+    parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
+    parts["contract"] = as_tuple(contract)
+    context = Context(Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format)
     if is_shaped(dataset):
         if accept is not None:
             raise ParameterError("accept belongs to releases of one table; leave it out")
-        parts: dict[str, Any] = {"meet": as_tuple(meet), "steps": as_tuple(steps), "contract": as_tuple(contract)}
-        people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
-        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
-        return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
+        if roles is not None:
+            raise ParameterError("roles are said when the data are read; leave them out")
+        return _make(dataset, Recipe.about(dataset.shape, schemas_of(dataset), **parts), context, seconds)
     table = _described(dataset, roles, "anonymize")
-    promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
-    recipe = Recipe(
-        table.schema, promises, means, dict(limits or {}), as_tuple(contract), accept=read_acceptances(accept)
-    )
-    return _made(
-        table, recipe, format, None, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
-    )
+    return _make(table, Recipe(table.schema, **parts, accept=read_acceptances(accept)), context, seconds)
 
 
-def _made(
-    table: Dataset | LazyTable,
-    recipe: Recipe,
-    format: str | None,  # noqa: A002
-    into: str | Path | None,
-    **options: Any,
-) -> Release:
-    """A release of a table in memory, or of one that an engine holds."""
-    if isinstance(table, Dataset):
-        return make_release(table, recipe, format=format, **options)
-    if format not in (None, "parquet"):
-        raise ParameterError(
-            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {format}"
-        )
-    from sfumato.release.large import make_large
+def _make(data: Any, recipe: Recipe, context: Context, seconds: float | None) -> Made:
+    """A release of data of any shape; attacked and measured, for so many seconds, where ``run`` does that with such data."""
+    if data.attacked_by_run:
+        release = make_release(data, recipe, context)
+        return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
+    if seconds is not None:
+        raise ParameterError("seconds is for data that run attacks; attack a release of a table by release.attack()")
+    if isinstance(data, LazyTable):
+        from sfumato.release.large import make_large
 
-    return make_large(table, recipe, into=None if into is None else Path(into), **options)
+        return make_large(data, recipe, context)
+    return make_release(data, recipe, context)
 
 
 def run(
     dataset: Table,
-    recipe: Recipe | ShapedRecipe | str | Path,
+    recipe: Recipe | str | Path,
     *,
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
@@ -348,7 +339,7 @@ def run(
     format: str | None = None,  # noqa: A002 - the word users know
     into: str | Path | None = None,
     people: Any = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float | None = None,
     memory: Memory | None = None,
 ) -> Made:
     """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
@@ -358,21 +349,27 @@ def run(
     (:class:`sfumato.release.register.memory.Remembered`).
     """
     loaded = any_recipe(recipe)
-    if isinstance(loaded, ShapedRecipe):
-        who = people_of(dataset, loaded, people=people, format=format)
-        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
-        return make_and_try(who, loaded, seed=Seed.of(seed), **told)
-    table, loaded = with_recipe(dataset, loaded)
-    options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
-    if memory is not None:
-        options["memory"] = memory
-        in_memory(table, "a register")
-    return _made(table, loaded, format, into, **options)
+    context = Context(
+        Seed.of(seed),
+        shuffle=shuffle,
+        format=format,
+        population=population,
+        memory=memory,
+        workspace=None if into is None else Path(into),
+        progress=progress,
+    )
+    if loaded.shape is not Shape.TABLE:
+        data: Any = people_of(dataset, loaded, people=people, format=format)
+    elif people is not None:
+        raise ParameterError("people is a second table of data that are no table; leave it out")
+    else:
+        data, loaded = with_recipe(dataset, loaded)
+    return _make(data, loaded, context, seconds)
 
 
 def check(
     dataset: Table,
-    recipe: Recipe | ShapedRecipe | str | Path,
+    recipe: Recipe | str | Path,
     *,
     original: Dataset | LazyTable | Any = None,
     population: Dataset | None = None,
@@ -384,7 +381,7 @@ def check(
     table itself. People who are no table take ``people``, their second table, where it stands apart.
     """
     loaded = any_recipe(recipe)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded.shape is not Shape.TABLE:
         from sfumato.release.shaped.verifying import check_people
 
         before = None if original is None else people_of(original, loaded)
@@ -463,7 +460,7 @@ def attack(
             options[name] = as_tuple(options[name])
     if is_shaped(original) and is_shaped(released):
         _refuse_alignment("attack", align, control)
-        return attack_people(original, released, **options)
+        return attack_release(DataPair(original, released), **options)
     others = None if control is None else in_memory(read(control), "attack")
     pair = pair_elsewhere(*_both(original, released, roles, "attack"), align=align, control=others)
     return attack_release(pair, **options)
@@ -511,15 +508,13 @@ def evaluate(
     from sfumato.core.pair import Pair as _Pair
 
     wanted = None if metrics is None else as_tuple(metrics)
-    alone = isinstance(original, _Pair | Release | ShapedRelease)
+    alone = isinstance(original, _Pair | Release)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
     if alone or is_shaped(original):
         _refuse_alignment("evaluate", align, control)
-    if isinstance(original, ShapedRelease):
-        return original.evaluate(wanted)
     if is_shaped(original) and is_shaped(released):
-        return evaluate_people(original, released, wanted)
+        return _evaluate(DataPair(original, released), wanted)
     if isinstance(original, Release):
         original = original.pair
     elif not alone:

@@ -8,7 +8,7 @@ the original stands beside its output. So ε is a property of the whole recipe:
 - nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
   promise judged against the original or a population;
 - what the columns are was not found by looking at all cells of a text, and the recipe was not proposed by looking at the table;
-- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.release.fixed_form`);
+- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.data.table.fixed_form`);
 - no step reads a second table, a vault, or identifiers that no step accounts for;
 - coins come from the operating system, and the release is no rehearsal.
 
@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.model import Model
-from sfumato.core.shape import ShapedModel, ShapedRecipe
+from sfumato.core.recipe import Recipe
+from sfumato.core.shape import Shape
 from sfumato.core.step import ONE_RECORD, Account, Effect, Step, account_of
 from sfumato.errors import SchemaError
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.release.release import Release
-    from sfumato.release.shaped.release import ShapedRelease
 
 KEPT = "kept by the owner"
 NEIGHBOURS = {
@@ -143,7 +143,7 @@ PROPOSED = (
 
 
 def certified(
-    recipe: Recipe | ShapedRecipe,
+    recipe: Recipe,
     columns: Sequence[str],
     released: Schema,
     *,
@@ -169,13 +169,6 @@ def certified(
         *(f"contract: {a.promise}" for a in recipe.contract),
     )
     return Certified(parts, tuple(reasons), kept)
-
-
-def certified_release(release: Release) -> Certified | None:
-    """The judgement about a release."""
-    shared = release.dataset
-    found = release.original.source.types_found
-    return certified(release.recipe, shared.columns, shared.schema, rehearsal=release.seed.rehearsal, types_found=found)
 
 
 class _Walk:
@@ -213,10 +206,8 @@ class _Walk:
         return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
 
 
-def _beside_table(step: Any, *, accounted: bool) -> str | None:
+def _beside_table(step: Step, *, accounted: bool) -> str | None:
     """What a step reads besides the table that the steps before it made; after an accounted one, direct identifiers are such too."""
-    if not isinstance(step, Step):
-        return None
     if step.second_source is not None:
         return step.second_source
     return f"{', '.join(step.claims)} of the original" if accounted and step.claims else None
@@ -229,10 +220,10 @@ def _fitted(schema: Schema) -> Iterator[str]:
             yield f"the hierarchy of {name} is fitted to the records"
 
 
-def _compared(recipe: Recipe | ShapedRecipe, released: Schema) -> Iterator[str]:
+def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
     """What decides about the release by more than the release."""
     for name in recipe.limits:
-        if isinstance(recipe, ShapedRecipe) or compares(name):
+        if recipe.shape is not Shape.TABLE or compares(name):
             yield f"the limit on {name} compares the release with the original, and refuses by that"
     for agreement in recipe.contract:
         if agreement.refuse:
@@ -247,10 +238,10 @@ def compares(limit: str) -> bool:
     return limit not in registry.risks()
 
 
-def _beyond_release(model: Model | ShapedModel, released: Schema) -> str | None:
+def _beyond_release(model: Model, released: Schema) -> str | None:
     """What a promise is judged by besides the release, or None."""
-    if not isinstance(model, Model):
-        return "compares the release with the original" if model.compares else None
+    if model.compares:
+        return "compares the release with the original"
     try:
         needs = model.needs(released)
     except SchemaError:
@@ -260,7 +251,7 @@ def _beyond_release(model: Model | ShapedModel, released: Schema) -> str | None:
     return "compares the release with a population" if needs.population else None
 
 
-def told_plan(release: Release | ShapedRelease, judged: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the first accounted one only their name. Where the

@@ -20,7 +20,7 @@ from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.certificates import read_certificate
-from sfumato.release.documents import commitment, digest_of_input, plain_json
+from sfumato.release.documents import commitment, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.publish import PEOPLE, linked, seal
@@ -167,7 +167,7 @@ def _digests(original: Dataset | LazyTable) -> Iterator[str]:
         if original.source.digest is not None:
             yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).digest
         return
-    yield digest_of_input(dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)))
+    yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
 
 
 def read_alignment(file: Path, released: int, original: int, column: str = "original_row") -> NDArray[np.int64]:

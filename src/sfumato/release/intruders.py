@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from sfumato.core import registry
 from sfumato.core.attack import NOT_IN_FILE, USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.choices import required_fields
+from sfumato.core.data import DataPair
 from sfumato.core.encoding import require_same_codes
 from sfumato.core.limits import limits_of, plain_limits
 from sfumato.core.notebook import html_headline, html_list, html_table
@@ -21,6 +24,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
+from sfumato.release.evaluation import require_same_shape
 from sfumato.release.report.attacks import attack_chart_on_white, attack_label, conclusion, ranked
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.pair import Pair
+    from sfumato.core.shape import Shape
+    from sfumato.core.source import Source
     from sfumato.core.step import Step
 
 
@@ -424,11 +430,11 @@ OUT_OF_TURN = "the time budget was spent before it was its turn; give it more se
 
 
 def attack_release(
-    pair: Pair,
+    pair: Pair | DataPair,
     *,
     steps: Sequence[Step] = (),
     models: Sequence[Model] = (),
-    others: Sequence[Pair] = (),
+    others: Sequence[Any] = (),
     population: Dataset | None = None,
     aux: Dataset | None = None,
     intruder: Intruder | None = None,
@@ -437,7 +443,7 @@ def attack_release(
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
     clock: float = math.inf,
-    sample: int = DEFAULT_SAMPLE,
+    sample: int | None = None,
     seed: Seed | int | str | None = None,
     progress: Progress = silent,
     on_outcome: Callable[[Tried | Skipped], object] = bool,
@@ -452,16 +458,21 @@ def attack_release(
     (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a recipe, what is allowed to some of them, when tried by the first intruder who tries them. ``others`` are further releases of
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
     which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
+
+    Data other than a table have no named intruders: each attack says who tries it, and all share the time alike.
     """
+    require_same_shape(pair.original, pair.released)
+    battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
+    battery.require_known(population=population, aux=aux, intruder=intruder, sample=sample)
+    sample = DEFAULT_SAMPLE if sample is None else sample
     _require_sense(pair, seconds, sample)
     started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     begun = time.monotonic()
-    profiles = BATTERY if intruder is None else (_own(intruder),)
-    allowances = _allowances(limits or {})
-    wanted = _wanted(profiles, only, [attack for attack, _ in allowances])
+    allowances = _allowances(limits or {}, pair.released.shape)
+    limited = [attack for attack, _ in allowances]
+    turns = battery.turns(pair, only, limited, intruder=intruder, sample=sample, seed=key)
     tried: list[Tried] = []
     skipped: list[Skipped] = []
-    found = _Intruders(pair, sample, key)
 
     def note(outcome: Tried | Skipped) -> None:
         if isinstance(outcome, Tried):
@@ -470,31 +481,154 @@ def attack_release(
             skipped.append(outcome)
         on_outcome(outcome)
 
-    for place, (profile, attack) in enumerate(wanted):
-        progress(place / len(wanted), f"{profile.name}: {attack.words}")
-        left = max(0.0, max(seconds, GRACE) - (now() - started))
-        first = all(attack != earlier for _, earlier in wanted[:place])
-        allowed = next((bound for limited, bound in allowances if first and limited == attack), None)
+    for place, turn in enumerate(turns):
+        attack = turn.attack
+        progress(place / len(turns), f"{turn.intruder}: {attack.words}")
+        spent = now() - started
+        share, late = battery.share(seconds, spent, len(turns) - place, chosen=only is not None)
+        late = late or time.monotonic() - begun > clock
+        first = all(attack != earlier.attack for earlier in turns[:place])
+        allowed = next((bound for other, bound in allowances if first and other == attack), None)
         parameters = values_of(attack)
-        late = not left or time.monotonic() - begun > clock
-        who = intruder or found.who(profile.knows(pair))
+        who = turn.who()
         if who is None:
-            note(Skipped(profile.name, attack.name, _nothing_known(pair), allowed, parameters))
+            note(Skipped(turn.intruder, attack.name, _nothing_known(pair), allowed, parameters))
             continue
-        share = left if place + 1 == len(wanted) else left / 2
-        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, share, population=population, aux=aux)
+        scene = Scene(
+            pair,
+            who,
+            steps=tuple(steps),
+            models=tuple(models),
+            others=tuple(others),
+            seed=key,
+            seconds=share,
+            population=population,
+            aux=aux,
+        )
         outcome = _too_late(attack, scene) if late else _try(attack, scene)
         if isinstance(outcome, str):
-            note(Skipped(profile.name, attack.name, outcome, allowed, parameters))
+            note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
         else:
             finding = dataclasses.replace(outcome, parameters=parameters)
-            note(Tried(profile.name, who.knows, finding, threshold, allowed))
-        if intruder is None and not any(later.knows(pair) == who.knows for later, _ in wanted[place + 1 :]):
+            note(Tried(turn.intruder, who.knows, finding, threshold, allowed))
+        if intruder is None and not any(later.knows == who.knows for later in turns[place + 1 :]):
             who.memo.clear()  # what attacks of this intruder had in common may be large, and nobody needs it any more
     progress(1.0)
-    looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
-    spent = now() - started
-    return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
+    looked_for = battery.looked_for(pair, intruder, sample)
+    name, unit = battery.source_of(pair).name, pair.released.unit_name
+    return AttackReport(name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit)
+
+
+def attack_unchanged(data: Any, *, seconds: float, **options: Any) -> AttackReport | None:
+    """Data attacked as if they were released as they are; None without time."""
+    if seconds <= 0:
+        return None
+    return attack_release(DataPair(data, data), seconds=seconds, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Turn:
+    """One attack of one intruder: who it is, what it knows, and a function that gives the file it has (None: it knows nothing)."""
+
+    intruder: str
+    knows: tuple[str, ...]
+    attack: Attack
+    who: Callable[[], Intruder | None]
+
+
+class _Battery(Protocol):
+    """Who tries which attacks on a pair, in which order, and how they share the time."""
+
+    def require_known(self, **options: Any) -> None:
+        """Refuse, by name, options that such data do not know."""
+        return
+
+    def turns(self, pair: Any, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """Who tries what, in turn."""
+        ...
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """The seconds of the next of so many turns, and whether there are none left; ``chosen``: attacks were asked for by name."""
+        ...
+
+    def looked_for(self, pair: Any, intruder: Intruder | None, sample: int) -> int:
+        """How many people the intruders look for."""
+        ...
+
+    def source_of(self, pair: Any) -> Source:
+        """What the report is called after."""
+        ...
+
+
+class _TableBattery(_Battery):
+    """The named intruders of a table. Nobody takes more than half of the time that is left."""
+
+    def turns(self, pair: Pair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """Every profile with its attacks; all look for the same people, and who knows the same is the same intruder."""
+        intruder: Intruder | None = options["intruder"]
+        profiles = BATTERY if intruder is None else (_own(intruder),)
+        known = _Intruders(pair, options["sample"], options["seed"])
+        turns = []
+        for profile, attack in _wanted(profiles, only, limited):
+            knows = profile.knows(pair)
+            who = functools.partial(known.who, knows) if intruder is None else functools.partial(_itself, intruder)
+            turns.append(_Turn(profile.name, knows, attack, who))
+        return turns
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """Half of what is left, all of it to the last; there are 20 seconds in any case."""
+        left = max(0.0, max(seconds, GRACE) - spent)
+        return (left if turns == 1 else left / 2), not left
+
+    def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
+        """A sample of the records, or those of the intruder's own file."""
+        return min(sample, len(pair.original)) if intruder is None else len(intruder.file)
+
+    def source_of(self, pair: Pair) -> Source:
+        """The released table."""
+        return pair.released.source
+
+
+class _DataBattery(_Battery):
+    """Attacks on data other than a table: each says who tries it. All share the time alike."""
+
+    def require_known(self, **options: Any) -> None:
+        """Refuse, by name, what is only known for tables."""
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise ParameterError(f"{', '.join(given)} is known for attacks on tables only; leave it out")
+
+    def turns(self, pair: DataPair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """The attacks asked for, else all that are tried by default, and those that are limited with other parameters."""
+        shape = pair.original.shape
+        if only is None:
+            classes = registry.attacks(shape).values()
+            attacks = [cls() for cls in classes if cls.by_default and not required_fields(cls)]
+            attacks += [attack for attack in limited if attack not in attacks]
+        else:
+            attacks = [registry.asked_attack(spec, shape) for spec in only]
+        everybody = Intruder(pair.original, (), np.arange(pair.original.size, dtype=np.int64))
+        who = functools.partial(_itself, everybody)
+        return [_Turn(attack.tried_by[0], (), attack, who) for attack in attacks]
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """The same for every attack that is left; attacks that were asked for by name are always tried."""
+        left = max(0.0, seconds - spent)
+        return left / turns, not left and not chosen and spent > GRACE
+
+    def looked_for(self, pair: DataPair, intruder: Intruder | None, sample: int) -> int:
+        """Everybody."""
+        size: int = pair.original.size
+        return size
+
+    def source_of(self, pair: DataPair) -> Source:
+        """The original data."""
+        source: Source = pair.original.source
+        return source
+
+
+def _itself(intruder: Intruder) -> Intruder:
+    return intruder
 
 
 class _Intruders:
@@ -516,29 +650,30 @@ class _Intruders:
         return self._known.get(knows)
 
 
-def _nothing_known(pair: Pair) -> str:
+def _nothing_known(pair: Any) -> str:
     """Why an intruder knows nothing of the release."""
     there = "was released" if pair.original.schema.quasi else "is in the table"
     return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
 
 
-def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
+def _require_sense(pair: Pair | DataPair, seconds: float, sample: int) -> None:
     if not seconds > 0:
         raise ParameterError("the time budget of the attacks must be more than 0 seconds")
     if sample < 1:
         raise ParameterError("the intruders must look for at least one record")
-    if not len(pair.released) or not len(pair.original):
-        raise SchemaError("there is no record to attack: the table is empty")
+    if not pair.released.size or not pair.original.size:
+        raise SchemaError("there is nobody to attack: the data are empty")
 
 
 def _own(intruder: Intruder) -> Profile:
     return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
 
 
-def _allowances(limits: Mapping[Any, Any]) -> list[tuple[Attack, float]]:
+def _allowances(limits: Mapping[Any, Any], shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
-    known = registry.attacks()
-    return [(registry.measured(one), one.bound) for one in limits_of(plain_limits(limits)) if one.name in known]
+    known = registry.attacks(shape)
+    several = limits_of(plain_limits(limits))
+    return [(registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known]
 
 
 def _wanted(

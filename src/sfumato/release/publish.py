@@ -29,7 +29,6 @@ from sfumato.release.documents import (
     Told,
     certificate,
     digest_of,
-    digest_of_input,
     lock,
     owner_record,
 )
@@ -43,7 +42,7 @@ from sfumato.release.report.pictures import png
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.table_release import TableRelease
 
 
 # The documents of a written release, made so that the certificate covers all that is shared.
@@ -174,7 +173,7 @@ def linked(source: str, target: str) -> None:
 
 
 def publish(
-    release: Release,
+    release: TableRelease,
     folder: Path,
     *,
     format: str | None,  # noqa: A002
@@ -198,7 +197,7 @@ def publish(
     return folder
 
 
-def drafted(release: Release, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
+def drafted(release: TableRelease, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
     """The two reports of a release as they would be written (to share, to keep), without writing one.
 
     The table is written into a private folder, read back and judged, and goes with the folder, which is made ``within`` another one.
@@ -209,7 +208,7 @@ def drafted(release: Release, *, format: str | None = None, within: Path | None 
         share, owner = folder / "share", folder / "owner"
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
-        input_digest = digest_of_input(release.original)
+        input_digest = release.original.input_digest()
         release, told, data_file = _written_and_told(release, share, format, defuse=False)
         salt = environment.fresh_salt()
         body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
@@ -218,14 +217,14 @@ def drafted(release: Release, *, format: str | None = None, within: Path | None 
     return public, private
 
 
-def publish_table(release: Release, into: str, table: str, *, force: bool) -> None:
+def publish_table(release: TableRelease, into: str, table: str, *, force: bool) -> None:
     """Write the released table alone into a database; it stands when it holds and what steps must remember is stored."""
     require_kept(release)
     with stored(release, Target(into, table, force)):
         keep_pseudonyms(release)
 
 
-def publish_data(release: Release, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
+def publish_data(release: TableRelease, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
     """Write the released table alone into a file (``-``: to stdout); it stands when it holds, as in a database."""
 
     def inspect(draft: Path, form: Form) -> None:
@@ -234,10 +233,10 @@ def publish_data(release: Release, file: str | Path, *, format: str | None, defu
 
     require_kept(release)
     source = release.original.source
-    write_table(release.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
+    write_table(release.released.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
 
 
-def keep_pseudonyms(release: Release | ShapedRelease) -> None:
+def keep_pseudonyms(release: Release) -> None:
     """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
     for _, plan in release.plans:
         if (store := plan.after_writing) is not None:
@@ -245,7 +244,7 @@ def keep_pseudonyms(release: Release | ShapedRelease) -> None:
 
 
 def _write(
-    release: Release,
+    release: TableRelease,
     folder: Path,
     format: str | None,  # noqa: A002
     sign: Path | None,
@@ -257,7 +256,7 @@ def _write(
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
     owner.mkdir(mode=PRIVATE_FOLDER)
-    salt, input_digest = environment.fresh_salt(), digest_of_input(release.original)
+    salt, input_digest = environment.fresh_salt(), release.original.input_digest()
     release, told, data_file = _written_and_told(release, share, format, defuse=defuse)
     data_file |= {"table": dict(table)} if table else {}
     body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
@@ -274,14 +273,14 @@ ONE_AFTER_THE_OTHER = 1 << 22
 
 
 def _written_and_told(
-    release: Release,
+    release: TableRelease,
     share: Path,
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[Release, Told, dict[str, Any]]:
+) -> tuple[TableRelease, Told, dict[str, Any]]:
     """Write the table while what is told of it is measured; measured again where the file holds something else."""
-    if len(release.dataset) > ONE_AFTER_THE_OTHER:
+    if len(release.released) > ONE_AFTER_THE_OTHER:
         written, data_file = _write_data(release, share, format, defuse=defuse)
         return written, Told.of(written), data_file
     telling = meanwhile(lambda: Told.of(release))
@@ -294,16 +293,16 @@ def _written_and_told(
 
 
 def _write_data(
-    release: Release,
+    release: TableRelease,
     share: Path,
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[Release, dict[str, Any]]:
+) -> tuple[TableRelease, dict[str, Any]]:
     """Write the released table and read it back: the release as the file holds it, and what a certificate says of the file."""
     if release.parts:
         return release, _put_parts(release.parts, share, format, defuse=defuse)
-    source, frame = release.original.source, release.dataset.to_polars()
+    source, frame = release.original.source, release.released.to_polars()
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
     form = write_table(frame, file, source, format=chosen, defuse=defuse)
@@ -329,21 +328,21 @@ def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse
     return {"file": DATA, "sha256": sha256_of_parts(folder), "format": "parquet", "form": {}, "parts": len(parts)}
 
 
-def _write_alignment(release: Release, file: Path) -> None:
+def _write_alignment(release: TableRelease, file: Path) -> None:
     """Row of the original for every released row, in released order; a table that an engine holds has no row numbers.
 
     Shuffled numbers hardly compress: thorough compression takes ten times as long, and saves a seventh.
     """
     if release.parts:
         return
-    origin = release.dataset.origin
-    rows = np.arange(len(release.dataset)) if origin is None else origin
-    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.dataset.drawn else ()))
+    origin = release.released.origin
+    rows = np.arange(len(release.released)) if origin is None else origin
+    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
     kind = np.result_type(*map(np.min_scalar_type, ends))
     pl.DataFrame({"original_row": rows.astype(kind)}).write_parquet(file, compression="lz4")
 
 
-def _write_people(release: Release, file: Path) -> None:
+def _write_people(release: TableRelease, file: Path) -> None:
     """The rows of the original that drawn rows were learnt from, and which of those given were set aside before; for attacks."""
     if release.learnt_from is None:
         return

@@ -43,7 +43,7 @@ from sfumato.release.consistency import (
 )
 from sfumato.release.evaluation import default_metrics
 from sfumato.release.intruders import Tried
-from sfumato.release.make import about_all_releases, kept_within
+from sfumato.release.limit_checks import about_all_releases, kept_within
 from sfumato.release.manifest import NEAR, Claim, near
 from sfumato.release.read_back import has_words
 

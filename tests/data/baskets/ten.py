@@ -26,7 +26,7 @@ def people_of(baskets, own=None, hierarchy=True) -> Baskets:
     if own is not None:
         columns["own"] = pl.Series(own)
         attributes["own"] = Attribute((Role.QUASI,))
-    return Baskets.of({"data": pl.DataFrame(columns)}, {"data": Schema(attributes)}, Source(name="ten"))
+    return Baskets.from_tables({"data": pl.DataFrame(columns)}, {"data": Schema(attributes)}, Source(name="ten"))
 
 
 def sets_of(people) -> list[frozenset[str]]:

@@ -11,17 +11,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.attack import NothingToAttack
+from sfumato.core.attack import NothingToAttack, Scene
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Schema
-from sfumato.core.shape import ShapedScene
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
 from sfumato.data.baskets.attacks import ItemAttackCost, KnownItems, RareItems
 from sfumato.data.baskets.baskets import Baskets
+from sfumato.data.baskets.disassociated_km import DisassociatedKm
 from sfumato.data.baskets.disassociation import Disassociation
 from sfumato.data.baskets.knowledge import Sight, wilson
-from sfumato.data.baskets.models import BasketKAnonymity, DisassociatedKm, KmAnonymity
+from sfumato.data.baskets.models import BasketKAnonymity, KmAnonymity
 from sfumato.data.baskets.partition import BasketPartition
 from sfumato.data.baskets.recoding import ItemRecoding
 from sfumato.data.baskets.scoreboard import Scoreboard, Scored
@@ -32,8 +32,8 @@ def shares(finding) -> list[float]:
     return [share for _, share in finding.details["curve"]["points"]]
 
 
-def scene(original, released=None, **more) -> ShapedScene:
-    return ShapedScene(original, original if released is None else released, seed=Seed(5), **more)
+def scene(original, released=None, **more) -> Scene:
+    return Scene.of(original, original if released is None else released, seed=Seed(5), **more)
 
 
 def test_worked_known_items():
@@ -171,7 +171,7 @@ def rated(people: dict[str, str]) -> Baskets:
     table = pl.DataFrame(rows, schema=["user", "film", "stars"], orient="row").with_columns(
         pl.col("stars").cast(pl.Int64)
     )
-    return Baskets.of({"data": table}, {"data": RATINGS}, Source())
+    return Baskets.from_tables({"data": table}, {"data": RATINGS}, Source())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_days_add_to_how_alike_items_are():
 
     def watched(day):
         rows = {"user": ["u", "u", "v"], "film": ["f", "g", "f"], "day": [day, 7, 60]}
-        return Baskets.of({"data": pl.DataFrame(rows)}, {"data": schema}, Source())
+        return Baskets.from_tables({"data": pl.DataFrame(rows)}, {"data": schema}, Source())
 
     people, other = watched(0), watched(30)
     attack, place = Scoreboard(days="day"), scene(people, others=(other,))
@@ -218,7 +218,7 @@ def test_another_file_with_strangers():
     rows += [(f"stranger {p}", people.labels[i]) for p in range(30, 40) for i in people.sets[p].tolist()[:2]]
     table = pl.DataFrame(rows, schema=["customer", "product"], orient="row")
     schema = Schema({"customer": people.schema["customer"], "product": people.schema["product"]})
-    other = Baskets.of({"data": table}, {"data": schema}, Source())
+    other = Baskets.from_tables({"data": table}, {"data": schema}, Source())
     finding = Scoreboard().attack(scene(people, people.shuffled(np.random.default_rng(0)), others=(other,)))
     assert finding.trials == 30
     assert finding.value > 0.8

@@ -11,9 +11,12 @@ import pytest
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
+from sfumato.core.attack import Attack, Scene
+from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.metric import Utility
 from sfumato.core.parameters import known_as
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, ShapedAttack, ShapedScene, ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
 from sfumato.data.baskets import FAMILIES, models
 from sfumato.errors import RecipeError, SchemaError
@@ -69,12 +72,12 @@ def test_promises_round_trip_and_judge(spec):
     model = registry.build("models", spec, shape=Shape.BASKETS)
     again = registry.build("models", registry.write(model), shape=Shape.BASKETS)
     assert again == model
-    verdict = model.judge(PEOPLE)
+    verdict = model.judge(DataEvidence(PEOPLE))
     assert verdict.promise == model.promise
     assert verdict.sentence
     assert not any(label in repr(verdict) for label in PEOPLE.labels)
     assert shown(verdict.to_dict())
-    moved = model.judge(PEOPLE.shuffled(np.random.default_rng(1)))
+    moved = model.judge(DataEvidence(PEOPLE.shuffled(np.random.default_rng(1))))
     assert (moved.holds, moved.attained, moved.records) == (verdict.holds, verdict.attained, verdict.records)
 
 
@@ -92,15 +95,15 @@ def test_means_round_trip_and_reach_their_promise(name):
     step = registry.build("steps", name, shape=Shape.BASKETS)
     assert registry.build("steps", registry.write(step), shape=Shape.BASKETS) == step
     model, people = model_of(MEANS[name]), PEOPLE
-    before = people.written()["data"]
+    before = people.to_tables()["data"]
     goal = Goal(models=(model,), seed=Seed(2))
     plan = step.plan(people, goal)
     released = step.apply(people, plan)
-    assert model.judge(released).holds
-    assert people.written()["data"].equals(before)  # arguments are never changed
+    assert model.judge(DataEvidence(released)).holds
+    assert people.to_tables()["data"].equals(before)  # arguments are never changed
     told = shown([plan.describe(), plan.effort(), plan.warnings, plan.scores(), repr(plan)])
     assert not any(f'"{label}"' in told for label in people.labels)
-    assert step.apply(people, step.plan(people, goal)).written()["data"].equals(released.written()["data"])
+    assert step.apply(people, step.plan(people, goal)).to_tables()["data"].equals(released.to_tables()["data"])
     origin = released.shuffled(np.random.default_rng(0)).origin
     assert sorted(origin.tolist()) == list(range(40))
 
@@ -108,13 +111,13 @@ def test_means_round_trip_and_reach_their_promise(name):
 @pytest.mark.parametrize("name", FAMILIES["risk"])
 def test_attacks_keep_their_contract(name):
     attack = registry.build("risk", name, shape=Shape.BASKETS)
-    assert isinstance(attack, ShapedAttack)
+    assert isinstance(attack, Attack)
     released = PEOPLE.shuffled(np.random.default_rng(3))
-    scene = ShapedScene(PEOPLE, released, seed=Seed(4))
+    scene = Scene.of(PEOPLE, released, seed=Seed(4))
     finding = attack.attack(scene)
     assert 0 <= finding.value <= 1
     assert set(finding.victims.tolist()) <= set(range(PEOPLE.people))
-    assert attack.attack(ShapedScene(PEOPLE, released, seed=Seed(4))).to_dict() == finding.to_dict()
+    assert attack.attack(Scene.of(PEOPLE, released, seed=Seed(4))).to_dict() == finding.to_dict()
     told = shown(finding.to_dict())
     assert not any(label in told for label in PEOPLE.labels)
 
@@ -122,8 +125,8 @@ def test_attacks_keep_their_contract(name):
 @pytest.mark.parametrize("name", FAMILIES["utility"])
 def test_metrics_keep_their_contract(name):
     metric = registry.build("utility", name, shape=Shape.BASKETS)
-    assert isinstance(metric, ShapedUtility)
-    measure = metric.measure(PEOPLE, PEOPLE.shuffled(np.random.default_rng(3)))
+    assert isinstance(metric, Utility)
+    measure = metric.measure(DataPair(PEOPLE, PEOPLE.shuffled(np.random.default_rng(3))))
     best = 0.0 if metric.better == "lower" else 1.0
     assert measure.value == pytest.approx(best)
     assert measure.better == metric.better

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from sfumato import examples
+from sfumato.core.data import Data
 from sfumato.core.schema import Attribute, Schema
-from sfumato.core.shape import Shaped
 from sfumato.core.source import Source
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.errors import SchemaError
@@ -38,15 +38,15 @@ def read(table, roles=None, people=None, people_roles=None):
         tables["people"] = people
     if people_roles is not None:
         schemas["people"] = Schema.from_roles(people_roles)
-    return Baskets.of(tables, schemas, Source(name="visits.csv"))
+    return Baskets.from_tables(tables, schemas, Source(name="visits.csv"))
 
 
 def test_rows_of_items():
     people = read(LONG)
-    assert isinstance(people, Shaped)
+    assert isinstance(people, Data)
     assert sets_of(people) == [{"milk"}, {"milk", "tea"}, set(), set()]
     assert people.own.to_dict(as_series=False) == {"age": [20, 30, 40, 50], "ill": ["b", "a", None, "c"]}
-    assert people.counted() == {"people": 4, "items": 2, "occurrences": 3, "empty": 2}
+    assert people.counts() == {"people": 4, "items": 2, "occurrences": 3, "empty": 2}
     assert people.grades["stars"].tolist() == [5.0, 3.0, 1.5]  # the mean of what was said of tea twice
     assert "name" not in people.schema.attributes
     assert people.notes == (
@@ -59,7 +59,7 @@ def test_rows_of_items():
 
 def test_rows_are_written_as_they_were_read():
     people = read(LONG)
-    (table,) = people.written().values()
+    (table,) = people.to_tables().values()
     assert table.columns == ["who", "what", "age", "ill"]
     assert table.rows() == [
         (1, "milk", 20, "b"),
@@ -74,32 +74,32 @@ def test_lists_of_items():
     table = pl.DataFrame({"what": [["b", "a", "b"], [], None, ["c", None]], "age": [1, 2, 3, 4]})
     people = read(table, {"item": "what", "quasi": "age"})
     assert sets_of(people) == [{"a", "b"}, set(), set(), {"c"}]
-    assert people.written()["data"].to_dict(as_series=False) == {
+    assert people.to_tables()["data"].to_dict(as_series=False) == {
         "what": [["a", "b"], [], [], ["c"]],
         "age": [1, 2, 3, 4],
     }
     named = read(
         table.with_columns(who=pl.Series(["z", "y", "x", "w"])), {"unit": "who", "item": "what", "quasi": "age"}
     )
-    assert named.written()["data"]["who"].to_list() == [1, 2, 3, 4]
+    assert named.to_tables()["data"]["who"].to_list() == [1, 2, 3, 4]
 
 
 def test_whole_numbers_stay_whole_numbers_until_a_group_comes():
     people = read(pl.DataFrame({"what": [[3, 10], [3]]}), {"item": "what"})
     assert people.labels == ("10", "3")
-    assert people.written()["data"]["what"].to_list() == [[10, 3], [3]]
+    assert people.to_tables()["data"]["what"].to_list() == [[10, 3], [3]]
     coarse = people.with_sets(people.sets, ("group", "3"))
-    assert coarse.written()["data"]["what"].to_list() == [["3", "group"], ["3"]]
+    assert coarse.to_tables()["data"]["what"].to_list() == [["3", "group"], ["3"]]
 
 
 @given(BASKETS)
 def test_what_is_written_is_read_back(baskets):
     for people in (people_of(baskets, list(range(len(baskets)))), _long(baskets)):
         moved = people.shuffled(np.random.default_rng(2))
-        again = Baskets.of(moved.written(), {"data": moved.schema}, Source())
+        again = Baskets.from_tables(moved.to_tables(), {"data": moved.schema}, Source())
         assert sets_of(again) == sets_of(moved) == [baskets[person] for person in moved.origin]
-        assert again.written()["data"].equals(moved.written()["data"])
-        assert again.counted() == people.counted()
+        assert again.to_tables()["data"].equals(moved.to_tables()["data"])
+        assert again.counts() == people.counts()
 
 
 def _long(baskets):
@@ -110,7 +110,7 @@ def _long(baskets):
 
 def test_the_order_of_rows_tells_nothing():
     again = read(LONG.reverse())
-    assert again.written()["data"].equals(read(LONG).written()["data"])
+    assert again.to_tables()["data"].equals(read(LONG).to_tables()["data"])
 
 
 def test_people_in_a_table_of_their_own():
@@ -120,10 +120,10 @@ def test_people_in_a_table_of_their_own():
     baskets = read(data, {"unit": "who", "item": "what"}, people, roles)
     assert sets_of(baskets) == [{"b"}, {"a", "c"}, set()]  # in the order of their names
     assert baskets.quasi == ("age",)
-    tables = baskets.shuffled(np.random.default_rng(4)).written()
+    tables = baskets.shuffled(np.random.default_rng(4)).to_tables()
     assert list(tables) == ["data", "people"]
     assert tables["people"].columns == ["who", "age"]
-    again = Baskets.of(tables, {"data": baskets.schema, "people": baskets.beside}, Source())
+    again = Baskets.from_tables(tables, {"data": baskets.schema, "people": baskets.beside}, Source())
     assert sorted(zip(map(sorted, sets_of(again)), again.own["age"].to_list(), strict=True)) == [
         ([], 9),
         (["a", "c"], 2),
@@ -209,7 +209,7 @@ def test_hierarchies_whose_labels_cannot_be_told_apart():
     def bound(nested):
         table = pl.DataFrame({"what": [["x", "y"], ["z"]]})
         schema = Schema({"what": Attribute(("item",), hierarchy=tree(nested))})
-        return Baskets.of({"data": table}, {"data": schema}, Source()).taxonomy
+        return Baskets.from_tables({"data": table}, {"data": schema}, Source()).taxonomy
 
     with pytest.raises(SchemaError, match="more than one group"):
         bound({"*": {"G": {"H": ["x"]}, "K": {"G": ["y", "z"]}}})
@@ -246,15 +246,15 @@ def test_nothing_shows_an_item():
 def test_examples():
     people = examples.purchases(300, items=120, seed=3)
     again = examples.purchases(300, items=120, seed=3)
-    assert people.written()["data"].equals(again.written()["data"])
+    assert people.to_tables()["data"].equals(again.to_tables()["data"])
     assert people.quasi == ("age", "region")
     assert people.taxonomy.height == 3
-    assert not people.written()["data"].equals(examples.purchases(300, items=120, seed=4).written()["data"])
+    assert not people.to_tables()["data"].equals(examples.purchases(300, items=120, seed=4).to_tables()["data"])
 
 
 def released(people) -> list[str]:
     """The bytes of the tables of a release with one seed."""
-    return [table.write_json() for table in people.shuffled(np.random.default_rng(3)).written().values()]
+    return [table.write_json() for table in people.shuffled(np.random.default_rng(3)).to_tables().values()]
 
 
 def test_the_order_of_a_file_tells_nothing_whatever_its_form():
@@ -279,5 +279,5 @@ def test_a_table_of_people_may_hold_nothing_but_who_they_are(what):
     data = pl.DataFrame({"who": ["p2", "p1"], "what": what})
     people = pl.DataFrame({"who": ["p1", "p2"], "name": ["x", "y"]})
     baskets = read(data, {"unit": "who", "item": "what"}, people, {"unit": "who", "direct": "name"})
-    assert baskets.written()["people"].to_dict(as_series=False) == {"who": [1, 2]}
+    assert baskets.to_tables()["people"].to_dict(as_series=False) == {"who": [1, 2]}
     assert sets_of(baskets) == [{"b"}, {"a"}]

@@ -47,7 +47,7 @@ def sfumato(monkeypatch, capfd, tmp_path):
 
 
 def rows() -> pl.DataFrame:
-    data = examples.baskets().written()["data"]
+    data = examples.baskets().to_tables()["data"]
     return data.with_columns(name=pl.format("Person No {}", "person"))
 
 
@@ -103,7 +103,7 @@ def test_lists_of_items(sfumato, tmp_path, suffix):
 
 
 def test_people_beside(sfumato, tmp_path):
-    examples.baskets().written()["data"].write_csv("items.csv")
+    examples.baskets().to_tables()["data"].write_csv("items.csv")
     pl.DataFrame({"person": range(1, 12), "age": [20 + i % 3 for i in range(11)], "name": ["n"] * 11}).write_csv(
         "people.csv"
     )

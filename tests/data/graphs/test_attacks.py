@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.attack import NothingToAttack
+from sfumato.core.attack import NothingToAttack, Scene
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import ShapedScene
 from sfumato.core.step import Goal
 from sfumato.data.graphs import FAMILIES
 from sfumato.data.graphs.candidates import DegreeAttack, EgoGraph, HubFingerprint, VertexRefinement
@@ -29,7 +28,7 @@ ATTACKS = [cls() for cls in FAMILIES["risk"].values()]
 
 def naive(people, seed=3):
     """The release of somebody who only renumbers people."""
-    return ShapedScene(people, people.shuffled(np.random.default_rng(seed)))
+    return Scene.of(people, people.shuffled(np.random.default_rng(seed)))
 
 
 def test_the_karate_club_renumbered():
@@ -37,7 +36,7 @@ def test_the_karate_club_renumbered():
     scene = naive(examples.karate())
     degree = DegreeAttack().attack(scene)
     assert len(degree.victims) == degree.details["alone"] == 6
-    karate = scene.original.ties.degrees
+    karate = scene.pair.original.ties.degrees
     assert sorted(karate[degree.victims].tolist()) == [1, 9, 10, 12, 16, 17]
     assert degree.value == pytest.approx(len(np.unique(karate)) / 34)  # one person of every degree, on average
     refinement = VertexRefinement(rounds=3).attack(scene)
@@ -59,7 +58,7 @@ def test_candidates_by_degree_as_counted_by_hand(original, other, seed):
     people = min(original.people, other.people)
     kept = [graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people]) for g in (original, other)]
     released = kept[1].shuffled(np.random.default_rng(seed))
-    finding = DegreeAttack().attack(ShapedScene(kept[0], released))
+    finding = DegreeAttack().attack(Scene.of(kept[0], released))
     credit = []
     for person in range(people):
         wanted = kept[0].ties.degrees[person]
@@ -84,7 +83,7 @@ def test_hub_fingerprints_as_networkx_measures_distances(people):
 def test_who_promises_k_leaves_at_least_k_candidates():
     karate = examples.karate()
     released = NeighbourSetBlowup(3).plan(karate, Goal()).graph.shuffled(np.random.default_rng(1))
-    scene = ShapedScene(karate, released)
+    scene = Scene.of(karate, released)
     for attack in (DegreeAttack(), VertexRefinement(), EgoGraph()):
         finding = attack.attack(scene)
         assert finding.details["alone"] == 0
@@ -96,7 +95,7 @@ def test_quasi_identifiers_narrow_candidates_and_missing_ones_do_not():
     people = graph(6, pairs, {"sex": list("fmffmm")}, {"quasi": "sex"})
     assert DegreeAttack().attack(naive(people)).details["fewest_candidates"] == 3
     masked = people.with_own(people.own.with_columns(sex=np.array(["f", "m", None, None, "m", "m"], dtype=object)))
-    finding = DegreeAttack().attack(ShapedScene(people, masked))
+    finding = DegreeAttack().attack(Scene.of(people, masked))
     # who is said to be f may be the f that is left or one of the two of whom nothing is said
     assert finding.details["right_one_among_them"] == 6
     assert finding.value == pytest.approx(np.mean([1 / 3, 1 / 5, 1 / 3, 1 / 3, 1 / 5, 1 / 5]))
@@ -105,7 +104,7 @@ def test_quasi_identifiers_narrow_candidates_and_missing_ones_do_not():
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_nobody_is_found_among_the_drawn(attack):
     karate = examples.karate()
-    scene = ShapedScene(karate, PrivateDegrees(1.0).plan(karate, Goal(seed=Seed(1))).graph)
+    scene = Scene.of(karate, PrivateDegrees(1.0).plan(karate, Goal(seed=Seed(1))).graph)
     assert isinstance(attack.applies(scene), NothingToAttack)
 
 
@@ -143,7 +142,7 @@ def two_samples(keep, seed):
     stream = np.random.default_rng(seed)
     ends = network.edges.astype(np.int64)
     one, other = (network.with_edges(*ends[:, stream.random(ends.shape[1]) < keep]) for _ in range(2))
-    return ShapedScene(network, other.shuffled(stream), others=(one,))
+    return Scene.of(network, other.shuffled(stream), others=(one,))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +203,7 @@ def test_propagation_as_defined(seed):
     stream = np.random.default_rng(seed)
     ends = network.edges.astype(np.int64)
     one = network.with_edges(*ends[:, stream.random(ends.shape[1]) < 0.9])
-    scene = ShapedScene(network, network, others=(one,))
+    scene = Scene.of(network, network, others=(one,))
     seeds = np.lexsort((np.arange(40), -network.ties.degrees))[:5].tolist()
     wanted = propagated(as_networkx(one), as_networkx(network), {s: s for s in seeds}, 0.5)
     details = SeedAndPropagate(seeds=5).attack(scene).details
@@ -215,11 +214,11 @@ def test_propagation_as_defined(seed):
 def test_by_default_the_intruder_knows_a_sample_of_the_original():
     network = examples.social_network(300, 5)
     released = DegreeAnonymization(5).plan(network, Goal(seed=Seed(1))).graph.shuffled(np.random.default_rng(1))
-    finding = SeedAndPropagate().attack(ShapedScene(network, released, seed=Seed(4)))
+    finding = SeedAndPropagate().attack(Scene.of(network, released, seed=Seed(4)))
     assert finding.trials == 285
     assert finding.value == len(finding.victims) / 285
     assert [known for known, _ in finding.details["curve"]["points"]] == [1, 5, 10, 15]
-    assert "seeds" in str(SeedAndPropagate(seeds=300).applies(ShapedScene(network, released)))
+    assert "seeds" in str(SeedAndPropagate(seeds=300).applies(Scene.of(network, released)))
 
 
 def test_propagation_over_arcs():

@@ -7,13 +7,18 @@ import dataclasses
 import pytest
 
 from sfumato.core import registry
+from sfumato.core.attack import Attack
 from sfumato.core.choices import required_fields
-from sfumato.core.shape import Shape, Shaped, ShapedAttack, ShapedModel, ShapedStep, ShapedUtility
+from sfumato.core.data import Data
+from sfumato.core.metric import Utility
+from sfumato.core.model import Model
+from sfumato.core.shape import Shape
+from sfumato.core.step import Step
 from sfumato.data.graphs import FAMILIES, noun
 from sfumato.errors import RecipeError
 
 MEMBERS = [(family, name) for family, members in FAMILIES.items() for name in members]
-KINDS = {"models": ShapedModel, "steps": ShapedStep, "risk": ShapedAttack, "utility": ShapedUtility}
+KINDS = {"models": Model, "steps": Step, "risk": Attack, "utility": Utility}
 NEEDED = {"k": 3, "epsilon": 1.0}
 
 
@@ -35,5 +40,5 @@ def test_members(family, name):
 def test_what_serves_tables_is_refused_by_name():
     with pytest.raises(RecipeError, match="for shape: graph; it serves table"):
         registry.build("models", {"k_anonymity": 5}, shape=Shape.GRAPH)
-    assert Shaped in noun().__mro__
+    assert Data in noun().__mro__
     assert registry.shaped(Shape.GRAPH) is noun()

@@ -22,7 +22,7 @@ def read(data: dict, people: dict | None = None, schema: Schema = TIES, beside: 
     schemas = {"data": schema}
     if people is not None:
         tables["people"], schemas["people"] = pl.DataFrame(people), beside
-    return PeopleGraph.of(tables, schemas, SOURCE)
+    return PeopleGraph.from_tables(tables, schemas, SOURCE)
 
 
 def test_loops_and_repeated_ties_are_left_out_and_counted():
@@ -36,8 +36,8 @@ def test_loops_and_repeated_ties_are_left_out_and_counted():
         "1 tie(s) that stand in the file before were left out",
         "1 pair(s) are tied in both directions: one tie, unless directions are asked for",
     )
-    assert made.counted() == {"people": 3, "edges": 2, "without_edges": 1}
-    assert made.with_edges(*made.edges.astype(np.int64)).counted()["edges"] == 1
+    assert made.counts() == {"people": 3, "edges": 2, "without_edges": 1}
+    assert made.with_edges(*made.edges.astype(np.int64)).counts()["edges"] == 1
 
 
 def test_ids_may_be_text_numbers_or_both():
@@ -100,9 +100,9 @@ def test_people_need_one_unit_and_no_hierarchies():
     with pytest.raises(SchemaError, match="must have role unit"):
         read({"a": [1], "b": [2]}, {"id": [1, 2]}, beside=Schema.from_roles({"quasi": "id"}))
     with pytest.raises(SchemaError, match="there is no table of people"):
-        PeopleGraph.of({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
+        PeopleGraph.from_tables({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
     with pytest.raises(SchemaError, match="whose columns nobody described"):
-        PeopleGraph.of(
+        PeopleGraph.from_tables(
             {"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})}, {"data": TIES}, SOURCE
         )
 
@@ -117,7 +117,7 @@ def test_errors_and_reprs_show_no_id():
 def test_the_column_directed_says_it_of_all_ties():
     schema = Schema.from_roles({"from": "a", "to": "b", "plain": "directed"})
     made = read({"a": [1, 2], "b": [2, 3], "directed": [True, True]}, schema=schema)
-    assert made.directed is True and made.written()["data"]["directed"].to_list() == [True, True]
+    assert made.directed is True and made.to_tables()["data"]["directed"].to_list() == [True, True]
     assert read({"a": [1, 2], "b": [2, 3], "directed": ["false", "false"]}, schema=schema).directed is False
     with pytest.raises(UnreadableInput, match="true in every row"):
         read({"a": [1, 2], "b": [2, 3], "directed": [True, False]}, schema=schema)
@@ -134,13 +134,17 @@ def test_who_sees_no_direction_refuses_a_directed_graph_and_the_other_way_round(
 @given(graphs())
 def test_what_is_written_is_read_back_the_same(people):
     shuffled = people.shuffled(np.random.default_rng(5))
-    again = PeopleGraph.of(shuffled.written(), {"data": TIES, "people": PEOPLE}, SOURCE)
+    again = PeopleGraph.from_tables(shuffled.to_tables(), {"data": TIES, "people": PEOPLE}, SOURCE)
     assert again.arcs.tolist() == shuffled.arcs.tolist() and again.people == shuffled.people
     # without a table of people, whoever has no tie stands alone
-    lonely = PeopleGraph.of({"data": people.written()["data"]}, {"data": TIES}, SOURCE) if edges(people) else people
+    lonely = (
+        PeopleGraph.from_tables({"data": people.to_tables()["data"]}, {"data": TIES}, SOURCE)
+        if edges(people)
+        else people
+    )
     bare = PeopleGraph(people.people, people.arcs, TIES)
     if people.people >= 2:
-        assert PeopleGraph.of(bare.written(), {"data": TIES}, SOURCE).people == people.people
+        assert PeopleGraph.from_tables(bare.to_tables(), {"data": TIES}, SOURCE).people == people.people
     assert lonely.people <= people.people
 
 
@@ -156,14 +160,14 @@ def test_shuffling_keeps_who_is_tied_to_whom(people):
 
 def test_a_direction_that_nobody_declared_is_not_released():
     made = read({"a": [3, 2], "b": [1, 1]}).shuffled(np.random.default_rng(0))
-    data = made.written()["data"]
+    data = made.to_tables()["data"]
     assert (data["a"] < data["b"]).all()
     arcs = (
         read({"a": [3, 2], "b": [1, 1]})
         .with_arcs(np.array([2, 1]), np.array([0, 0]))
         .shuffled(np.random.default_rng(0))
     )
-    assert {(int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.written()["data"].iter_rows()} == {
+    assert {(int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.to_tables()["data"].iter_rows()} == {
         (2, 0),
         (1, 0),
     }
@@ -188,7 +192,7 @@ def test_the_order_of_rows_does_not_matter():
 def test_examples():
     karate = examples.karate()
     # Zachary 1977: 34 members, 78 ties
-    assert karate.counted() == {"people": 34, "edges": 78, "without_edges": 0}
+    assert karate.counts() == {"people": 34, "edges": 78, "without_edges": 0}
     network = examples.social_network(500, 4)
     assert network.people == 500
     assert edges(network) == edges(examples.social_network(500, 4))

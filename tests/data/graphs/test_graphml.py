@@ -23,8 +23,8 @@ def written(graph, path):
 
 
 def as_graph(path, ends=ENDS, people=None):
-    return PeopleGraph.of(
-        PeopleGraph.reads(path),
+    return PeopleGraph.from_tables(
+        PeopleGraph.read_own_format(path),
         {"data": Schema.from_roles(ends), "people": Schema.from_roles(people or {"unit": "id"})},
         Source(path.name),
     )
@@ -37,7 +37,7 @@ def test_people_and_their_columns(tmp_path):
     oracle.add_node("eve", age=29)
     oracle.add_edge("ada", "bob")
     made = as_graph(written(oracle, tmp_path / "g.graphml"), people={"unit": "id", "quasi": ["age", "sex"]})
-    assert made.counted() == {"people": 3, "edges": 1, "without_edges": 1}
+    assert made.counts() == {"people": 3, "edges": 1, "without_edges": 1}
     assert made.own.to_dict(as_series=False) == {"age": [36, 41, 29], "sex": ["f", "m", None]}
     assert made.directed is None
 
@@ -60,7 +60,7 @@ def test_attributes_of_ties_need_a_role(tmp_path):
 
 def test_parallel_ties_are_one(tmp_path):
     made = as_graph(written(nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")]), tmp_path / "g.graphml"))
-    assert made.counted()["edges"] == 2
+    assert made.counts()["edges"] == 2
     assert made.notes == ("1 tie(s) that stand in the file before were left out",)
 
 
@@ -84,20 +84,20 @@ def test_what_is_not_read(tmp_path, text, words):
     file = tmp_path / "g.graphml"
     file.write_text(text)
     with pytest.raises(UnreadableInput, match=words):
-        PeopleGraph.reads(file)
+        PeopleGraph.read_own_format(file)
 
 
 def test_files_that_are_not_there_or_of_another_kind(tmp_path):
-    assert PeopleGraph.reads(tmp_path / "ties.csv") is None
+    assert PeopleGraph.read_own_format(tmp_path / "ties.csv") is None
     with pytest.raises(UnreadableInput, match="cannot read"):
-        PeopleGraph.reads(tmp_path / "none.graphml")
+        PeopleGraph.read_own_format(tmp_path / "none.graphml")
 
 
 def test_without_networkx_the_extra_is_named(tmp_path, monkeypatch):
     file = written(nx.path_graph(3), tmp_path / "g.graphml")
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[graph\]'"):
-        PeopleGraph.reads(file)
+        PeopleGraph.read_own_format(file)
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -233,8 +233,8 @@ def test_persons_are_counted_and_numbered_by_engines_as_in_memory(
 def test_neither_order_nor_frame_changes_the_release(name: str) -> None:
     expected = multiset(in_memory(name, table()).data)
     mixed = table()[np.random.default_rng(4).permutation(len(table()))]
-    assert multiset(in_memory(name, mixed.to_arrow()).dataset.to_polars()) == expected
-    assert multiset(in_memory(name, mixed.to_pandas()).dataset.to_polars()) == expected
+    assert multiset(in_memory(name, mixed.to_arrow()).released.to_polars()) == expected
+    assert multiset(in_memory(name, mixed.to_pandas()).released.to_polars()) == expected
 
 
 @pytest.mark.slow

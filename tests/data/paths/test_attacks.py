@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.attack import NothingToAttack
+from sfumato.core.attack import NothingToAttack, Scene
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import ShapedScene
 from sfumato.core.step import Goal
 from sfumato.data.paths import (
     HomeAndWork,
@@ -50,7 +49,7 @@ CURVES = {
 @pytest.mark.parametrize(("levels", "shares"), CURVES.values(), ids=CURVES.keys())
 def test_unicity_of_the_worked_example(levels, shares):
     people = recoded(examples.small_paths(), **levels) if levels else examples.small_paths()
-    finding = Unicity(4).attack(ShapedScene(people, people))
+    finding = Unicity(4).attack(Scene.of(people, people))
     assert curve(finding) == pytest.approx([float(Fraction(share)) for share in shares.split()])
     assert finding.interval is None
 
@@ -64,7 +63,7 @@ def test_unicity_is_what_it_says(paths, p, levels):
     zone = {place: "north" if place in "abc" else "south" for place in oracle.PLACES} if levels else {}
     known = [[(t // 2 * 2, zone[a]) if levels else (t, a) for t, a in sorted(path)] for path in paths]
     wanted = oracle.unicity(known, dict(enumerate(oracle.paths_of(released))), p)
-    assert curve(Unicity(p).attack(ShapedScene(people, shown)))[-1] == pytest.approx(float(wanted))
+    assert curve(Unicity(p).attack(Scene.of(people, shown)))[-1] == pytest.approx(float(wanted))
 
 
 @given(oracle.some_paths())
@@ -77,13 +76,13 @@ def test_suppressed_points_lead_nowhere(paths):
     who = np.arange(people.people) if released.origin is None else released.origin
     there = {int(i): path for i, path in zip(who, oracle.paths_of(released), strict=True)}
     wanted = oracle.unicity([sorted(path) for path in paths], there, 2)
-    assert curve(Unicity(2).attack(ShapedScene(people, released)))[-1] == pytest.approx(float(wanted))
+    assert curve(Unicity(2).attack(Scene.of(people, released)))[-1] == pytest.approx(float(wanted))
 
 
 def test_draws_come_near_all_sets(monkeypatch):
     """Shares of 300 draws of 40 people: the standard error of the mean is below 0.5/√12 000; five of them are allowed."""
     people = examples.mobility(40, days=2, points=3)
-    scene = ShapedScene(people, recoded(people, place_level=4, time_width="24h", cell=500), seed=Seed(3))
+    scene = Scene.of(people, recoded(people, place_level=4, time_width="24h", cell=500), seed=Seed(3))
     exact = curve(Unicity(4).attack(scene))
     monkeypatch.setattr(module, "EXACT", 0)
     finding = Unicity(4, draws=300).attack(scene)
@@ -98,7 +97,7 @@ def test_a_promise_about_points_leaves_nobody_alone():
     released = people
     for step in (PathRecoding(cell=500, budget=0.2), PointSuppression()):
         released = step.apply(released, step.plan(released, Goal(models=(promise,))))
-    before, after = (curve(Unicity(5).attack(ShapedScene(people, one))) for one in (people, released))
+    before, after = (curve(Unicity(5).attack(Scene.of(people, one))) for one in (people, released))
     assert after[:2] == [0, 0]
     assert before[1] > 0.9
 
@@ -116,7 +115,7 @@ def test_shift_attack_of_the_worked_example():
     """0, 1/3, 11/16, 7/8 whatever the largest shift; 1 000 draws of 8 people: five standard errors are below 0.03."""
     people = examples.small_paths()
     for most in ("1h", "24h"):
-        finding = TimeShiftAttack(4, most=most, draws=1000).attack(ShapedScene(people, people))
+        finding = TimeShiftAttack(4, most=most, draws=1000).attack(Scene.of(people, people))
         assert curve(finding) == pytest.approx([0, 1 / 3, 11 / 16, 7 / 8], abs=0.03)
 
 
@@ -126,7 +125,7 @@ def test_shift_attack_with_all_points(paths, seed):
     people = oracle.people_of(paths)
     step = TimeShift("3h")
     moved = step.apply(people, step.plan(people, Goal(seed=Seed(seed))))
-    finding = TimeShiftAttack(5, draws=1).attack(ShapedScene(people, moved.shuffled(np.random.default_rng(seed))))
+    finding = TimeShiftAttack(5, draws=1).attack(Scene.of(people, moved.shuffled(np.random.default_rng(seed))))
     shown = oracle.paths_of(moved)
     alone = [fits(shown, sorted(path), 3) == [i] for i, path in enumerate(paths)]
     assert finding.value == pytest.approx(np.mean(alone))
@@ -134,8 +133,8 @@ def test_shift_attack_with_all_points(paths, seed):
 
 def test_shift_attack_needs_a_shift():
     people = examples.small_paths()
-    assert isinstance(TimeShiftAttack().applies(ShapedScene(people, people)), NothingToAttack)
-    assert TimeShiftAttack(most="1h").applies(ShapedScene(people, people)) is None
+    assert isinstance(TimeShiftAttack().applies(Scene.of(people, people)), NothingToAttack)
+    assert TimeShiftAttack(most="1h").applies(Scene.of(people, people)) is None
 
 
 def two_places(path):
@@ -155,7 +154,7 @@ def two_places(path):
 def test_home_and_work(paths):
     people = oracle.people_of(paths)
     pairs = [two_places(path) for path in paths]
-    finding = HomeAndWork().attack(ShapedScene(people, people.shuffled(np.random.default_rng(1))))
+    finding = HomeAndWork().attack(Scene.of(people, people.shuffled(np.random.default_rng(1))))
     assert finding.value == pytest.approx(np.mean([pairs.count(pair) == 1 for pair in pairs]))
     assert finding.details["found"] == len(paths)
 
@@ -163,7 +162,7 @@ def test_home_and_work(paths):
 def test_home_and_work_in_a_coarser_release():
     people = examples.mobility(80)
     coarse = recoded(people, place_level=4, time_width="all", cell=500)
-    before, after = (HomeAndWork().attack(ShapedScene(people, one)) for one in (people, coarse))
+    before, after = (HomeAndWork().attack(Scene.of(people, one)) for one in (people, coarse))
     assert before.value > 0.8 > after.value
     assert not after.details["by_hour"]
 
@@ -173,14 +172,14 @@ def test_another_file_of_the_same_people():
     people = examples.mobility(60, days=4)
     half = np.arange(len(people.ticks)) % 2 == 0
     other = people.with_points(people.who[half], people.ticks[half], people.places[half])
-    found = PathLinkage().attack(ShapedScene(people, people.shuffled(np.random.default_rng(2)), others=(other,)))
+    found = PathLinkage().attack(Scene.of(people, people.shuffled(np.random.default_rng(2)), others=(other,)))
     assert (found.value, found.details["wrong"]) == (1.0, 0)
     nothing = recoded(people, place_level=tower_top(people), time_width="all", cell=500)
-    assert PathLinkage().attack(ShapedScene(people, nothing, others=(other,))).value == 0
-    assert isinstance(PathLinkage().applies(ShapedScene(people, people)), NothingToAttack)
+    assert PathLinkage().attack(Scene.of(people, nothing, others=(other,))).value == 0
+    assert isinstance(PathLinkage().applies(Scene.of(people, people)), NothingToAttack)
     unnamed = people.shuffled(np.random.default_rng(2))
     assert (
-        PathLinkage().applies(ShapedScene(people, people, others=(unnamed,)))
+        PathLinkage().applies(Scene.of(people, people, others=(unnamed,)))
         == "it is not known who of the two files is who"
     )
 
@@ -197,6 +196,6 @@ def test_linkage_scores():
     aux = oracle.people_of([{(5, "e")}, {(2, "b"), (3, "c")}, {(6, "e")}])
     scores = np.array([1 / np.log(2), 2 / np.log(2), 0])
     eccentricity = (scores[1] - scores[0]) / scores.std()
-    near = PathLinkage(eccentricity=eccentricity - 1e-9).attack(ShapedScene(people, people, others=(aux,)))
-    far = PathLinkage(eccentricity=eccentricity + 1e-9).attack(ShapedScene(people, people, others=(aux,)))
+    near = PathLinkage(eccentricity=eccentricity - 1e-9).attack(Scene.of(people, people, others=(aux,)))
+    far = PathLinkage(eccentricity=eccentricity + 1e-9).attack(Scene.of(people, people, others=(aux,)))
     assert (near.details["right"], far.details["right"]) == (1, 0)

@@ -10,9 +10,12 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import registry
+from sfumato.core.attack import Scene
+from sfumato.core.data import Data, DataEvidence, DataPair
+from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, Shaped, ShapedModel, ShapedScene, ShapedStep
-from sfumato.core.step import Goal
+from sfumato.core.shape import Shape
+from sfumato.core.step import Goal, Step
 from sfumato.data.paths import FAMILIES
 from sfumato.data.paths.trajectories import Trajectories
 from sfumato.errors import ParameterError
@@ -43,8 +46,8 @@ def made(family, name):
 
 def renamed(people: Trajectories, seed: int) -> Trajectories:
     """The same people from a file whose rows stand in another order."""
-    frame = people.written()["data"].sample(fraction=1.0, shuffle=True, seed=seed)
-    return Trajectories.of({"data": frame}, {"data": people.schema}, people.source)
+    frame = people.to_tables()["data"].sample(fraction=1.0, shuffle=True, seed=seed)
+    return Trajectories.from_tables({"data": frame}, {"data": people.schema}, people.source)
 
 
 @pytest.mark.parametrize(("family", "name"), MEMBERS, ids=map("/".join, MEMBERS))
@@ -60,20 +63,20 @@ def test_recipe_and_object_are_the_same(family, name):
 
 
 def test_the_noun_and_its_families_are_what_they_say():
-    assert isinstance(examples.small_paths(), Shaped)
+    assert isinstance(examples.small_paths(), Data)
     assert registry.shaped(Shape.PATHS) is Trajectories
-    assert all(isinstance(made("models", name), ShapedModel) for name in FAMILIES["models"])
-    assert all(isinstance(made("steps", name), ShapedStep) for name in FAMILIES["steps"])
+    assert all(isinstance(made("models", name), Model) for name in FAMILIES["models"])
+    assert all(isinstance(made("steps", name), Step) for name in FAMILIES["steps"])
 
 
 @pytest.mark.parametrize("name", FAMILIES["models"])
 def test_verdicts_do_not_depend_on_order_and_show_nobody(name):
     people, model = examples.small_paths(), made("models", name)
-    told = model.judge(people).to_dict()
-    assert told == model.judge(renamed(people, 3)).to_dict()
-    assert told == model.judge(people.shuffled(np.random.default_rng(3))).to_dict()
+    told = model.judge(DataEvidence(people)).to_dict()
+    assert told == model.judge(DataEvidence(renamed(people, 3))).to_dict()
+    assert told == model.judge(DataEvidence(people.shuffled(np.random.default_rng(3)))).to_dict()
     assert not {"p1", "north", "south"} & set(json.dumps(told).replace('"', " ").split())
-    assert model.judge(people).holds == (not model.broken(people))
+    assert model.judge(DataEvidence(people)).holds == (not model.broken(people))
 
 
 @pytest.mark.parametrize("name", FAMILIES["steps"])
@@ -82,15 +85,15 @@ def test_plans_are_plain_and_the_same_whatever_the_order(name):
     plan, again = step.plan(people, GOAL), step.plan(renamed(people, 5), GOAL)
     assert json.dumps(plan.describe()) == json.dumps(again.describe())
     first, second = step.apply(people, plan), step.apply(renamed(people, 5), again)
-    assert first.written()["data"].equals(second.written()["data"])
-    assert people.written()["data"].equals(examples.small_paths().written()["data"])  # nothing was changed in place
+    assert first.to_tables()["data"].equals(second.to_tables()["data"])
+    assert people.to_tables()["data"].equals(examples.small_paths().to_tables()["data"])  # nothing was changed in place
     assert "p1" not in repr(plan)
 
 
 @pytest.mark.parametrize("name", FAMILIES["risk"])
 def test_findings_are_rates_and_show_nobody(name):
     people, attack = examples.small_paths(), made("risk", name)
-    scene = ShapedScene(people, people.shuffled(np.random.default_rng(1)), others=(people,), seed=Seed(3))
+    scene = Scene.of(people, people.shuffled(np.random.default_rng(1)), others=(people,), seed=Seed(3))
     assert attack.applies(scene) is None
     finding = attack.attack(scene)
     assert 0 <= finding.value <= 1
@@ -108,7 +111,7 @@ def test_measures_do_not_depend_on_order(name):
         "steps", {"path_recoding": {"place_level": 3, "time_width": "8h", "cell": 500}}, shape=Shape.PATHS
     )
     coarse = step.apply(people, step.plan(people, Goal()))
-    one, other = (metric.measure(people, coarse.shuffled(np.random.default_rng(seed))) for seed in (1, 2))
+    one, other = (metric.measure(DataPair(people, coarse.shuffled(np.random.default_rng(seed)))) for seed in (1, 2))
     assert one.value == pytest.approx(other.value)
     assert one.name == name
     json.dumps(one.to_dict())
@@ -116,13 +119,13 @@ def test_measures_do_not_depend_on_order(name):
 
 def test_a_table_of_one_kind_of_column_only_is_read():
     """Without any column of their own people are read and written all the same."""
-    frame = examples.small_paths().written()["data"].drop("illness")
+    frame = examples.small_paths().to_tables()["data"].drop("illness")
     schema = examples.small_paths().schema.without(["illness"])
-    people = Trajectories.of({"data": frame}, {"data": schema}, examples.small_paths().source)
+    people = Trajectories.from_tables({"data": frame}, {"data": schema}, examples.small_paths().source)
     kept = people.who > 2
     fewer = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
     assert (fewer.people, fewer.origin.tolist()) == (5, [3, 4, 5, 6, 7])
     kept = fewer.who > 1
     fewest = fewer.with_points(fewer.who[kept], fewer.ticks[kept], fewer.places[kept])
     assert (fewest.people, fewest.origin.tolist()) == (3, [5, 6, 7])
-    assert fewest.shuffled(np.random.default_rng(0)).written()["data"].height == len(fewest.ticks)
+    assert fewest.shuffled(np.random.default_rng(0)).to_tables()["data"].height == len(fewest.ticks)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
+from sfumato.core.data import DataEvidence
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.data.paths import (
@@ -80,7 +81,7 @@ def test_global_suppression_follows_its_rule(paths, length, k):
         return
     left = applied(PointSuppression(), people, promise)
     assert oracle.paths_of(left) == [path for path in rest if path]
-    assert promise.judge(left).holds
+    assert promise.judge(DataEvidence(left)).holds
 
 
 @settings(max_examples=25)
@@ -92,7 +93,7 @@ def test_local_suppression_keeps_its_promise(paths, length, data):
         left = applied(PointSuppression("local"), people, promise)
     except Unsatisfiable:
         return
-    assert promise.judge(left).holds
+    assert promise.judge(DataEvidence(left)).holds
     assert all(path <= paths[i] for i, path in zip(left.origin if left.origin is not None else itertools.count(), oracle.paths_of(left), strict=False))  # fmt: skip
 
 
@@ -137,14 +138,14 @@ def test_recoding_takes_the_least_loss_of_all_levels(paths, promise, value):
         for place in range(len(lattice.place_levels))
         for time in range(len(lattice.widths))
     ]
-    holding = [loss for loss, at in nodes if promise.judge(at).holds]
+    holding = [loss for loss, at in nodes if promise.judge(DataEvidence(at)).holds]
     if not holding:
         with pytest.raises(Unsatisfiable, match="not even the coarsest"):
             step.plan(people, Goal(models=(promise,)))
         return
     plan = step.plan(people, Goal(models=(promise,)))
     assert plan.loss == pytest.approx(min(holding))
-    assert promise.judge(step.apply(people, plan)).holds
+    assert promise.judge(DataEvidence(step.apply(people, plan))).holds
 
 
 def test_recoding_then_suppression_within_the_budget():
@@ -152,9 +153,9 @@ def test_recoding_then_suppression_within_the_budget():
     step = PathRecoding(cell=500, budget=0.1)
     plan = step.plan(people, Goal(models=(promise,)))
     coarse = step.apply(people, plan)
-    assert not promise.judge(coarse).holds
+    assert not promise.judge(DataEvidence(coarse)).holds
     left = applied(PointSuppression(budget=0.2), coarse, promise)
-    assert promise.judge(left).holds
+    assert promise.judge(DataEvidence(left)).holds
     strict = PathRecoding(cell=500).plan(people, Goal(models=(promise,)))
     assert plan.loss < strict.loss
     assert plan.describe()["places"].startswith("cells of ")
@@ -162,7 +163,7 @@ def test_recoding_then_suppression_within_the_budget():
 
 def test_recoding_knows_its_levels():
     people = examples.small_paths()
-    assert applied(PathRecoding(place_level=1, time_width="4h"), people).counted() == {
+    assert applied(PathRecoding(place_level=1, time_width="4h"), people).counts() == {
         "people": 8, "points": 24, "places": 2, "times": 4,
     }  # fmt: skip
     with pytest.raises(ParameterError, match="no place level 7"):

@@ -26,7 +26,7 @@ SOURCE = Source("visits.csv")
 def read(frame, schema=None, people=None, beside=None):
     tables = {"data": frame} | ({} if people is None else {"people": people})
     schemas = {"data": oracle.schema() if schema is None else schema} | ({} if beside is None else {"people": beside})
-    return Trajectories.of(tables, schemas, SOURCE)
+    return Trajectories.from_tables(tables, schemas, SOURCE)
 
 
 def rows(**changes):
@@ -47,7 +47,7 @@ def test_rows_may_stand_in_any_order_and_twice(paths, random):
 @given(oracle.some_paths(), st.integers(0, 99))
 def test_what_is_written_is_read_back(paths, seed):
     people = oracle.people_of(paths).shuffled(np.random.default_rng(seed))
-    again = read(people.written()["data"])
+    again = read(people.to_tables()["data"])
     assert oracle.paths_of(again) == oracle.paths_of(people) == [paths[i] for i in people.origin]
     assert people.names is None
 
@@ -76,7 +76,7 @@ def test_columns_that_no_promise_covers_are_told():
 
 
 def test_two_places_at_one_time_are_both_kept():
-    assert read(rows(hour=[8, 8, 8])).counted() == {"people": 2, "points": 3, "places": 2, "times": 1}
+    assert read(rows(hour=[8, 8, 8])).counts() == {"people": 2, "points": 3, "places": 2, "times": 1}
 
 
 def test_people_in_a_table_of_their_own():
@@ -88,7 +88,7 @@ def test_people_in_a_table_of_their_own():
     people = read(rows().drop("illness"), schema, table, beside)
     assert people.values("illness").to_list() == ["x", "y"]
     assert people.sensitive == ("illness",)
-    written = people.shuffled(np.random.default_rng(0)).written()
+    written = people.shuffled(np.random.default_rng(0)).to_tables()
     assert list(written) == ["data", "people"]
     assert written["people"].columns == ["who", "illness"]
     again = read(written["data"], schema, written["people"], beside.without(["name"]))
@@ -142,7 +142,7 @@ def test_levels_must_nest(widths):
 def test_a_column_of_nothing_means_no_times():
     people = read(rows(hour=[None, None, None]))
     assert people.clock.kind == "none"
-    assert people.written()["data"]["hour"].null_count() == 3
+    assert people.to_tables()["data"]["hour"].null_count() == 3
 
 
 MOMENTS = st.datetimes(datetime.datetime(1960, 1, 1), datetime.datetime(2040, 1, 1))
@@ -182,7 +182,7 @@ def test_grids_nest_and_cells_contain_their_points(points, cell):
         below, above = levels.codes[level - 1], levels.codes[level]
         assert len(set(zip(below.tolist(), above.tolist(), strict=True))) == len(set(below.tolist()))
         coarse = people.with_points(people.who, people.ticks, above[people.places], table=levels.tables[level])
-        again = read(coarse.written()["data"], schema)
+        again = read(coarse.to_tables()["data"], schema)
         found = images(people, again)
         assert again.table[found].equals(levels.tables[level][above])
         assert (np.diff(levels.loss[level]) == 0).all()
@@ -225,7 +225,7 @@ def test_a_recipe_says_what_whole_numbers_count(unit, of_an_hour, as_text):
     people = sf.read_paths(frame, roles, units={"t": unit})
     assert people.clock == Clock(unit, plain=True) and people.clock.hour == of_an_hour
     assert f"whole numbers of {unit}" in people.notes[0]
-    assert people.written()["data"]["t"].to_list() == ticks
+    assert people.to_tables()["data"]["t"].to_list() == ticks
     assert people.clock.ticks("2d") == 48 * (of_an_hour or 1 / 24)
     assert people.clock.floor(np.array(ticks), people.clock.ticks("1d")).tolist() == [
         t // people.clock.ticks("1d") * people.clock.ticks("1d") for t in ticks
@@ -247,7 +247,7 @@ def test_whole_numbers_of_which_nobody_says_what_they_count_are_told():
 
 
 def test_the_invented_city_is_the_same_everywhere():
-    assert examples.mobility(20, seed=3).written()["data"].equals(examples.mobility(20, seed=3).written()["data"])
-    assert examples.mobility(20, places="names").counted()["people"] == 20
+    assert examples.mobility(20, seed=3).to_tables()["data"].equals(examples.mobility(20, seed=3).to_tables()["data"])
+    assert examples.mobility(20, places="names").counts()["people"] == 20
     with pytest.raises(ParameterError, match="coordinates"):
         examples.mobility(3, places="maps")

@@ -26,6 +26,10 @@ class Few:
     def people(self) -> int:
         return self.seen.persons
 
+    @property
+    def size(self) -> int:
+        return self.people
+
     def shown(self) -> Shown:
         return self.seen
 

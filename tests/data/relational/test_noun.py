@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
+from sfumato.core.data import Data
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.data.relational.from_tables import resolved
 from sfumato.data.relational.tables import Tables
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused, SchemaError
@@ -50,7 +51,7 @@ def six():
 
 def test_the_noun_is_one():
     people = six()
-    assert isinstance(people, Shaped)
+    assert isinstance(people, Data)
     assert isinstance(people, Tables)
     assert people.shape is Shape.TABLES
     assert repr(people) == "Tables(6 people, 12 rows of visits)"
@@ -143,8 +144,8 @@ def test_shuffling_changes_the_order_and_nothing_else(drawn, seed):
 @settings(max_examples=20)
 def test_what_is_written_is_read_as_the_same_tables(drawn):
     people = sf.read_tables(drawn.frames, drawn.said).sealed(Seed(1))
-    written = people.written()
-    again = Tables.of(written, people.schemas, people.source)
+    written = people.to_tables()
+    again = Tables.from_tables(written, people.schemas, people.source)
     assert people.same(again)
     assert not any(set(map(str, frame[c].to_list())) & drawn.keys for frame in written.values() for c in frame.columns)
     moved = again.with_rows(
@@ -286,7 +287,7 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
     known = set(TABLES["people"]["person_id"].head(20))
     visits = TABLES["visits"].filter(pl.col("person_id").is_in(known))
     given_there = TABLES["prescriptions"].filter(pl.col("visit_id").is_in(visits["visit_id"].implode()))
-    assert people.counted() == {
+    assert people.counts() == {
         "people": 20,
         "rows_of_visits": visits.height,
         "rows_of_prescriptions": given_there.height,
@@ -314,7 +315,7 @@ def test_tables_of_nothing_but_keys_are_tables(tmp_path):
     people = pl.DataFrame({"id": [1, 2, 3]})
     tables = sf.read_tables({"people": people, "ties": pl.DataFrame({"who": [3, 3, 1]})}, said_ties)
     mixed = tables.keep_people(np.array([True, False, True])).shuffled(np.random.default_rng(1)).sealed(Seed(1))
-    again = Tables.of(mixed.written(), mixed.schemas, mixed.source)
+    again = Tables.from_tables(mixed.to_tables(), mixed.schemas, mixed.source)
     assert mixed.same(again)
     assert sorted(again.per_person("ties")) == [1, 2]
     assert again.shown().own.tolist() == [0, 0]
@@ -336,4 +337,4 @@ def test_tables_that_are_said_not_to_join_must_not():
     people = six().sealed(Seed(1))
     schemas = {**people.schemas, "visits": people.schemas["visits"].replace("who", of=None)}
     with pytest.raises(SchemaError, match="share keys, so they can be joined"):
-        Tables.of(people.written(), schemas, people.source)
+        Tables.from_tables(people.to_tables(), schemas, people.source)

@@ -11,9 +11,9 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import registry
-from sfumato.core.attack import NothingToAttack
+from sfumato.core.attack import NothingToAttack, Scene
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, ShapedScene
+from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
 from sfumato.data.relational import FAMILIES
 from sfumato.data.relational.attacks import HomogeneityOfJoin, JoinInflation, JoinUniqueness, RowCounts
@@ -24,8 +24,8 @@ from tests.data.relational.persons import few, six
 CLINIC = examples.clinic(80)
 
 
-def scene_of(released, original=None, **more) -> ShapedScene:
-    return ShapedScene(released if original is None else original, released, seed=Seed(1), **more)
+def scene_of(released, original=None, **more) -> Scene:
+    return Scene.of(released if original is None else original, released, seed=Seed(1), **more)
 
 
 def test_curve_of_the_worked_example():

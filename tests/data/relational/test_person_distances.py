@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.data import DataEvidence
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Schema
@@ -52,7 +53,7 @@ def test_order_and_scale_as_the_definition_says(people):
     rank = {v: i / max(len(held) - 1, 1) for i, v in enumerate(held)}
     scale = {v: (v - held[0]) / ((held[-1] - held[0]) or 1) for v in held}
     for distance, position in (("ordered", rank), ("numeric", scale)):
-        found = PersonsTCloseness("rows.v", 1.0, "own", distance=distance).judge(tables(people))
+        found = PersonsTCloseness("rows.v", 1.0, "own", distance=distance).judge(DataEvidence(tables(people)))
         assert found.attained == pytest.approx(worst(people, lambda *at, p=position: oracle.on_line(*at, p)))
 
 
@@ -61,7 +62,9 @@ def test_a_tree_as_the_definition_says(people):
     if not any(values for _, values in people):
         return
     ancestors = {1: ("a", "x"), 2: ("b", "x"), 4: ("c", "y"), 8: ("d", "y")}
-    found = PersonsTCloseness("rows.v", 1.0, "own", distance="hierarchical").judge(tables(people, words=True))
+    found = PersonsTCloseness("rows.v", 1.0, "own", distance="hierarchical").judge(
+        DataEvidence(tables(people, words=True))
+    )
     assert found.attained == pytest.approx(worst(people, lambda *at: oracle.in_tree(*at, ancestors, 2)))
 
 
@@ -93,16 +96,16 @@ def salaries():
 
 def test_the_example_of_the_paper():
     table, people = salaries()
-    assert PersonsTCloseness("people.salary", 0.4, "own", distance="ordered").judge(people).attained == pytest.approx(
-        0.375
-    )
-    assert not PersonsTCloseness("people.salary", 0.3, "own", distance="ordered").judge(people).holds
+    assert PersonsTCloseness("people.salary", 0.4, "own", distance="ordered").judge(
+        DataEvidence(people)
+    ).attained == pytest.approx(0.375)
+    assert not PersonsTCloseness("people.salary", 0.3, "own", distance="ordered").judge(DataEvidence(people)).holds
     one = Dataset(
         table.drop("id"), Schema({"g": Attribute(("quasi",)), "salary": Attribute(("sensitive",), kind="numeric")})
     )
     for distance in ("equal", "ordered", "numeric"):
         alone = TCloseness("salary", 0.9, distance=distance)
-        there = PersonsTCloseness("people.salary", 0.9, "own", distance=distance).judge(people)
+        there = PersonsTCloseness("people.salary", 0.9, "own", distance=distance).judge(DataEvidence(people))
         assert there.attained == pytest.approx(alone.judge(gather(one, [alone])).attained)
 
 
@@ -116,7 +119,7 @@ def test_what_has_no_place_in_an_order_is_refused():
         ("v", "hierarchical", "hierarchy"),
     ):
         with pytest.raises(SchemaError, match=words):
-            PersonsTCloseness(f"people.{column}", 0.5, "own", distance=distance).judge(both)
+            PersonsTCloseness(f"people.{column}", 0.5, "own", distance=distance).judge(DataEvidence(both))
 
 
 RECIPE = """

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files, registry
-from sfumato.core.shape import Shape, ShapedRecipe, columns_said
+from sfumato.core.recipe import Recipe, columns_in_recipe
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
 from tests.data.relational.random_relations import relations
 
@@ -200,7 +201,7 @@ def test_a_table_that_is_not_certified_is_found_out(out):
 
 def test_a_recipe_and_its_objects_are_the_same(folder):
     recipe = recipe_files.load_any(folder / "recipe.yaml")
-    assert isinstance(recipe, ShapedRecipe)
+    assert isinstance(recipe, Recipe)
     assert recipe.shape is Shape.TABLES
     assert list(recipe.tables) == ["people", "visits", "prescriptions"]
     again = recipe_files.any_from_dict(recipe_files.to_dict(recipe), base=folder)
@@ -217,7 +218,7 @@ def test_a_certificate_shows_no_listed_values_and_no_files(folder):
     assert not any("file" in table for table in shown["tables"].values())
     assert recipe_files.keeps_back("models", shown["meet"][1], Shape.TABLES)
     assert not recipe_files.keeps_back("models", shown["meet"][0], Shape.TABLES)
-    assert columns_said(shown)["visits"]["person_id"] == {"role": "key", "of": "people"}
+    assert columns_in_recipe(shown)["visits"]["person_id"] == {"role": "key", "of": "people"}
 
 
 def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
@@ -290,7 +291,7 @@ def test_tables_of_a_database(tmp_path):
             database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.width)})", table.rows())
     said = recipe_files.read_yaml(RECIPE, "recipe")["tables"]
     found = sf.read_tables(f"sqlite:///{tmp_path / 'clinic.db'}", said)
-    assert found.counted() == sf.read_tables(tables, said).counted()
+    assert found.counts() == sf.read_tables(tables, said).counts()
     assert found["visits"].owner.tolist() == sf.read_tables(tables, said)["visits"].owner.tolist()
 
 

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
+from sfumato.core.data import DataEvidence
 from sfumato.core.keys import derived
-from sfumato.core.model import Facts
+from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shape, verdict
+from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
 from sfumato.data.relational.promises import PersonsPromise
 from sfumato.data.relational.steps import chosen
@@ -235,10 +236,10 @@ def test_random_pseudonyms_are_fresh_and_in_no_order():
 def test_split_tables_share_no_pseudonym_and_are_judged_apart():
     people, _ = after(examples.clinic(), {"key_pseudonyms": {"split": True}})
     sealed = people.sealed(Seed(3))
-    written = sealed.written()
+    written = sealed.to_tables()
     assert not set(written["people"]["person_id"]) & set(written["visits"]["person_id"])
     assert set(written["prescriptions"]["visit_id"]) <= set(written["visits"]["visit_id"])
-    again = type(people).of(written, people.schemas, people.source)
+    again = type(people).from_tables(written, people.schemas, people.source)
     assert again.split
     assert sealed.same(again)
     shown = again.shown()
@@ -282,8 +283,8 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
     gone = people.people - left.people
     assert 0 < gone == plan.describe()["rows_dropped"] < people.people
     stays = np.isin(np.arange(people.people), left.origin)
-    assert left.counted()["rows_of_visits"] == int(stays[people["visits"].owner].sum())
-    assert left.counted()["rows_of_prescriptions"] == int(stays[people["prescriptions"].owner].sum())
+    assert left.counts()["rows_of_visits"] == int(stays[people["visits"].owner].sum())
+    assert left.counts()["rows_of_prescriptions"] == int(stays[people["prescriptions"].owner].sum())
 
 
 def test_rows_that_a_step_drops_go_alone_or_with_their_person():
@@ -307,7 +308,7 @@ def test_promises_in_a_table_count_persons_not_rows():
         {"people": {"key": "id", "columns": {}}, "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}}},
     )
     promise = made("models", {"in_table": {"table": "rows", "promise": {"k_anonymity": {"k": 2}}}})
-    found = promise.judge(people)
+    found = promise.judge(DataEvidence(people))
     assert (found.attained, found.holds, found.promise, found.model) == (1, False, "2-anonymity in rows", "in_table")
     assert promise.broken(people).tolist() == [True, False]
 
@@ -321,7 +322,7 @@ def test_promises_in_a_table_agree_with_counting(drawn, k):
         crowds = {}
         for place, colour in enumerate(drawn.frames[rows.name]["colour"].to_list()):
             crowds.setdefault(colour, set()).add(drawn.owner_of(rows.name, place))
-        assert promise.judge(people).attained == min(map(len, crowds.values()))
+        assert promise.judge(DataEvidence(people)).attained == min(map(len, crowds.values()))
         small = set().union(*(crowd for crowd in crowds.values() if len(crowd) < k))
         assert set(np.flatnonzero(promise.broken(people))) == small
 
@@ -332,7 +333,11 @@ def test_a_step_needs_something_to_reach_and_says_where():
     left, _ = after(
         examples.clinic(), {"in_table": {"table": "visits", "step": RECODE, "aim": [{"k_anonymity": {"k": 4}}]}}
     )
-    assert made("models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 4}}}}).judge(left).holds
+    assert (
+        made("models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 4}}}})
+        .judge(DataEvidence(left))
+        .holds
+    )
     huge = {"in_table": {"table": "people", "promise": {"k_anonymity": {"k": 1000}}}}
     with pytest.raises(Unsatisfiable, match="in_table, table 'people'"):
         after(examples.clinic(), {"in_table": {"table": "people", "step": RECODE}}, huge)
@@ -358,14 +363,15 @@ class OwnCompany(PersonsPromise):
         own = people.shown().own
         return np.bincount(own)[own] < self.k
 
-    def judge(self, people: Any, original: Any = None):
+    def judge(self, evidence: Any):
+        people = evidence.data
         worst = int(np.bincount(people.shown().own).min())
-        return verdict(self, holds=worst >= self.k, attained=worst, required=self.k, sentence="as said")
+        return make_verdict(self, holds=worst >= self.k, attained=worst, required=self.k, sentence="as said")
 
 
 def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
     people, promise = examples.clinic(), OwnCompany(3)
-    assert not promise.judge(people).holds
+    assert not promise.judge(DataEvidence(people)).holds
     release = sf.anonymize(
         people, promise, made("steps", {"in_table": {"table": "people", "step": RECODE}}), seed=3, seconds=0
     )
@@ -376,7 +382,7 @@ def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
 def test_promises_that_need_a_second_table_are_refused():
     promise = made("models", {"in_table": {"table": "people", "promise": {"k_map": {"k": 2}}}})
     with pytest.raises(SchemaError, match="compares with a second table"):
-        promise.judge(examples.clinic())
+        promise.judge(DataEvidence(examples.clinic()))
 
 
 # What is left of them.

@@ -11,10 +11,13 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import registry
+from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.metric import Utility
+from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Schema
-from sfumato.core.shape import Shape, ShapedModel, ShapedStep, ShapedUtility
-from sfumato.core.step import Goal
+from sfumato.core.shape import Shape
+from sfumato.core.step import Goal, Step
 from sfumato.data.relational import FAMILIES
 from sfumato.data.relational.tables import Tables
 from sfumato.errors import ParameterError
@@ -80,7 +83,7 @@ def test_recipe_and_object_are_the_same(family, name):
     value = made(family, name)
     assert registry.build(family, registry.write(value), shape=Shape.TABLES) == value
     assert json.loads(json.dumps(registry.write(value))) == registry.write(value)
-    assert isinstance(value, {"models": ShapedModel, "steps": ShapedStep, "utility": ShapedUtility}[family])
+    assert isinstance(value, {"models": Model, "steps": Step, "utility": Utility}[family])
     assert value.name == name
     told = registry.describe(type(value))
     assert told["doc"]
@@ -98,7 +101,9 @@ def test_steps_keep_every_key_and_say_whose_rows_they_left(name):
     plan = step.plan(people, GOAL)
     left = step.apply(people, plan)
     again = step.apply(people, step.plan(people, GOAL))
-    assert {n: f.to_dicts() for n, f in left.written().items()} == {n: f.to_dicts() for n, f in again.written().items()}
+    assert {n: f.to_dicts() for n, f in left.to_tables().items()} == {
+        n: f.to_dicts() for n, f in again.to_tables().items()
+    }
     assert json.loads(json.dumps(plan.describe())) == plan.describe()
     shown = json.dumps([plan.describe(), list(plan.warnings), plan.effort()], default=str)
     assert not any(str(key) in shown for key in people.parts[0].names)
@@ -112,9 +117,9 @@ def test_steps_keep_every_key_and_say_whose_rows_they_left(name):
 @pytest.mark.parametrize("name", EXAMPLES["models"])
 def test_verdicts_do_not_depend_on_order(name):
     people, model = examples.clinic(), made("models", name)
-    told = model.judge(people).to_dict()
-    assert told == model.judge(people.shuffled(np.random.default_rng(3))).to_dict()
-    assert model.broken(people).any() == (not model.judge(people).holds)
+    told = model.judge(DataEvidence(people)).to_dict()
+    assert told == model.judge(DataEvidence(people.shuffled(np.random.default_rng(3)))).to_dict()
+    assert model.broken(people).any() == (not model.judge(DataEvidence(people)).holds)
 
 
 @pytest.mark.parametrize("name", EXAMPLES["utility"])
@@ -122,8 +127,8 @@ def test_metrics_do_not_depend_on_order(name):
     people, metric = examples.clinic(), made("utility", name)
     step = made("steps", "cap_rows")
     left = step.apply(people, step.plan(people, GOAL))
-    assert metric.applies(people, left) is None
-    found = metric.measure(people, left)
-    mixed = metric.measure(people, left.shuffled(np.random.default_rng(5)))
+    assert metric.applies(DataPair(people, left)) is None
+    found = metric.measure(DataPair(people, left))
+    mixed = metric.measure(DataPair(people, left.shuffled(np.random.default_rng(5))))
     assert found.value == pytest.approx(mixed.value)
     assert 0 <= found.value <= 1

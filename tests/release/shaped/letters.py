@@ -10,19 +10,20 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack
-from sfumato.core.metric import Measure
-from sfumato.core.model import Facts
+from sfumato.core.attack import Attack, Finding, NothingToAttack, Scene
+from sfumato.core.data import Data
+from sfumato.core.metric import Measure, Utility
+from sfumato.core.model import Facts, Model, make_verdict
 from sfumato.core.parameters import Members, parameters
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped, ShapedAttack, ShapedModel, ShapedScene, ShapedStep, ShapedUtility, verdict
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
-from sfumato.core.step import Account, Declaration, Effect, Plan
+from sfumato.core.step import Account, Declaration, Effect, Plan, Step
 from sfumato.errors import SchemaError
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Letters(Shaped):
+class Letters(Data):
     """People by the letters they have."""
 
     shape: ClassVar[Shape] = Shape.BASKETS
@@ -36,7 +37,7 @@ class Letters(Shaped):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tables, schemas, source):
+    def from_tables(cls, tables, schemas, source):
         data, schema = tables["data"], schemas["data"]
         (unit,), (item,) = schema.columns(Role.UNIT), schema.columns(Role.ITEM)
         if data[item].dtype == pl.List:
@@ -55,7 +56,7 @@ class Letters(Shaped):
         return cls(tuple(map(frozenset, held.values())), schema, source, schemas.get("people"), cities, None, notes)
 
     @classmethod
-    def reads(cls, path):
+    def read_own_format(cls, path):
         if path.suffix != ".letters":
             return None
         lines = [line.split(":") for line in path.read_text().split()]
@@ -66,7 +67,7 @@ class Letters(Shaped):
     def people(self):
         return len(self.sets)
 
-    def written(self):
+    def to_tables(self):
         (unit,), (item,) = self.schema.columns(Role.UNIT), self.schema.columns(Role.ITEM)
         rows = [(number, letter) for number, letters in enumerate(self.sets) for letter in sorted(letters)]
         tables = {"data": pl.DataFrame(rows, schema={unit: pl.Int64, item: pl.String}, orient="row")}
@@ -83,7 +84,7 @@ class Letters(Shaped):
         sets = tuple(self.sets[i] for i in order)
         return dataclasses.replace(self, sets=sets, cities=cities, origin=origin[order])
 
-    def counted(self):
+    def counts(self):
         return {"people": len(self.sets), "letters": len(set().union(*self.sets))}
 
     @property
@@ -97,9 +98,10 @@ def _unit(schema):
 
 
 @parameters
-class Company(ShapedModel):
+class Company(Model):
     """Every letter is had by k people or by nobody."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "company"
     facts: ClassVar[Facts] = Facts(against="identity")
 
@@ -109,17 +111,19 @@ class Company(ShapedModel):
     def promise(self):
         return f"company of {self.k}"
 
-    def judge(self, people, original=None):
+    def judge(self, evidence):
+        people = evidence.data
         least = min(people.crowds.values(), default=0)
         rare = [letter for letter, count in people.crowds.items() if count < self.k]
         sentence = f"{len(rare)} letters are had by fewer than {self.k}"
-        return verdict(self, holds=not rare, attained=least, required=self.k, sentence=sentence, broken=len(rare))
+        return make_verdict(self, holds=not rare, attained=least, required=self.k, sentence=sentence, broken=len(rare))
 
 
 @parameters
-class Kept(ShapedModel):
+class Kept(Model):
     """At least this share of all people is released."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "kept"
     facts: ClassVar[Facts] = Facts(against="identity")
     compares: ClassVar[bool] = True
@@ -130,16 +134,18 @@ class Kept(ShapedModel):
     def promise(self):
         return f"{self.share:.0%} kept"
 
-    def judge(self, people, original=None):
+    def judge(self, evidence):
+        people, original = evidence.data, evidence.original
         share = people.people / original.people
         told = {"attained": share, "required": self.share}
-        return verdict(self, holds=share >= self.share, **told, sentence=f"{share:.0%} are there")
+        return make_verdict(self, holds=share >= self.share, **told, sentence=f"{share:.0%} are there")
 
 
 @parameters
-class Listed(ShapedModel):
+class Listed(Model):
     """These letters are had by nobody."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "listed"
     facts: ClassVar[Facts] = Facts(against="attribute")
     secret: ClassVar[tuple[str, ...]] = ("letters",)
@@ -150,9 +156,10 @@ class Listed(ShapedModel):
     def promise(self):
         return f"{len(self.letters)} letters are gone"
 
-    def judge(self, people, original=None):
+    def judge(self, evidence):
+        people = evidence.data
         left = set(self.letters) & set(people.crowds)
-        return verdict(self, holds=not left, attained=len(left), required=0, sentence=f"{len(left)} are there")
+        return make_verdict(self, holds=not left, attained=len(left), required=0, sentence=f"{len(left)} are there")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,9 +173,10 @@ class Dropped(Plan):
 
 
 @parameters
-class DropRare(ShapedStep):
+class DropRare(Step):
     """Drop the letters that break a company, and whoever is left without any."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "drop_rare"
 
     k: int | None = Field(default=None, description="instead of that of the promise")
@@ -184,9 +192,10 @@ class DropRare(ShapedStep):
 
 
 @parameters
-class Drawn(ShapedStep):
+class Drawn(Step):
     """Stands for a step that accounts for an ε; it draws nothing, so that tests know what comes."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "drawn"
     replayable: ClassVar[bool] = False
     accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "always")
@@ -204,29 +213,32 @@ class Drawn(ShapedStep):
 
 
 @parameters
-class Alone(ShapedAttack):
+class Alone(Attack):
     """Somebody with letters that nobody else has is found."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "alone"
-    tried_by: ClassVar[str] = "neighbour"
+    tried_by: ClassVar[tuple[str, ...]] = ("neighbour",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         def share(most: int) -> float:
-            count = Counter("".join(sorted(letters)[:most]) for letters in scene.released.sets)
-            return sum(number == 1 for number in count.values()) / scene.released.people
+            count = Counter("".join(sorted(letters)[:most]) for letters in scene.pair.released.sets)
+            return sum(number == 1 for number in count.values()) / scene.pair.released.people
 
         points = [[known, share(known)] for known in (1, 2, 3)]
         right = [
-            scene.original.sets[who] >= letters for who, letters in zip(scene.truth, scene.released.sets, strict=True)
+            scene.pair.original.sets[who] >= letters
+            for who, letters in zip(scene.pair.truth, scene.pair.released.sets, strict=True)
         ]
         details = {"curve": {"known": "letters known", "points": points}, "true": sum(right)}
         return Finding(self.name, share(26), f"{share(26):.0%} are alone", details=details)
 
 
 @parameters
-class Blind(ShapedAttack):
+class Blind(Attack):
     """Nobody can try this."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "blind"
 
     def applies(self, scene):
@@ -237,9 +249,10 @@ class Blind(ShapedAttack):
 
 
 @parameters
-class Second(ShapedAttack):
+class Second(Attack):
     """Two releases are put together."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "second"
 
     def applies(self, scene):
@@ -250,12 +263,14 @@ class Second(ShapedAttack):
 
 
 @parameters
-class LettersLost(ShapedUtility):
+class LettersLost(Utility):
     """Share of letters that are gone."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "letters_lost"
 
-    def measure(self, original, released):
+    def measure(self, pair):
+        original, released = pair.original, pair.released
         was, now = (sum(people.crowds.values()) for people in (original, released))
         return Measure(self.name, 1 - now / was, "lower", "share of letters that are gone")
 

@@ -66,7 +66,7 @@ def rewritten(folder, lines):
 
 
 def test_steps_run_and_the_output_is_judged(release):
-    assert release.holds and release.released.counted() == {"people": 5, "letters": 3} and release.suppressed == 1
+    assert release.holds and release.released.counts() == {"people": 5, "letters": 3} and release.suppressed == 1
     assert [v.promise for v in release.verdicts] == ["company of 2"]
     assert [release.before.value("alone"), release.attacks.value("alone")] == [1.0, 0.6]
     assert [s.attack for s in release.attacks.unknown] == ["blind"]
@@ -119,14 +119,14 @@ def test_limits_are_measured_and_an_unknown_attack_keeps_none(data):
 
 def test_a_contract_reports_or_refuses(data):
     made = {"meet": Company(2), "steps": DropRare(), "seconds": 0}
-    broken = sf.ShapedAgreement(LettersLost(), at_most=0.1)
+    broken = sf.Agreement(LettersLost(), at_most=0.1)
     assert not sf.anonymize(people(data), **made, contract=broken).contract[0].holds
     with pytest.raises(ReleaseRefused, match=r"letters lost at most 0\.1"):
-        sf.anonymize(people(data), **made, contract=sf.ShapedAgreement(LettersLost(), at_most=0.1, refuse=True))
+        sf.anonymize(people(data), **made, contract=sf.Agreement(LettersLost(), at_most=0.1, refuse=True))
     with pytest.raises(ParameterError, match="one number at_most or at_least"):
-        sf.ShapedAgreement(LettersLost())
+        sf.Agreement(LettersLost())
     with pytest.raises(ParameterError, match="one number at_most or at_least"):
-        sf.ShapedAgreement(LettersLost(), at_most=1, at_least=0)
+        sf.Agreement(LettersLost(), at_most=1, at_least=0)
 
 
 def test_a_recipe_needs_promises_and_steps(data):
@@ -272,32 +272,35 @@ def test_what_is_there_is_not_replaced_without_a_word(release, written):
 
 
 def test_a_release_that_breaks_a_promise_cannot_be_written(data, tmp_path):
+    from sfumato.core.data import Context
     from sfumato.core.randomness import Seed
-    from sfumato.release.shaped.making import make_shaped
+    from sfumato.release.make import make_release
 
     found = people(data)
-    recipe = sf.ShapedRecipe(found.shape, found.source.schemas["data"], (Company(5),), (DropRare(2),))
-    release = make_shaped(found, recipe, seed=Seed(5), refuse=False)
+    recipe = sf.Recipe(found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape)
+    release = make_release(found, recipe, Context(Seed(5), refuse=False))
     with pytest.raises(ReleaseRefused, match="not to be written"):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_what_comes_back_otherwise_is_not_released(release, tmp_path, monkeypatch):
-    def forgetful(cls, tables, schemas, source, read=Letters.of.__func__):
+    def forgetful(cls, tables, schemas, source, read=Letters.from_tables.__func__):
         return read(cls, {"data": tables["data"].filter(pl.col("letter") != "a")}, schemas, source)
 
-    monkeypatch.setattr(Letters, "of", classmethod(forgetful))
+    monkeypatch.setattr(Letters, "from_tables", classmethod(forgetful))
     with pytest.raises(OutputError, match="other counts come back"):
         release.write(tmp_path / "out")
     assert list(tmp_path.glob("*out*")) == []
 
 
 def test_what_is_judged_otherwise_on_the_file_is_not_released(release, tmp_path, monkeypatch):
-    from tests.release.shaped.letters import verdict
+    from tests.release.shaped.letters import make_verdict
 
-    def strict(self, people, original=None):
-        return verdict(self, holds=people.source.name != "data.csv", attained=1, required=2, sentence="on the file")
+    def strict(self, evidence):
+        return make_verdict(
+            self, holds=evidence.data.source.name != "data.csv", attained=1, required=2, sentence="on the file"
+        )
 
     monkeypatch.setattr(Company, "judge", strict)
     with pytest.raises(ReleaseRefused, match="on the file"):
@@ -306,12 +309,12 @@ def test_what_is_judged_otherwise_on_the_file_is_not_released(release, tmp_path,
 
 
 def test_a_format_that_holds_no_lists_is_refused(tmp_path, monkeypatch):
-    def as_lists(self, write=Letters.written):
+    def as_lists(self, write=Letters.to_tables):
         return {"data": write(self)["data"].group_by("who", maintain_order=True).agg("letter")}
 
     lists = pl.DataFrame({"who": list(HELD), "letter": [list(held) for held in HELD.values()]})
     found = sf.shaped(lists, "baskets", {"unit": "who", "item": "letter"})
-    monkeypatch.setattr(Letters, "written", as_lists)
+    monkeypatch.setattr(Letters, "to_tables", as_lists)
     release = sf.anonymize(found, meet=Company(2), steps=DropRare(), seconds=0)
     with pytest.raises(OutputError, match="do not fit into CSV"):
         release.write(tmp_path / "out")

@@ -17,7 +17,7 @@ FAMILIES = {
             "rho_uncertainty": "models:RhoUncertainty",
             "k_anonymity": "models:OwnColumnsK",
             "k_km_anonymity": "models:KKmAnonymity",
-            "disassociated_km": "models:DisassociatedKm",
+            "disassociated_km": "disassociated_km:DisassociatedKm",
             "hidden_rules": "rules:HiddenItemRules",
         },
     ),

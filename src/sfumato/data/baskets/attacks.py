@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Attack, Finding, Scene
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.core.shape import Shape
 from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
 from sfumato.methods.formulas import itemsets
 
@@ -34,7 +34,7 @@ def _curve(shares: Any) -> dict[str, Any]:
 
 
 @parameters
-class KnownItems(ShapedAttack):
+class KnownItems(Attack):
     r"""Somebody who knows m items of a person looks for the only basket that has them.
 
     For every person the share of the sets of m own items that fit nobody else,
@@ -49,6 +49,8 @@ class KnownItems(ShapedAttack):
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the measure; Terrovitis et al. 2008, doi:10.14778/1453856.1453874, for the intruder.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
+
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 4
     draws: Annotated[int, Field(ge=1, description="random orders of each person's items where m is above 4")] = 20
     people: Annotated[
@@ -57,13 +59,13 @@ class KnownItems(ShapedAttack):
 
     name: ClassVar[str] = "known_items"
     line: ClassVar[str] = "how often a few items of a person fit nobody else"
-    tried_by: ClassVar[str] = "somebody who knows a few items of a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows a few items of a person",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever people still have baskets."""
         return cannot_be_tried(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Count, or look people up one by one."""
         sight = Sight.of(scene)
         if self.m <= EXACT and sight.unchanged:
@@ -78,7 +80,7 @@ class KnownItems(ShapedAttack):
         known = [itemsets.known_sets(sight.released.sets, size) for size in range(1, self.m + 1)]
         return np.stack([np.stack([one.alone[rows], one.chance[rows]], axis=1) for one in known])
 
-    def _looked_up(self, sight: Sight, scene: ShapedScene) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _looked_up(self, sight: Sight, scene: Scene) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         stream = scene.seed.stream("known items: which are known")
         people, rows = [], []
         for person in sampled(scene, sight.targets, self.name, self.people):
@@ -98,9 +100,7 @@ class KnownItems(ShapedAttack):
         return means / self.draws
 
 
-def _found(
-    attack: ShapedAttack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int
-) -> Finding:
+def _found(attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArray[np.float64], m: int) -> Finding:
     """The finding of an attack by known items from ``means[size − 1, person, (alone, chance)]``."""
     every = len(people) == len(sight.targets)
     shares, chances = means[:, :, 0].mean(axis=1), means[:, :, 1].mean(axis=1)
@@ -127,7 +127,7 @@ def _found(
 
 
 @parameters
-class RareItems(ShapedAttack):
+class RareItems(Attack):
     """Somebody who knows the m rarest items of a person looks for the only basket that has them.
 
     Rare is what the release shows to be rare. The most telling single items need not be the most telling set, so this is a lower bound of what
@@ -136,6 +136,7 @@ class RareItems(ShapedAttack):
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33, for rare items in sparse data.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 3
     people: Annotated[
         int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
@@ -143,13 +144,13 @@ class RareItems(ShapedAttack):
 
     name: ClassVar[str] = "rare_items"
     line: ClassVar[str] = "how many people their rarest items tell apart from all others"
-    tried_by: ClassVar[str] = "somebody who knows what is unusual about a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows what is unusual about a person",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever people still have baskets."""
         return cannot_be_tried(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
         sight = Sight.of(scene)
         people, rows = [], []
@@ -163,7 +164,7 @@ class RareItems(ShapedAttack):
 
 
 @parameters
-class ItemAttackCost(ShapedAttack):
+class ItemAttackCost(Attack):
     r"""What it costs an intruder to narrow people down item by item: how many are left for how much work.
 
     One unit of work tests one known item on one person who is still possible. Facts are used one after the other, the rarest first or in random
@@ -171,6 +172,8 @@ class ItemAttackCost(ShapedAttack):
     go. Reported are the means and quartiles of the people left, the share of people found, the work for each of them, and the work until half of all people hide among at
     most ``among``; none where that never happens. A measurement of ours: what is costly today may be cheap tomorrow.
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     order: Annotated[Literal["rarest", "random"], Field(description="which item is used first")] = "rarest"
     m: Annotated[int, Field(ge=1, le=20, description="items known at most")] = 4
@@ -182,13 +185,13 @@ class ItemAttackCost(ShapedAttack):
 
     name: ClassVar[str] = "item_attack_cost"
     line: ClassVar[str] = "how much work narrows people down to how few"
-    tried_by: ClassVar[str] = "somebody with time who knows a few items of a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody with time who knows a few items of a person",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever people still have baskets."""
         return cannot_be_tried(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look people up one by one and count the tests."""
         sight = Sight.of(scene)
         stream = scene.seed.stream("item attack cost: in what order")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from sfumato.core.data import Data
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.data.baskets import from_tables
 from sfumato.data.baskets.disassociated import Disassociated, released_schema
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Baskets(Shaped):
+class Baskets(Data):
     """People as sets of items. Immutable; every change gives a new one.
 
     ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for (ascending, each once). ``own`` has one row a
@@ -39,8 +40,8 @@ class Baskets(Shaped):
     >>> from sfumato.core.schema import Schema
     >>> from sfumato.core.source import Source
     >>> table = pl.DataFrame({"who": [1, 1, 2, 2, 3], "what": ["tea", "milk", "milk", "milk", None]})
-    >>> people = Baskets.of({"data": table}, {"data": Schema.from_roles({"unit": "who", "item": "what"})}, Source())
-    >>> people.counted(), people.notes
+    >>> people = Baskets.from_tables({"data": table}, {"data": Schema.from_roles({"unit": "who", "item": "what"})}, Source())
+    >>> people.counts(), people.notes
     ({'people': 3, 'items': 2, 'occurrences': 3, 'empty': 1}, ('1 repeated item of a person counts once.', '1 person has no item: no promise covers them.'))
     """
 
@@ -60,10 +61,10 @@ class Baskets(Shaped):
     shape: ClassVar[Shape] = Shape.BASKETS
 
     @classmethod
-    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Any:
+    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Any:
         """Read the people from tables as a file holds them, released ones too; baskets that were taken apart are read as such."""
         if Disassociated.is_one(tables["data"], schemas["data"]):
-            return Disassociated.of(tables, schemas, source)
+            return Disassociated.from_tables(tables, schemas, source)
         return cls(**from_tables.parts(tables, schemas, source))
 
     @classmethod
@@ -77,7 +78,7 @@ class Baskets(Shaped):
         return {**schemas, "data": said.without(name for name in said.columns(Role.PLAIN) if name not in there)}
 
     def __repr__(self) -> str:
-        counts = self.counted()
+        counts = self.counts()
         return f"Baskets({counts['people']:,} people, {counts['items']:,} items, {counts['occurrences']:,} occurrences)"
 
     def __len__(self) -> int:
@@ -135,7 +136,7 @@ class Baskets(Shaped):
         places = {label: code for code, label in enumerate(self.labels)}
         return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
-    def counted(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """How many people, different items and items in baskets there are, and how many people have none."""
         return {
             "people": self.people,
@@ -177,7 +178,7 @@ class Baskets(Shaped):
         ranks = pl.DataFrame([words, *self.own.get_columns()]).select(pl.struct(pl.all()).rank("ordinal"))
         return np.argsort(ranks.to_series().to_numpy(), kind="stable").astype(np.int64)
 
-    def written(self) -> dict[str, pl.DataFrame]:
+    def to_tables(self) -> dict[str, pl.DataFrame]:
         """The tables to write, in the form that was read; persons are numbered anew, their items are in the order of the labels."""
         return from_tables.tables(self)
 

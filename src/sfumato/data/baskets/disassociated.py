@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from sfumato.core.data import Data
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 
@@ -39,7 +40,7 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Disassociated(Shaped):
+class Disassociated(Data):
     """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of the own."""
 
     schema: Schema
@@ -59,7 +60,7 @@ class Disassociated(Shaped):
         return len(items) == 1 and set(data.columns) == {CLUSTER, CHUNK, RECORD, items[0]}
 
     @classmethod
-    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
         """Read the clusters back from the table that :meth:`written` gives."""
         data, item = tables["data"], schemas["data"].columns(Role.ITEM)[0]
         whole = [data.schema[name].is_integer() for name in (CLUSTER, CHUNK, RECORD)]
@@ -76,7 +77,7 @@ class Disassociated(Shaped):
         """Number of persons."""
         return sum(cluster.size for cluster in self.clusters)
 
-    def counted(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """How many people, clusters, chunks, different items and bare items there are."""
         chunks = [chunk for cluster in self.clusters for chunk in cluster.chunks]
         items = {item for chunk in chunks for part in chunk for item in part}
@@ -104,7 +105,7 @@ class Disassociated(Shaped):
         origin = None if self.origin is None else self.origin[stream.permutation(len(self.origin))]
         return dataclasses.replace(self, clusters=clusters, origin=origin)
 
-    def written(self) -> dict[str, pl.DataFrame]:
+    def to_tables(self) -> dict[str, pl.DataFrame]:
         """One table: cluster, chunk (0: bare items, −1: the number of people), record within the chunk, item."""
         rows: list[tuple[int, int, int, str | None]] = []
         for number, cluster in enumerate(self.clusters, start=1):

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.disassociated import Cluster, Disassociated, released_schema
-from sfumato.data.baskets.models import DisassociatedKm
+from sfumato.data.baskets.disassociated_km import DisassociatedKm
 from sfumato.data.baskets.plans import aims
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.formulas.itemsets import ItemSets
@@ -62,7 +62,7 @@ class DisassociationPlan(Plan):
 
 
 @parameters
-class Disassociation(ShapedStep):
+class Disassociation(Step):
     """Takes baskets apart: people are clustered, and within a cluster their items are released in chunks that cannot be joined.
 
     People are split by their most frequent item not used yet, until a cluster has fewer than ``size``. In each, items that fewer than k have are released as
@@ -73,6 +73,7 @@ class Disassociation(ShapedStep):
     Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668; Barakat et al. 2016, doi:10.5220/0005969403180326, for what breaks it.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     size: Annotated[int, Field(ge=2, description="people from which a cluster is split further")] = 50
 
     name: ClassVar[str] = "disassociation"
@@ -174,5 +175,5 @@ def reconstructed(people: Disassociated, stream: np.random.Generator) -> Baskets
         baskets += own
     table = pl.DataFrame({people.item: [sorted(own) for own in baskets]}, schema={people.item: pl.List(pl.String)})
     schema = Schema({people.item: Attribute((Role.ITEM,), hierarchy=people.schema[people.item].hierarchy)})
-    read: Baskets = Baskets.of({"data": table}, {"data": schema}, people.source)
+    read: Baskets = Baskets.from_tables({"data": table}, {"data": schema}, people.source)
     return read

@@ -16,14 +16,14 @@ from sfumato.data.baskets.baskets import Baskets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
 
 
-def cannot_be_tried(scene: ShapedScene) -> str | None:
+def cannot_be_tried(scene: Scene) -> str | None:
     """Why an attack by known items says nothing here, or None."""
-    if not isinstance(scene.released, Baskets):
+    if not isinstance(scene.pair.released, Baskets):
         return "the baskets were taken apart; which parts belong together must be guessed first, which nobody has worked out"
-    if not scene.original.filled or not scene.released.filled:
+    if not scene.pair.original.filled or not scene.pair.released.filled:
         return NothingToAttack("nobody has an item")
     return None
 
@@ -41,9 +41,9 @@ class Sight:
     truth: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scene: ShapedScene) -> Sight:
+    def of(cls, scene: Scene) -> Sight:
         """What can be seen in a scene."""
-        return cls(scene.original, scene.released, scene.truth)
+        return cls(scene.pair.original, scene.pair.released, scene.pair.truth)
 
     @cached_property
     def where(self) -> NDArray[np.int64]:
@@ -126,7 +126,7 @@ class Sight:
         return np.concatenate([means, np.repeat(means[-1:], m - largest, axis=0)])
 
 
-def sampled(scene: ShapedScene, targets: NDArray[np.int64], purpose: str, most: int | None = None) -> Any:
+def sampled(scene: Scene, targets: NDArray[np.int64], purpose: str, most: int | None = None) -> Any:
     """People in a random order for as long as there is time, at least the first few of them."""
     order = scene.seed.stream(f"{purpose}: in what order").permutation(len(targets))
     for place, number in enumerate(order.tolist()):

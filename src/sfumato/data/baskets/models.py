@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import TOLERANCE, Facts, Model, make_verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel, verdict
+from sfumato.core.shape import Shape
 from sfumato.data.baskets.baskets import Baskets
-from sfumato.data.baskets.disassociated import Cluster, Disassociated
+from sfumato.data.baskets.disassociated import Disassociated
 from sfumato.data.baskets.taxonomy import Taxonomy
 from sfumato.errors import InternalError, SchemaError
 from sfumato.methods.formulas import itemsets
@@ -33,9 +34,10 @@ MOST_COUNTED = 100_000
 NOBODY = "nobody has an item, so there is nothing to judge"
 
 
-class BasketModel(ShapedModel):
+class BasketModel(Model):
     """A promise about baskets, with what means need to know of it. Promises inherit this class."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     coarser_keeps: ClassVar[bool] = False
     """Whether a coarser cut of the item hierarchy always keeps it."""
 
@@ -63,12 +65,15 @@ class BasketModel(ShapedModel):
         """Minimal sets that break it, of items whose deletion would mend them: a row each, −1 behind the last item."""
         return np.zeros((0, 1), dtype=np.int32)
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Judge baskets as released; those that were taken apart, or hold nothing, do not keep it."""
+        people = evidence.data
         if isinstance(people, Disassociated):
-            return verdict(self, holds=False, attained=None, required=None, sentence=TAKEN_APART, people=people.people)
+            return make_verdict(
+                self, holds=False, attained=None, required=None, sentence=TAKEN_APART, people=people.people
+            )
         if not people.filled:
-            return verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
+            return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
         found = self.judged(people)
         return dataclasses.replace(found, sentence=f"{found.sentence}{self._uncovered(people)}")
 
@@ -100,7 +105,7 @@ class KmAnonymity(BasketModel):
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874.
 
     >>> from sfumato import examples
-    >>> KmAnonymity(2, 2).judge(examples.baskets())
+    >>> KmAnonymity(2, 2).judge(DataEvidence(examples.baskets()))
     ✗ 2²-anonymity: 4 of 10 people (40.0%) have a set of at most 2 items that fewer than 2 people share; the smallest number is 1
     """
 
@@ -132,7 +137,7 @@ class KmAnonymity(BasketModel):
         least = itemsets.smallest_support(people.sets, self.m) or 0
         found = None if least >= self.k else itemsets.violating(people.sets, self.m, self.k, most=MOST_COUNTED)
         concerned = 0 if found is None else int(found.carriers.sum())
-        return verdict(
+        return make_verdict(
             self,
             holds=least >= self.k,
             attained=least,
@@ -166,7 +171,7 @@ class BasketKAnonymity(BasketModel):
     Reference: He & Naughton 2009, doi:10.14778/1687627.1687733.
 
     >>> from sfumato import examples
-    >>> BasketKAnonymity(2).judge(examples.baskets()).attained
+    >>> BasketKAnonymity(2).judge(DataEvidence(examples.baskets())).attained
     1
     """
 
@@ -198,7 +203,7 @@ class BasketKAnonymity(BasketModel):
             if not short
             else f"{_share(short, people.people)} have a basket that fewer than {self.k:,} people have; the smallest number is {least:,}"
         )
-        return verdict(
+        return make_verdict(
             self,
             holds=not short,
             attained=least,
@@ -231,7 +236,7 @@ def _in_groups(model: BasketModel, groups: int) -> Verdict:
         f"{groups:,} released group(s) of items hold a private one among others, so how sure an intruder is of it cannot be told; "
         "keep private items apart"
     )
-    return verdict(model, holds=False, attained=None, required=None, sentence=sentence, broken=groups)
+    return make_verdict(model, holds=False, attained=None, required=None, sentence=sentence, broken=groups)
 
 
 def parted(people: Baskets, private: tuple[str, ...]) -> tuple[ItemSets, ItemSets]:
@@ -260,7 +265,7 @@ class HkpCoherence(BasketModel):
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
 
     >>> from sfumato import examples
-    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(examples.baskets()).holds
+    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(DataEvidence(examples.baskets())).holds
     False
     """
 
@@ -306,7 +311,7 @@ class HkpCoherence(BasketModel):
             if len(found)
             else f"of everyone who shares at most {self.p} public item(s) at most {worst:.1%} share a private one; {known}"
         )
-        return verdict(
+        return make_verdict(
             self,
             holds=not len(found),
             attained=worst,
@@ -334,7 +339,7 @@ class RhoUncertainty(BasketModel):
     Reference: Cao, Karras, Raïssi & Tan 2010, doi:10.14778/1920841.1920972; the paper leaves open whether χ may be empty, here it may.
 
     >>> from sfumato import examples
-    >>> RhoUncertainty(0.6, ["c1", "c2"]).judge(examples.baskets()).attained
+    >>> RhoUncertainty(0.6, ["c1", "c2"]).judge(DataEvidence(examples.baskets())).attained
     0.5
     """
 
@@ -359,13 +364,13 @@ class RhoUncertainty(BasketModel):
         rules = self.rules(people)
         if rules is None:
             sentence = f"not known: there are more than {self.most:,} closed sets, so not all rules were looked at"
-            return verdict(self, holds=False, attained=None, required=self.rho, sentence=sentence)
+            return make_verdict(self, holds=False, attained=None, required=self.rho, sentence=sentence)
         worst = max(rules.values(), default=0.0)
         wrong = [rule for rule, confidence in rules.items() if self._broken(confidence)]
         sentence = f"no sensitive item follows from other items with a confidence above {worst:.3g}"
         if wrong:
             sentence = f"{len(wrong):,} rule(s) tell a sensitive item with a confidence of {self.rho:g} or more; the surest has {worst:.3g}"
-        return verdict(
+        return make_verdict(
             self, holds=not wrong, attained=worst, required=self.rho, sentence=sentence, broken=len(wrong), people=0
         )
 
@@ -443,7 +448,7 @@ class OwnColumnsK(BasketModel):
             if not short
             else f"{_share(short, people.people)} stand in a class of fewer than {self.k:,}; the smallest has {least:,}"
         )
-        return verdict(
+        return make_verdict(
             self,
             holds=not short,
             attained=least,
@@ -506,7 +511,7 @@ class KKmAnonymity(BasketModel):
         found = itemsets.violating(sets, self.m, self.k, most=MOST_COUNTED)
         concerned = int((found.carriers | (sizes < self.k)).sum())
         small = len(np.unique(people.classes[sizes < self.k]))
-        return verdict(
+        return make_verdict(
             self,
             holds=least >= self.k,
             attained=least,
@@ -522,76 +527,3 @@ def within(sets: ItemSets, classes: Any) -> ItemSets:
     """The same sets with the items of every class told apart: a set of items of one class is carried within it alone."""
     keys, codes = np.unique(classes[sets.owners] * np.int64(max(sets.size, 1)) + sets.items, return_inverse=True)
     return ItemSets.of_pairs(sets.owners, codes, len(sets), max(len(keys), 1))
-
-
-@parameters
-class DisassociatedKm(BasketModel):
-    r"""Baskets that were taken apart: for at most m known items some way to put them together has k people with all of them.
-
-    Every chunk is k^m-anonymous, no bare item stands in a chunk, every cluster has at least k people, and
-
-    .. math:: \sum_i |C_i| + (k-1)|C_T| \ge |P| + k(h-1), \quad h = \min(m, \text{chunks})
-
-    with *P* the people of a cluster, :math:`C_i` the parts of chunk *i* and :math:`C_T` the bare items. The published rule asks this only where
-    there are no bare items, and somebody who knows that these have fewer than k carriers breaks it; ours always asks. It says that k carriers are possible,
-    not that they are likely, and of a known bare item only that it is somewhere in the cluster.
-
-    Reference: Terrovitis, Liagouris, Mamoulis & Skiadopoulos 2012, doi:10.14778/2336664.2336668.
-    """
-
-    k: K
-    m: M
-
-    name: ClassVar[str] = "disassociated_km"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    about_items: ClassVar[bool] = False
-
-    @property
-    def promise(self) -> str:
-        """The promise in a few words."""
-        return f"{self.k}{str(self.m).translate(RAISED)}-disassociation"
-
-    @property
-    def crowd(self) -> int:
-        """The k."""
-        return self.k
-
-    def judge(self, people: Any, original: Any = None) -> Verdict:
-        """Every cluster by itself."""
-        if not isinstance(people, Disassociated):
-            sentence = "the baskets were not taken apart; judge them by km_anonymity"
-            return verdict(self, holds=False, attained=None, required=self.k, sentence=sentence, people=people.people)
-        wrong = [cluster for cluster in people.clusters if not self.allows(cluster)]
-        sentence = (
-            f"all {len(people.clusters):,} clusters hold at least {self.k:,} people whose items cannot be joined again"
-        )
-        if wrong:
-            sentence = f"{len(wrong):,} of {len(people.clusters):,} clusters can be put together in too few ways"
-        if not people.clusters:
-            sentence = NOBODY
-        return verdict(
-            self,
-            holds=not wrong and bool(people.clusters),
-            attained=None,
-            required=self.k,
-            sentence=sentence,
-            broken=len(wrong),
-            people=sum(cluster.size for cluster in wrong),
-            crowd=self.k,
-        )
-
-    def allows(self, cluster: Cluster) -> bool:
-        """Whether one cluster keeps the promise."""
-        parts = sum(map(len, cluster.chunks))
-        items = [frozenset().union(*chunk) for chunk in cluster.chunks]
-        joined = min(self.m, len(cluster.chunks))
-        enough = parts + (self.k - 1) * len(cluster.terms) >= cluster.size + self.k * (joined - 1)
-        apart = sum(map(len, items)) + len(cluster.terms) == len(cluster.terms.union(*items))
-        sound = apart and all(0 < len(chunk) <= cluster.size for chunk in cluster.chunks)
-        return cluster.size >= self.k and enough and sound and all(self.kept_by(chunk) for chunk in cluster.chunks)
-
-    def kept_by(self, chunk: tuple[frozenset[str], ...]) -> bool:
-        """Whether the parts of one chunk are k^m-anonymous."""
-        names = {item: code for code, item in enumerate(sorted(frozenset().union(*chunk)))}
-        sets = ItemSets.of([[names[item] for item in part] for part in chunk], len(names))
-        return not len(itemsets.violating(sets, self.m, self.k, most=0))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.data import DataEvidence
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.models import BasketModel
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -47,8 +48,10 @@ class BasketPlan(Plan):
         return self.warned
 
 
-class BasketStep(ShapedStep):
+class BasketStep(Step):
     """A means for baskets: its plan says what everybody will have. Means inherit this class."""
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     def apply(self, people: Any, plan: BasketPlan) -> Any:
         """Give everybody the items of the plan."""
@@ -81,7 +84,7 @@ def require_crowd(people: Baskets, k: int) -> None:
 
 def failing(models: Sequence[BasketModel], people: Baskets) -> list[Verdict]:
     """The verdicts of promises that do not hold."""
-    return [verdict for model in models if not (verdict := model.judge(people)).holds]
+    return [verdict for model in models if not (verdict := model.judge(DataEvidence(people))).holds]
 
 
 def require_reached(step: str, models: Sequence[BasketModel], people: Baskets, advice: str) -> None:

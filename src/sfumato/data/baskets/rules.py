@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
-from sfumato.core.model import Facts
+from sfumato.core.data import DataPair
+from sfumato.core.metric import Measure, Utility
+from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedUtility, verdict
+from sfumato.core.shape import Shape
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.models import BasketModel
 from sfumato.data.baskets.plans import BasketPlan, BasketStep, aims, require_reached
@@ -51,7 +52,8 @@ class HiddenItemRules(BasketModel):
     Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*, doi:10.1109/TKDE.2004.1269668.
 
     >>> from sfumato import examples
-    >>> HiddenItemRules("a1 -> b2", support=2, confidence=0.5).judge(examples.baskets())
+    >>> from sfumato.core.data import DataEvidence
+    >>> HiddenItemRules("a1 -> b2", support=2, confidence=0.5).judge(DataEvidence(examples.baskets()))
     ✗ 1 rule hidden at support 2 and confidence 0.5: 1 of 1 can be found; the largest support is 3, the largest confidence 0.75
     """
 
@@ -95,7 +97,7 @@ class HiddenItemRules(BasketModel):
             if found
             else f"none has {self.support:,} people and a confidence of {self.confidence:g}"
         )
-        return verdict(
+        return make_verdict(
             self,
             holds=not found,
             attained=max(supported, default=0.0),
@@ -188,7 +190,7 @@ class HideItemRules(BasketStep):
 
 
 @parameters
-class ItemRuleSideEffects(ShapedUtility):
+class ItemRuleSideEffects(Utility):
     r"""The share of association rules that are lost or appear: :math:`(|R \setminus R'| + |R' \setminus R|) / |R \cup R'|`.
 
     *R* and *R'* are the rules found in the original and in the release, with at most ``largest`` items, the share ``support`` of the original's people, and
@@ -196,6 +198,8 @@ class ItemRuleSideEffects(ShapedUtility):
 
     Reference: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668.
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     support: Annotated[float, Field(gt=0, le=1, description="share of people from which a rule is found")] = 0.01
     confidence: Confidence = 0.5
@@ -207,14 +211,16 @@ class ItemRuleSideEffects(ShapedUtility):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     secret: ClassVar[tuple[str, ...]] = ("hidden",)
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Wherever people still have baskets."""
+        original, released = pair.original, pair.released
         if not isinstance(released, Baskets):
             return "the baskets were taken apart; measure one that was put together again (reconstructed)"
         return None if original.filled else "nobody has an item"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Mine both."""
+        original, released = pair.original, pair.released
         thresholds = Thresholds.of(max(1, math.ceil(self.support * original.people)), self.confidence)
         told = all_parsed(self.hidden or (), values=False)
         old, new = (

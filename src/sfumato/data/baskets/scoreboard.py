@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.attack import NOT_IN_FILE, Finding
+from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, Scene
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.core.shape import Shape
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
 
@@ -59,7 +59,7 @@ class Description:
 
 
 @parameters
-class Scoreboard(ShapedAttack):
+class Scoreboard(Attack):
     r"""Somebody with another file of the same people links the two by how alike baskets are, rare items counting more.
 
     .. math:: S(r) = \sum_{i\in \text{known}\cap r} \frac{s_i}{\ln\max(2, |T(i)|)}
@@ -71,6 +71,8 @@ class Scoreboard(ShapedAttack):
 
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
 
     known: Annotated[
         int, Field(ge=1, description="items the intruder has of each person, where there is no other file")
@@ -84,24 +86,24 @@ class Scoreboard(ShapedAttack):
     name: ClassVar[str] = "scoreboard"
     title: ClassVar[str] = "Scoreboard linkage"
     line: ClassVar[str] = "how many people are recognised by a noisy list of what they have"
-    tried_by: ClassVar[str] = "somebody with another file of the same people"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody with another file of the same people",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever people still have baskets, and those of another file can be told."""
         reason = cannot_be_tried(scene)
         if reason is None and scene.others and _named(scene) is None:
             return "nobody knows who is who in the other file: neither names nor origins of its people are at hand"
         return reason
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Score everybody for each description, with and without the own record."""
         sight = Sight.of(scene)
-        weights = 1.0 / np.log(np.maximum(2, scene.released.sets.supports))
+        weights = 1.0 / np.log(np.maximum(2, scene.pair.released.sets.supports))
         right = wrong = misled = present = absent = 0
         bits: list[float] = []
         victims = []
         for person, described in self._descriptions(scene, sight):
-            scores = self.scores(scene.released, described, weights)
+            scores = self.scores(scene.pair.released, described, weights)
             found = Scored.of(scores)
             bits.append(found.entropy)
             claimed = found.claims(self.least)
@@ -114,7 +116,7 @@ class Scoreboard(ShapedAttack):
             misled += Scored.of(without).claims(self.least)
         return self._finding(scene, right, wrong, present, misled / max(absent, 1), bits, victims)
 
-    def _descriptions(self, scene: ShapedScene, sight: Sight) -> Any:
+    def _descriptions(self, scene: Scene, sight: Sight) -> Any:
         """(original person or −1, what the intruder has) for one after the other."""
         stream = scene.seed.stream("scoreboard: what is known")
         if scene.others:
@@ -127,7 +129,7 @@ class Scoreboard(ShapedAttack):
                     self._described(seen, place, other.sets[place], NOT_IN_FILE if who < 0 else int(sight.where[who])),
                 )
             return
-        every = scene.original.sets
+        every = scene.pair.original.sets
         for person in sampled(scene, sight.targets, self.name, self.people):
             own = stream.permutation(every[person])[: self.known]
             strange = stream.random(len(own)) < self.wrong
@@ -171,7 +173,7 @@ class Scoreboard(ShapedAttack):
 
     def _finding(
         self,
-        scene: ShapedScene,
+        scene: Scene,
         right: int,
         wrong: int,
         present: int,
@@ -190,7 +192,7 @@ class Scoreboard(ShapedAttack):
             share,
             sentence,
             interval=wilson(share, present),
-            baseline=1.0 / max(scene.released.people, 1),
+            baseline=1.0 / max(scene.pair.released.people, 1),
             victims=np.array(sorted(victims), dtype=np.int64),
             details={
                 "precision": None if not claims else round(right / claims, 6),
@@ -203,9 +205,9 @@ class Scoreboard(ShapedAttack):
         )
 
 
-def _named(scene: ShapedScene) -> NDArray[np.int64] | None:
+def _named(scene: Scene) -> NDArray[np.int64] | None:
     """Per person of the other file the number of the original one (−1: a stranger), by origin or by name; None: nobody knows."""
-    other, original = scene.others[0], scene.original
+    other, original = scene.others[0], scene.pair.original
     if not isinstance(other, Baskets):
         return None
     if other.origin is not None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.data import DataPair
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.knowledge import Sight
 from sfumato.data.baskets.taxonomy import Taxonomy
@@ -35,7 +36,7 @@ def _sight(original: Baskets, released: Baskets) -> Sight:
 
 
 @parameters
-class ItemNcp(ShapedUtility):
+class ItemNcp(Utility):
     r"""How much of what people have is lost: 0 for an item that is there, 1 for one that is gone.
 
     .. math:: \frac{1}{\sum_t |t|} \sum_t \sum_{i\in t} \frac{L(i, t)}{|I|}
@@ -46,16 +47,19 @@ class ItemNcp(ShapedUtility):
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874 (normalised certainty penalty).
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     name: ClassVar[str] = "item_ncp"
     title: ClassVar[str] = "Item loss (NCP)"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Wherever people still have baskets."""
+        original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """The mean loss over the items that people had."""
+        original, released = pair.original, pair.released
         losses = occurrence_losses(original, released)
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
         group = f", {1 - whole - gone:.1%} as a group" if whole + gone < 1 else ""
@@ -95,7 +99,7 @@ Share = Annotated[float, Field(gt=0, le=1, description="share of people from whi
 
 
 @parameters
-class ItemsetSurvival(ShapedUtility):
+class ItemsetSurvival(Utility):
     """Which frequent sets of items can still be found, of at most ``items`` items that the share ``support`` of people have.
 
     The share of the original's frequent sets that are frequent in the release under the very same items. Beside it, for each level of the hierarchy,
@@ -105,6 +109,7 @@ class ItemsetSurvival(ShapedUtility):
     Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8, who ask the same of top-ranked sets.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
     support: Share = 0.01
     items: Annotated[int, Field(ge=1, le=6, description="items of a set, at most")] = 3
 
@@ -112,12 +117,14 @@ class ItemsetSurvival(ShapedUtility):
     title: ClassVar[str] = "Frequent sets kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Wherever people still have baskets."""
+        original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the frequent sets."""
+        original, released = pair.original, pair.released
         taxonomies = [_taxonomy(original, people) for people in (original, released)]
         (before, after), *lifted = [
             [
@@ -178,7 +185,7 @@ def _levels(taxonomy: Taxonomy) -> NDArray[np.int64]:
 
 
 @parameters
-class PairSupportError(ShapedUtility):
+class PairSupportError(Utility):
     r"""How far off an analyst is who counts pairs of items in the release.
 
     .. math:: \frac{1}{|Q|}\sum_{(a,b)\in Q} \min\left(1, \frac{|\hat s(a,b) - s(a,b)|}{s(a,b)}\right)
@@ -189,17 +196,21 @@ class PairSupportError(ShapedUtility):
     Reference: Terrovitis, Mamoulis & Kalnis 2011, doi:10.1007/s00778-010-0192-8 (relative error of pair supports).
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.BASKETS})
+
     pairs: Annotated[int, Field(ge=1, description="most frequent pairs that are looked at")] = 300
 
     name: ClassVar[str] = "pair_support_error"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Wherever people still have baskets."""
+        original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the supports of frequent pairs."""
+        original, released = pair.original, pair.released
         wanted = _top_pairs(original, self.pairs)
         if not wanted:
             return Measure(self.name, 0.0, self.better, "nobody has two items, so there are no pairs to count", raw=0.0)

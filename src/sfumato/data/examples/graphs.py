@@ -90,4 +90,4 @@ def _graph(name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], peo
     everybody = pl.DataFrame({"id": np.arange(people)})
     from sfumato.data.graphs.graph import PeopleGraph
 
-    return PeopleGraph.of({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))
+    return PeopleGraph.from_tables({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))

@@ -31,7 +31,7 @@ def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0,
     ``visits`` are those of a patient on average (some have none, a few have many), ``prescriptions`` those of a visit. The same arguments give the
     same tables on every machine; no real person is in them.
 
-    >>> clinic().counted()
+    >>> clinic().counts()
     {'people': 60, 'rows_of_visits': 179, 'rows_of_prescriptions': 175}
     """
     from sfumato.data.relational.tables import Tables
@@ -40,7 +40,7 @@ def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0,
     schemas = clinic_schemas()
     source = Source("clinic", schemas=schemas)
     bare = {name: schema.without(schema.direct) for name, schema in schemas.items()}
-    return Tables.of({name: table.drop(schemas[name].direct) for name, table in tables.items()}, bare, source)
+    return Tables.from_tables({name: table.drop(schemas[name].direct) for name, table in tables.items()}, bare, source)
 
 
 def clinic_tables(

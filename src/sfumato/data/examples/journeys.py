@@ -55,7 +55,7 @@ def small_paths() -> Trajectories:
             "illness": Attribute((Role.SENSITIVE,)),
         }
     )
-    return Trajectories.of({"data": frame}, {"data": schema}, Source("small_paths"))
+    return Trajectories.from_tables({"data": frame}, {"data": schema}, Source("small_paths"))
 
 
 def mobility(
@@ -75,7 +75,7 @@ def mobility(
     from sfumato.data.paths.trajectories import Trajectories
 
     frame = mobility_table(people, days=days, points=points, places=places, seed=seed)
-    return Trajectories.of({"data": frame}, {"data": mobility_schema(frame)}, Source("mobility"))
+    return Trajectories.from_tables({"data": frame}, {"data": mobility_schema(frame)}, Source("mobility"))
 
 
 def mobility_table(

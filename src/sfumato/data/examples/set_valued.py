@@ -44,7 +44,7 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
     Products have three-syllable names; ten of them make a group, ten groups a department. Everybody buys from a department or two more than from
     others. The same numbers give the same people on every machine; nobody is real.
 
-    >>> purchases(50, items=30).counted()["people"]
+    >>> purchases(50, items=30).counts()["people"]
     50
     """
     count, width = at_least("people", people, 1), at_least("items", items, 2)
@@ -102,5 +102,5 @@ def _items(hierarchy: Hierarchy) -> Attribute:
 def _read(table: pl.DataFrame, attributes: dict[str, Attribute], name: str) -> Baskets:
     from sfumato.data.baskets.baskets import Baskets
 
-    read: Baskets = Baskets.of({"data": table}, {"data": Schema(attributes)}, Source(name=name))
+    read: Baskets = Baskets.from_tables({"data": table}, {"data": Schema(attributes)}, Source(name=name))
     return read

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.graph import PeopleGraph, labels_in
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
 from sfumato.data.graphs.knowledge import degree_words, egos, hub_words, joined, refined, top_degrees
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
 
 AlongArcs = Annotated[
     bool | None,
@@ -34,8 +34,8 @@ BOUNDS = (1, 2, 5, 10, 20)
 class Candidates:
     """For every original person: how many released ones answer alike, and whether the right one is among them."""
 
-    def __init__(self, asked: NDArray[np.uint64], scene: ShapedScene, answers: NDArray[np.uint64]) -> None:
-        original, released, truth = scene.original, scene.released, scene.truth
+    def __init__(self, asked: NDArray[np.uint64], scene: Scene, answers: NDArray[np.uint64]) -> None:
+        original, released, truth = scene.pair.original, scene.pair.released, scene.pair.truth
         own, theirs, unsaid = _with_labels(asked, answers, original, released)
         count = _counts(theirs, own)
         place = np.full(original.people, -1, dtype=np.int64)
@@ -89,33 +89,35 @@ def _counts(among: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.
     return np.where(values[place] == words, counts[place], 0).astype(np.int64)
 
 
-def nobody(scene: ShapedScene) -> str | None:
+def nobody(scene: Scene) -> str | None:
     """Why there is nobody to find, where all people of a release were drawn."""
-    if not (scene.truth >= 0).any():
+    if not (scene.pair.truth >= 0).any():
         return NothingToAttack("the people of the release were drawn and stand for nobody")
     return None
 
 
-def sight(who: str, scene: ShapedScene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
+def sight(who: str, scene: Scene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
     """Original and release, and whether the intruder looks at the direction of ties: as asked, or where the release has one."""
-    looks = bool(scene.released.directed) if directed is None else directed
-    return scene.original.seen(who, looks), scene.released.seen(who, looks), looks
+    looks = bool(scene.pair.released.directed) if directed is None else directed
+    return scene.pair.original.seen(who, looks), scene.pair.released.seen(who, looks), looks
 
 
-def without_direction(scene: ShapedScene) -> str:
+def without_direction(scene: Scene) -> str:
     """What a sentence adds where an intruder could have looked at the direction of ties, and did not."""
-    return "; a lower bound, since the direction of ties is not looked at" if scene.released.directed else ""
+    return "; a lower bound, since the direction of ties is not looked at" if scene.pair.released.directed else ""
 
 
-class CandidateAttack(ShapedAttack):
+class CandidateAttack(Attack):
     """An attack that asks one question of a person, and looks who answers alike."""
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
+
+    def applies(self, scene: Scene) -> str | None:
         """Not where nobody is anybody."""
         return nobody(scene)
 
     @abc.abstractmethod
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Carry it out."""
 
     def found(self, candidates: Candidates, known: str, more: str = "", **details: Any) -> Finding:
@@ -147,9 +149,9 @@ class DegreeAttack(CandidateAttack):
     directed: AlongArcs = None
 
     name: ClassVar[str] = "degree"
-    tried_by: ClassVar[str] = "somebody who counts a person's ties"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who counts a person's ties",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Compare degrees."""
         original, released, directed = sight(self.name, scene, self.directed)
         words = [degree_words(graph, directed) for graph in (original, released)]
@@ -170,9 +172,9 @@ class VertexRefinement(CandidateAttack):
     directed: AlongArcs = None
 
     name: ClassVar[str] = "vertex_refinement"
-    tried_by: ClassVar[str] = "somebody who sees friends of friends"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who sees friends of friends",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Refine both graphs alike."""
         original, released, directed = sight(self.name, scene, self.directed)
         both = [refined(graph, self.rounds, directed) for graph in (original, released)]
@@ -195,11 +197,11 @@ class EgoGraph(CandidateAttack):
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
 
     name: ClassVar[str] = "ego_graph"
-    tried_by: ClassVar[str] = "somebody who knows who is friends"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows who is friends",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Compare neighbourhoods."""
-        asked, answers = egos(scene.original, self.cap), egos(scene.released, self.cap)
+        asked, answers = egos(scene.pair.original, self.cap), egos(scene.pair.released, self.cap)
         open_cases = int((~asked.settled).sum())
         more = f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare" if open_cases else ""
         candidates = Candidates(asked.words, scene, answers.words)
@@ -221,14 +223,14 @@ class HubFingerprint(CandidateAttack):
     hubs: Annotated[int, Field(ge=1, le=50, description="hubs to which distances are known")] = 3
 
     name: ClassVar[str] = "hub_fingerprint"
-    tried_by: ClassVar[str] = "somebody who knows the famous"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows the famous",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Measure distances to the hubs in both graphs."""
-        original, released = scene.original, scene.released
+        original, released = scene.pair.original, scene.pair.released
         hubs = top_degrees(original, self.hubs)
         place = np.full(original.people, -1, dtype=np.int64)
-        place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
+        place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
         hubs = hubs[place[hubs] >= 0]
         both = (hub_words(original, hubs), hub_words(released, place[hubs]))
         rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]

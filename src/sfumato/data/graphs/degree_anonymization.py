@@ -9,7 +9,8 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
+from sfumato.core.shape import Shape
+from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.pairs import anonymous_pairs
 from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
@@ -30,7 +31,7 @@ ORDERS, WORK = 64, 20_000
 
 
 @parameters
-class DegreeAnonymization(ShapedStep):
+class DegreeAnonymization(Step):
     r"""Add ties until everybody has as many as k − 1 others; with ``deletions`` ties go as well, which takes fewer changes.
 
     1. The cheapest k-anonymous degrees :math:`\hat d` by a dynamic program, :math:`O(nk)`: groups are raised to their largest degree, with
@@ -55,6 +56,8 @@ class DegreeAnonymization(ShapedStep):
     >>> DegreeAnonymization(3).plan(examples.karate(), Goal(seed=Seed(1))).describe()["removed_edges"]
     0
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=2, description="smallest number of people with the same degree")]
     deletions: Annotated[bool, Field(description="whether ties may go as well as come")] = False

@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
+from sfumato.core.data import Data
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import row_keys
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.data.graphs.from_tables import DIRECTED, ascending, parts_of
 from sfumato.errors import ParameterError
@@ -38,7 +39,7 @@ class Rows(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class PeopleGraph(Shaped):
+class PeopleGraph(Data):
     """People and the ties between them.
 
     ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each once, none from a person to itself. ``own``
@@ -50,7 +51,7 @@ class PeopleGraph(Shaped):
 
     >>> from sfumato import examples
     >>> karate = examples.karate()
-    >>> karate.people, karate.counted()["edges"], int(karate.ties.degrees.max())
+    >>> karate.people, karate.counts()["edges"], int(karate.ties.degrees.max())
     (34, 78, 17)
     """
 
@@ -67,11 +68,11 @@ class PeopleGraph(Shaped):
     shape: ClassVar[Shape] = Shape.GRAPH
 
     def __repr__(self) -> str:
-        counts = self.counted()
+        counts = self.counts()
         return f"PeopleGraph({counts['people']:,} people, {counts['edges']:,} edges)"
 
     @classmethod
-    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
         """Read a graph from its ties (``data``) and the people's own columns (``people``)."""
         parts = parts_of(tables, schemas, source)
         beside = schemas.get("people")
@@ -87,7 +88,7 @@ class PeopleGraph(Shaped):
         )
 
     @classmethod
-    def reads(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
+    def read_own_format(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
         """The tables of a GraphML file; None: this is no such file."""
         if path.suffix.lower() != ".graphml":
             return None
@@ -145,7 +146,7 @@ class PeopleGraph(Shaped):
         """A word for everybody that is the same for the same quasi-identifiers, in any graph; 0 where there are none."""
         return labels_in(self.own, self.quasi, self.nodes)
 
-    def written(self) -> Mapping[str, pl.DataFrame]:
+    def to_tables(self) -> Mapping[str, pl.DataFrame]:
         """Ties, and the people's own columns under their numbers; who has no tie and no such row stands alone in a row of ``data``."""
         tail, head = self.schema.columns(Role.FROM)[0], self.schema.columns(Role.TO)[0]
         ends = self.arcs if self.directed else self.edges
@@ -167,7 +168,7 @@ class PeopleGraph(Shaped):
         """Write the graph as GraphML, with the people's own columns; the numbers of people are their ids."""
         from sfumato.data.graphs.graphml import write
 
-        write(self.written(), Path(path), directed=bool(self.directed))
+        write(self.to_tables(), Path(path), directed=bool(self.directed))
 
     def shuffled(self, stream: np.random.Generator) -> Self:
         """The same people under new numbers; a direction that is not known to be one is forgotten."""
@@ -186,7 +187,7 @@ class PeopleGraph(Shaped):
             origin=origin.astype(np.int64),
         )
 
-    def counted(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """People, edges (a pair that is tied in both directions counts twice, unless ties have no direction), and people without any."""
         return {
             "people": self.nodes,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.k_degree import Directed, WithAttributes
 from sfumato.data.graphs.knowledge import exact_classes, with_label
 from sfumato.data.graphs.promises import crowds, graph_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class HRefinement(ShapedModel):
+class HRefinement(Model):
     r"""Everybody has at least k candidates for an intruder who knows :math:`H_i`.
 
     :math:`H_1(v)` is the degree, :math:`H_{i+1}(v) = \{\{H_i(u) : u \in N(v)\}\}` the multiset of what is known of the neighbours; *i* is
@@ -28,9 +29,11 @@ class HRefinement(ShapedModel):
     Reference: Hay, Miklau, Jensen, Towsley & Weis 2008, doi:10.14778/1453856.1453873.
 
     >>> from sfumato import examples
-    >>> HRefinement(2, rounds=2).judge(examples.karate())
+    >>> HRefinement(2, rounds=2).judge(DataEvidence(examples.karate()))
     ✗ 2 candidates under H2: 23 of 34 people are alone in what is known by 2 rounds of refinement
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of candidates")]
     rounds: Annotated[int, Field(ge=1, description="the i of the H that the intruder knows")] = 2
@@ -45,8 +48,9 @@ class HRefinement(ShapedModel):
         """The promise in a few words."""
         return f"{self.k} candidates under H{self.rounds}"
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Refine as often as asked, and count."""
+        people = evidence.data
         graph = graph_of(people).seen(self.name, self.directed)
         classes, sizes = exact_classes(graph, self.rounds, self.directed)
         if self.with_attributes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.knowledge import classes_of, degree_words, with_label
 from sfumato.data.graphs.promises import crowds, graph_of
 
@@ -22,7 +23,7 @@ Directed = Annotated[bool, Field(description="whether ties from and to a person 
 
 
 @parameters
-class KDegree(ShapedModel):
+class KDegree(Model):
     r"""Everybody has as many ties as at least k − 1 others.
 
     .. math:: \min_v |\{u : \deg(u) = \deg(v),\ q(u) = q(v)\}| \ge k
@@ -33,9 +34,11 @@ class KDegree(ShapedModel):
     Reference: Liu & Terzi 2008, doi:10.1145/1376616.1376629.
 
     >>> from sfumato import examples
-    >>> KDegree(2).judge(examples.karate())
+    >>> KDegree(2).judge(DataEvidence(examples.karate()))
     ✗ 2-degree anonymity: 6 of 34 people are alone in the number of their ties
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of people with the same degree")]
     directed: Directed = False
@@ -49,8 +52,9 @@ class KDegree(ShapedModel):
         """The promise in a few words."""
         return f"{self.k}-degree anonymity" + (" of pairs" if self.directed else "")
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Count people of the same degree."""
+        people = evidence.data
         graph = graph_of(people).seen(self.name, self.directed)
         classes, sizes = classes_of(degree_words(graph, self.directed))
         if self.with_attributes:

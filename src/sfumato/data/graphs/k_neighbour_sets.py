@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.k_degree import WithAttributes
 from sfumato.data.graphs.knowledge import set_classes, with_label
 from sfumato.data.graphs.promises import crowds, graph_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class KNeighbourSets(ShapedModel):
+class KNeighbourSets(Model):
     r"""Everybody has exactly the same neighbours as at least k − 1 others.
 
     .. math:: \min_v |\{u : N(u) = N(v)\}| \ge k
@@ -30,9 +31,11 @@ class KNeighbourSets(ShapedModel):
     Reference: Stokes & Torra 2012, doi:10.1007/s00500-012-0850-4.
 
     >>> from sfumato import examples
-    >>> KNeighbourSets(2).judge(examples.karate())
+    >>> KNeighbourSets(2).judge(DataEvidence(examples.karate()))
     ✗ 2-anonymous neighbour sets: 27 of 34 people are alone in who their neighbours are
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of people with the same neighbours")]
     closed: Annotated[bool, Field(description="whether a person counts among the own neighbours")] = False
@@ -46,8 +49,9 @@ class KNeighbourSets(ShapedModel):
         """The promise in a few words."""
         return f"{self.k}-anonymous {'closed ' if self.closed else ''}neighbour sets"
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Compare who the neighbours are."""
+        people = evidence.data
         graph = graph_of(people).seen(self.name)
         classes, sizes = set_classes(graph, self.closed)
         if self.with_attributes:

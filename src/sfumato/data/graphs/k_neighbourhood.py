@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, Model, make_verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel, verdict
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.k_degree import WithAttributes
 from sfumato.data.graphs.knowledge import ego_classes, egos, with_label
 from sfumato.data.graphs.promises import covered, crowds, graph_of
@@ -22,7 +23,7 @@ LARGEST_CAP = 62
 
 
 @parameters
-class KNeighbourhood(ShapedModel):
+class KNeighbourhood(Model):
     r"""Everybody's neighbourhood is isomorphic to those of at least k − 1 others.
 
     The neighbourhood (ego graph) of *v* is *v*, its neighbours, and all ties between them. Neighbourhoods of up to ``cap`` neighbours are
@@ -33,9 +34,11 @@ class KNeighbourhood(ShapedModel):
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
 
     >>> from sfumato import examples
-    >>> KNeighbourhood(2).judge(examples.karate())
+    >>> KNeighbourhood(2).judge(DataEvidence(examples.karate()))
     ✗ 2-neighbourhood anonymity: 16 of 34 people are alone in their neighbourhood
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=1, description="smallest number of people with isomorphic neighbourhoods")]
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
@@ -49,8 +52,9 @@ class KNeighbourhood(ShapedModel):
         """The promise in a few words."""
         return f"{self.k}-neighbourhood anonymity"
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Compare neighbourhoods; those beyond the cap count as unknown."""
+        people = evidence.data
         graph = graph_of(people).seen(self.name)
         forms = egos(graph, self.cap)
         classes = ego_classes(forms)
@@ -64,7 +68,7 @@ class KNeighbourhood(ShapedModel):
             f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more than {self.cap} neighbours or too many "
             f"symmetries to be compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree instead"
         )
-        return verdict(
+        return make_verdict(
             self,
             holds=False,
             attained=1,

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
+from sfumato.core.shape import Shape
+from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
 from sfumato.errors import Unsatisfiable
@@ -26,7 +27,7 @@ MOST_EDGES = 50_000_000
 
 
 @parameters
-class NeighbourSetBlowup(ShapedStep):
+class NeighbourSetBlowup(Step):
     r"""Cut people into blocks of at least k and give every block one set of neighbours: all ties between two blocks, or none.
 
     Greedy: of those who are left, whoever has most ties forms a block with the k − 1 whose neighbours differ least, :math:`|N \triangle N'|`; the last
@@ -45,6 +46,8 @@ class NeighbourSetBlowup(ShapedStep):
     >>> NeighbourSetBlowup(2).plan(examples.karate(), Goal()).scores()
     {'edges_changed': 36.0}
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=2, description="smallest block")]
     closed: Annotated[bool, Field(description="whether a person counts among the own neighbours")] = False

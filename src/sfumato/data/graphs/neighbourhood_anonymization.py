@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
+from sfumato.core.shape import Shape
+from sfumato.core.step import Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.k_neighbourhood import LARGEST_CAP
 from sfumato.data.graphs.knowledge import Egos, ego_classes, egos, triangles_of, with_label
@@ -28,7 +29,7 @@ FALLBACK = "promise h_refinement_k or k_degree and take degree_anonymization, or
 
 
 @parameters
-class NeighbourhoodAnonymization(ShapedStep):
+class NeighbourhoodAnonymization(Step):
     r"""Take ties away, or add some, until every neighbourhood is isomorphic to those of at least k − 1 others; for small graphs.
 
     Greedy: of the people whose neighbourhood is too rare, the one with most neighbours is taken with the k − 1 whose neighbourhoods are most alike (degree, then
@@ -49,6 +50,8 @@ class NeighbourhoodAnonymization(ShapedStep):
     >>> NeighbourhoodAnonymization(2).plan(examples.karate(), Goal()).describe()["added_edges"]
     0
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     k: Annotated[int, Field(ge=2, description="smallest number of people with isomorphic neighbourhoods")]
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release")] = 30

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from sfumato.core.dataset import NOBODY
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Account, Declaration, Effect
+from sfumato.core.shape import Shape
+from sfumato.core.step import Account, Declaration, Effect, Step
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.plans import GraphPlan
 from sfumato.data.graphs.sequences import isotonic, joined_demands, made_graphical, nothing
@@ -29,7 +29,7 @@ REHEARSAL = "rehearsal: the seed can be guessed, so no ε is certified"
 
 
 @parameters
-class PrivateDegrees(ShapedStep):
+class PrivateDegrees(Step):
     r"""Draw a graph anew from the sorted degrees with noise: ε-differential privacy for one tie.
 
     Every sorted degree gets noise :math:`P(x) \propto e^{-\varepsilon |x|/2}` from the system's randomness (one tie more or less changes the sorted degrees by 2
@@ -49,6 +49,8 @@ class PrivateDegrees(ShapedStep):
     >>> drawn.people, set(drawn.origin.tolist())
     (34, {-1})
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
 
     epsilon: Annotated[float, Field(gt=0, le=100, description="the ε for one tie")]
 

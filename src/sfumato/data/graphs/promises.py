@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.shape import ShapedModel, verdict
+from sfumato.core.model import Model, make_verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ def covered(graph: PeopleGraph, with_attributes: bool) -> str:
 
 
 def crowds(
-    model: ShapedModel, graph: PeopleGraph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
+    model: Model, graph: PeopleGraph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
 ) -> Verdict:
     """The verdict on classes of people who are alike: the smallest must have k."""
     failing = sizes[sizes < k]
@@ -33,7 +33,7 @@ def crowds(
         if attained > 1
         else f"{int((sizes == 1).sum()):,} of {graph.people:,} people are alone in {alike}{covered(graph, with_attributes)}"
     )
-    return verdict(
+    return make_verdict(
         model,
         holds=not len(failing),
         attained=attained,

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import Finding, stopped_short
+from sfumato.core.attack import Attack, Finding, stopped_short
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.candidates import AlongArcs, nobody, sight
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.knowledge import top_degrees
@@ -19,7 +19,7 @@ from sfumato.data.graphs.sequences import nothing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
 
 BLOCK = 2000
 """People between two looks at the time that is left."""
@@ -29,7 +29,7 @@ CURVE_UP_TO = 5000
 
 
 @parameters
-class SeedAndPropagate(ShapedAttack):
+class SeedAndPropagate(Attack):
     r"""Find people by a second graph of the same people, from a few who are known in both.
 
     The intruder has a graph of his own: the first of the scene's others, who are the people of the original under the same numbers, or by default a random sample of the original's ties
@@ -41,28 +41,30 @@ class SeedAndPropagate(ShapedAttack):
     Reference: Narayanan & Shmatikov 2009, doi:10.1109/SP.2009.22.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
+
     seeds: Annotated[int, Field(ge=1, description="people known in both graphs to begin with")] = 15
     theta: Annotated[float, Field(ge=0, description="standard deviations by which the best match must stand out")] = 0.5
     known_ties: Annotated[float, Field(gt=0, le=1, description="share of the ties that the intruder knows")] = 0.8
     directed: AlongArcs = None
 
     name: ClassVar[str] = "seed_and_propagate"
-    tried_by: ClassVar[str] = "somebody with another network"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody with another network",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Not where nobody is anybody, or all are known to begin with."""
         if reason := nobody(scene):
             return reason
-        if self.seeds >= scene.original.people:
-            return f"all {scene.original.people:,} people would be seeds; take fewer"
+        if self.seeds >= scene.pair.original.people:
+            return f"all {scene.pair.original.people:,} people would be seeds; take fewer"
         return None
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Propagate from the seeds."""
         original, released, directed = sight(self.name, scene, self.directed)
         own = scene.others[0] if scene.others else self._sampled(original, scene, directed)
         place = np.full(original.people, -1, dtype=np.int64)
-        place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
+        place[scene.pair.truth[scene.pair.truth >= 0]] = np.flatnonzero(scene.pair.truth >= 0)
         seeds = top_degrees(original, min(self.seeds, original.people - 1))
         seeds = seeds[place[seeds] >= 0]
         known, done = self._mapped(own, released, seeds, place, scene)
@@ -90,7 +92,7 @@ class SeedAndPropagate(ShapedAttack):
             trials=others,
         )
 
-    def _sampled(self, graph: PeopleGraph, scene: ShapedScene, directed: bool) -> PeopleGraph:
+    def _sampled(self, graph: PeopleGraph, scene: Scene, directed: bool) -> PeopleGraph:
         """The ties of the original that the intruder knows."""
         stream = scene.seed.stream(f"{self.name}: known ties")
         ends = (graph.arcs if directed else graph.edges).astype(np.int64)
@@ -103,12 +105,12 @@ class SeedAndPropagate(ShapedAttack):
         released: PeopleGraph,
         seeds: NDArray[np.int64],
         place: NDArray[np.int64],
-        scene: ShapedScene,
+        scene: Scene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
         known, taken = np.full(own.people, -1, dtype=np.int64), np.full(released.people, -1, dtype=np.int64)
         known[seeds], taken[place[seeds]] = place[seeds], seeds
-        directed = bool(scene.released.directed) if self.directed is None else self.directed
+        directed = bool(scene.pair.released.directed) if self.directed is None else self.directed
         ours, theirs = _rows(own, directed), _rows(released, directed)
         while True:
             matched = 0
@@ -126,7 +128,7 @@ class SeedAndPropagate(ShapedAttack):
         released: PeopleGraph,
         seeds: NDArray[np.int64],
         place: NDArray[np.int64],
-        scene: ShapedScene,
+        scene: Scene,
         last: float,
     ) -> list[list[float]]:
         """How many seeds, and the share of others found with them; fewer seeds are tried in graphs that are small enough."""

@@ -8,10 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.metric import Measure
+from sfumato.core.data import DataPair
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.data.graphs.from_tables import ascending
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.knowledge import triangles_of
@@ -32,23 +33,26 @@ def _relative(before: float, after: float) -> float:
 
 
 @parameters
-class EdgesChanged(ShapedUtility):
+class EdgesChanged(Utility):
     r"""Share of ties that came or went: :math:`|E \triangle E'| / |E \cup E'|`.
 
     E' is read with the original numbers of people. The direction of ties counts where both graphs are known to have one. 0: all ties are as they were; 1: none is.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
     name: ClassVar[str] = "edges_changed"
     title: ClassVar[str] = "Ties changed"
 
-    def applies(self, original: PeopleGraph, released: PeopleGraph) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Not where people of the release stand for nobody."""
+        released = pair.released
         if released.origin is not None and (released.origin < 0).any():
             return "people of the release were drawn and stand for nobody, so no tie is the same"
         return None
 
-    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare ties by who they are between."""
+        original, released = pair.original, pair.released
         directed = bool(original.directed and released.directed)
         old = _keys(original, original.arcs if directed else original.edges, None, directed)
         new = _keys(original, released.arcs if directed else released.edges, released.origin, directed)
@@ -74,7 +78,7 @@ def _keys(
 
 
 @parameters
-class Clustering(ShapedUtility):
+class Clustering(Utility):
     r"""Difference of the average clustering coefficient, :math:`\frac{1}{n}\sum_v \frac{2 t(v)}{d(v)(d(v)-1)}`, t(v) the triangles of v.
 
     People with fewer than two ties count 0. The direction of ties does not matter.
@@ -82,10 +86,12 @@ class Clustering(ShapedUtility):
     Reference: Watts & Strogatz 1998, doi:10.1038/30918.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
     name: ClassVar[str] = "clustering"
 
-    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Count triangles in both graphs."""
+        original, released = pair.original, pair.released
         before, after = clustering_of(original), clustering_of(released)
         meaning = f"average clustering {before:.4g} before, {after:.4g} after"
         return Measure(self.name, abs(before - after), "lower", meaning, raw=after)
@@ -99,18 +105,21 @@ def clustering_of(graph: PeopleGraph) -> float:
 
 
 @parameters
-class PathLengths(ShapedUtility):
+class PathLengths(Utility):
     r"""Difference of the average distance between people who reach each other, as a share of the larger average.
 
     Distances from ``sources`` people, the same ones before and after where the release says who is who; all people where there are no more of them. Direction does not matter.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
+
     sources: Annotated[int, Field(ge=1, description="people from whom distances are measured")] = 50
 
     name: ClassVar[str] = "path_lengths"
 
-    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Breadth first from a sample, in both graphs."""
+        original, released = pair.original, pair.released
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
         place = order
         if released.origin is not None and (released.origin >= 0).all():
@@ -134,17 +143,19 @@ def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float
 
 
 @parameters
-class DegreeDistance(ShapedUtility):
+class DegreeDistance(Utility):
     r"""Distance of the degree distributions, as a share of the ties: :math:`\sum_i |d_{(i)} - d'_{(i)}| / \sum_i \max(d_{(i)}, d'_{(i)})`.
 
     Sorted degrees are compared one by one, which is the earth mover's distance between both distributions; ``raw`` is that distance per person. Who is who
     does not matter.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
     name: ClassVar[str] = "degree_distance"
 
-    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare sorted degrees."""
+        original, released = pair.original, pair.released
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
         apart, largest = np.abs(before - after).sum(), np.maximum(before, after).sum()
         meaning = f"{apart / original.people:.4g} ties a person between both distributions of degrees"
@@ -154,18 +165,21 @@ class DegreeDistance(ShapedUtility):
 
 
 @parameters
-class Spectrum(ShapedUtility):
+class Spectrum(Utility):
     r"""Distance of the largest eigenvalues of the adjacency matrix: :math:`\lVert \lambda - \lambda' \rVert_2 / (\lVert \lambda \rVert_2 + \lVert \lambda' \rVert_2)`.
 
     The ``values`` largest ones, fewer in small graphs, to one part in a million, by Lanczos iterations that always begin with the same vector. Direction does not matter.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
+
     values: Annotated[int, Field(ge=1, le=100, description="how many eigenvalues are compared")] = 5
 
     name: ClassVar[str] = "spectrum"
 
-    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the largest eigenvalues."""
+        original, released = pair.original, pair.released
         count = min(self.values, original.people)
         before, after = top_eigenvalues(original, count), top_eigenvalues(released, count)
         size = float(np.linalg.norm(before) + np.linalg.norm(after))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset, Described, refuse_patterns
 from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, Source
 from sfumato.data.lazy import on_duckdb, on_polars, on_sql
 from sfumato.data.lazy.digest import RowsDigest
@@ -140,6 +141,12 @@ class LazyTable(Described):
     the table does, such as the folder of its parts.
     """
 
+    shape: ClassVar[Shape] = Shape.TABLE
+    unit_name: ClassVar[str] = "records"
+    release_kind: ClassVar[str] = "lazy"
+    attacked_by_run: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"population"})
+
     frame: nw.LazyFrame[Any]
     parts: tuple[Path, ...] = ()
     keep: Any = None
@@ -176,6 +183,20 @@ class LazyTable(Described):
             self.memo["records"] = self.engine.rows_of(self.frame)
         found: int = self.memo["records"]
         return found
+
+    @property
+    def size(self) -> int:
+        """Number of rows, counted once."""
+        return self.records
+
+    def input_digest(self) -> str:
+        """The digest that a certificate commits to."""
+        return self.digest
+
+    def require_content(self) -> None:
+        """Refuse a table without rows."""
+        if not self.records:
+            raise SchemaError(f"{self.source.name} has no rows; there is nothing to release")
 
     def __repr__(self) -> str:
         roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack, stopped_short
+from sfumato.core.attack import AT_LEAST, Attack, Finding, NothingToAttack, Scene, stopped_short
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack, ShapedScene
+from sfumato.core.shape import Shape
 from sfumato.data.paths.knowledge import KnownPoints, hours_of, posted, released_ticks, wilson
 from sfumato.data.paths.places import images
 from sfumato.data.paths.trajectories import Trajectories
@@ -22,7 +22,7 @@ DAY = (9, 17)
 
 
 @parameters
-class HomeAndWork(ShapedAttack):
+class HomeAndWork(Attack):
     """The share of people who alone have their home and place of work.
 
     Home is the place a person was at most often by night (from 20 to 7), work by day (from 9 to 17); who was seen at no such hour, and all where
@@ -32,19 +32,20 @@ class HomeAndWork(ShapedAttack):
     Reference: Golle & Partridge 2009, doi:10.1007/978-3-642-01516-8_26.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.shape import ShapedScene
+    >>> from sfumato.core.attack import Scene
     >>> people = examples.small_paths()
-    >>> HomeAndWork().attack(ShapedScene(people, people)).sentence
+    >>> HomeAndWork().attack(Scene.of(people, people)).sentence
     '4 of 8 people are alone with their home and place of work; the others have 4.0 candidates on average'
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "home_and_work"
     line: ClassVar[str] = "Home and place of work single somebody out"
-    tried_by: ClassVar[str] = "a neighbour or colleague"
+    tried_by: ClassVar[tuple[str, ...]] = ("a neighbour or colleague",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look for everybody by the two places."""
-        original, released = scene.original, scene.released
+        original, released = scene.pair.original, scene.pair.released
         known = KnownPoints.of(scene)
         by_hour = hours_of(original) is not None and hours_of(released) is not None
         image = np.append(images(original, released), -1)
@@ -103,7 +104,7 @@ def most_visited(people: Trajectories, which: NDArray[np.bool_]) -> NDArray[np.i
 
 
 @parameters
-class PathLinkage(ShapedAttack):
+class PathLinkage(Attack):
     r"""The share of people of another file of paths who are found in the release by the points they have in common.
 
     .. math:: S(r) = \sum_{q \in \text{aux} \cap r} \frac{1}{\ln \max(2, |T(q)|)}
@@ -116,39 +117,45 @@ class PathLinkage(ShapedAttack):
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
+
     eccentricity: Annotated[float, Field(ge=0, description="how far the best must stand out")] = 1.5
     people: Annotated[int, Field(ge=20, description="people of the other file who are tried at most")] = 1000
 
     name: ClassVar[str] = "path_linkage"
     line: ClassVar[str] = "People of another file of paths are found again"
-    tried_by: ClassVar[str] = "somebody with another file of paths"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody with another file of paths",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """None where there is another file of paths that calls people as the data do."""
         if not scene.others:
             return NothingToAttack("there is no other file of paths")
         if not isinstance(scene.others[0], Trajectories):
             return "the other file is no file of paths"
-        if scene.original.names is None or scene.others[0].names is None:
+        if scene.pair.original.names is None or scene.others[0].names is None:
             return "it is not known who of the two files is who"
-        theirs, ours = scene.others[0].clock, scene.original.clock
+        theirs, ours = scene.others[0].clock, scene.pair.original.clock
         if (theirs.kind, theirs.plain) != (ours.kind, ours.plain):
             return "the two files tell times in different ways"
         return None
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Score everybody of the release for some people of the other file."""
         other: Trajectories = scene.others[0]
-        places = images(other, scene.released)[other.places]
-        known = KnownPoints(other.starts, released_ticks(other, scene.released), places, np.zeros(0, dtype=np.int64))
-        items, runs = known.items(scene.released), posted(scene.released)
+        places = images(other, scene.pair.released)[other.places]
+        known = KnownPoints(
+            other.starts, released_ticks(other, scene.pair.released), places, np.zeros(0, dtype=np.int64)
+        )
+        items, runs = known.items(scene.pair.released), posted(scene.pair.released)
         truth = self._truth(scene, other)
         order = scene.seed.stream("path linkage: whom").permutation(other.people)[: self.people]
         right = wrong = stranger = tried = present = 0
         for number, person in enumerate(order.tolist()):
             if number >= AT_LEAST and not scene.left:
                 break
-            claimed = self._claimed(items[other.starts[person] : other.starts[person + 1]], runs, scene.released.people)
+            claimed = self._claimed(
+                items[other.starts[person] : other.starts[person + 1]], runs, scene.pair.released.people
+            )
             tried, present = tried + 1, present + int(truth[person] >= 0)
             right += int(claimed >= 0 and claimed == truth[person])
             wrong += int(claimed >= 0 and claimed != truth[person])
@@ -160,14 +167,14 @@ class PathLinkage(ShapedAttack):
         }  # fmt: skip
         sentence = f"{right:,} of {present:,} people of the other file are found{stopped_short(tried, len(order))}; {wrong:,} claims are wrong"
         return Finding(
-            self.name, value, sentence, interval=wilson(value, present), baseline=1 / scene.released.people,
+            self.name, value, sentence, interval=wilson(value, present), baseline=1 / scene.pair.released.people,
             details=details, trials=tried,
         )  # fmt: skip
 
-    def _truth(self, scene: ShapedScene, other: Trajectories) -> NDArray[np.int64]:
+    def _truth(self, scene: Scene, other: Trajectories) -> NDArray[np.int64]:
         """Per person of the other file the released one, or −1."""
-        names = scene.original.names.to_list()
-        released = {names[original]: number for number, original in enumerate(scene.truth.tolist())}
+        names = scene.pair.original.names.to_list()
+        released = {names[original]: number for number, original in enumerate(scene.pair.truth.tolist())}
         return np.array([released.get(name, -1) for name in other.names.to_list()], dtype=np.int64)  # type: ignore[union-attr]
 
     def _claimed(self, items: NDArray[np.int64], runs: Any, people: int) -> int:

@@ -17,7 +17,7 @@ from sfumato.data.paths.windows import posted_points
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
 
 Z95 = 1.959963984540054
 """The quantile of 95 % intervals."""
@@ -36,11 +36,11 @@ class KnownPoints:
     truth: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scene: ShapedScene) -> KnownPoints:
+    def of(cls, scene: Scene) -> KnownPoints:
         """What is true of everybody in a scene, in the words of the release."""
-        original, released = scene.original, scene.released
+        original, released = scene.pair.original, scene.pair.released
         truth = np.full(original.people, -1, dtype=np.int64)
-        truth[scene.truth] = np.arange(released.people)
+        truth[scene.pair.truth] = np.arange(released.people)
         places = images(original, released)[original.places]
         ticks = released_ticks(original, released)
         return cls(original.starts, ticks, places, truth)

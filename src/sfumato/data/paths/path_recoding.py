@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.data import DataEvidence
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.paths.clock import ALL, EVERYTHING, USUAL, Clock, require_nested
 from sfumato.data.paths.places import PlaceLevels, tower_of
 from sfumato.data.paths.point_suppression import needless_points
@@ -56,7 +57,7 @@ class PathPlan(Plan):
 
 
 @parameters
-class PathRecoding(ShapedStep):
+class PathRecoding(Step):
     r"""Make places and times coarser, for everybody alike, as little as the promises allow.
 
     Places climb the levels of their hierarchy; coordinates fall into cells that double from level to level (``cell``, or ``bits`` of
@@ -80,9 +81,11 @@ class PathRecoding(ShapedStep):
     >>> people = examples.small_paths()
     >>> step = PathRecoding()
     >>> plan = step.plan(people, Goal(models=(LkcPrivacy(2, l=1),)))
-    >>> plan.words, step.apply(people, plan).counted()["points"]
+    >>> plan.words, step.apply(people, plan).counts()["points"]
     (('as in the data', '1d'), 23)
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     widths: Annotated[tuple[str, ...] | None, Field(description="time buckets that may be used, like [1h, 4h, 24h, all]; each a multiple of the one before")] = None  # fmt: skip
     place_level: Annotated[int | None, Field(ge=0, description="take this level of places; by default it is searched for")] = None  # fmt: skip
@@ -213,7 +216,7 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
         if not budget and bad.kept_by_coarsening(people):
             broken_at.append(node)
     people = lattice.at(places - 1, times - 1)
-    verdicts = [model.judge(people) for model in models]
+    verdicts = [model.judge(DataEvidence(people)) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
     raise Unsatisfiable(
         f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; {_ways_out(lattice, budget)}",

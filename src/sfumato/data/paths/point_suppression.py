@@ -12,8 +12,8 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.paths.promises import MOST_SETS, PathModel, SetDemand, point_sets, set_promises
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -63,7 +63,7 @@ class SuppressionPlan(Plan):
 
 
 @parameters
-class PointSuppression(ShapedStep):
+class PointSuppression(Step):
     r"""Delete points (time and place) until every promise about sets of points holds.
 
     A *minimal violating set* breaks a promise while none of its parts does; where there is none, nothing is broken.
@@ -90,6 +90,8 @@ class PointSuppression(ShapedStep):
     >>> [len(step.apply(people, step.plan(people, goal)).ticks) for step in (PointSuppression(), PointSuppression("local"))]
     [12, 17]
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     how: Annotated[Literal["global", "local"], Field(description="from everybody, or only where it must be")] = "global"  # fmt: skip
     frequent: Annotated[int | None, Field(ge=1, description="people from whom on a set is worth keeping; by default one more than the promise asks")] = None  # fmt: skip

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
-from sfumato.core.model import TOLERANCE
-from sfumato.core.shape import ShapedModel, verdict
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import TOLERANCE, Model, make_verdict
+from sfumato.core.shape import Shape
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.itemsets import ItemSets, Violations, smallest_support, violating
@@ -25,9 +26,10 @@ MOST_SETS = 5_000_000
 
 
 @runtime_checkable
-class PathModel(ShapedModel, Protocol):
+class PathModel(Model, Protocol):
     """A promise about paths, and what a search may conclude about it. ``k`` is how many people must be confused."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     k: int
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
@@ -73,7 +75,7 @@ def too_few(model: PathModel, people: Trajectories) -> Verdict | None:
     if people.people >= model.k:
         return None
     sentence = f"there are {people.people:,} people, fewer than {model.k:,}"
-    return verdict(
+    return make_verdict(
         model,
         holds=False,
         attained=None,
@@ -97,8 +99,9 @@ class SetPromise(PathModel, Protocol):
         asked = self.asked(people)
         return bool(asked.violations(point_sets(people), most=1, enough=asked.k - 1).count)
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Count the minimal sets that break it."""
+        people = evidence.data
         paths = require_paths(people, self.promise)
         asked = self.asked(paths)
         if (short := too_few(self, paths)) is not None:
@@ -115,7 +118,7 @@ class SetPromise(PathModel, Protocol):
                 f"{found.count:,} minimal set(s) of at most {asked.m} point(s) break it, and {concerned:,} of {paths.people:,} people have one; "
                 f"the rarest has {least:,} carrier(s)"
             )
-            return verdict(
+            return make_verdict(
                 self,
                 holds=False,
                 attained=least,
@@ -125,7 +128,7 @@ class SetPromise(PathModel, Protocol):
                 people=concerned,
             )
         told = "" if asked.private is None else f", and at most {found.worst:.1%} of them share a sensitive value"
-        return verdict(
+        return make_verdict(
             self,
             holds=True,
             attained=least,

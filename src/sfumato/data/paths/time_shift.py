@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.paths.clock import minutes_of
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError
@@ -45,7 +45,7 @@ class ShiftPlan(Plan):
 
 
 @parameters
-class TimeShift(ShapedStep):
+class TimeShift(Step):
     """Move all times of a person by one draw, uniform from −``most`` to ``most``; gaps between points stay.
 
     Moments move by whole minutes, dates by days, plain hours by hours, and times in buckets by whole buckets. It breaks the linkage
@@ -56,10 +56,11 @@ class TimeShift(ShapedStep):
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
     >>> people, step = examples.small_paths(), TimeShift("2h")
-    >>> step.apply(people, step.plan(people, Goal(seed=Seed(1)))).counted()["points"]
+    >>> step.apply(people, step.plan(people, Goal(seed=Seed(1)))).counts()["points"]
     29
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     most: Annotated[str, Field(description="largest shift in either direction, like 12h or 7d")] = "24h"
 
     name: ClassVar[str] = "time_shift"
@@ -104,7 +105,7 @@ class CollapsePlan(Plan):
 
 
 @parameters
-class CollapseRepeats(ShapedStep):
+class CollapseRepeats(Step):
     """Take points that follow one another at the same place for one visit, the first of them.
 
     Only for places and times as they are in the data: after they were made coarser, collapsing can break promises about visits (ab, ac,
@@ -117,6 +118,7 @@ class CollapseRepeats(ShapedStep):
     {'points_collapsed': 0}
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "collapse_repeats"
 
     def plan(self, people: Any, goal: Goal) -> CollapsePlan:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from sfumato.core.data import Data
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source, lacking, without_role
 from sfumato.data.paths.clock import Clock, read_times
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
@@ -46,7 +47,7 @@ class Points:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Trajectories(Shaped):
+class Trajectories(Data):
     """People with their points in time. Immutable.
 
     Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the order of time, then of place; no point
@@ -78,7 +79,7 @@ class Trajectories(Shaped):
     shape: ClassVar[Shape] = Shape.PATHS
 
     @classmethod
-    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
         """Read people from a long table, a row for each point, and from a table of the people's own columns if there is one.
 
         Rows may stand in any order; points that are there twice are one. Both are counted in the notes.
@@ -130,10 +131,10 @@ class Trajectories(Shaped):
         return self.people
 
     def __repr__(self) -> str:
-        counts = self.counted()
+        counts = self.counts()
         return f"<{counts['people']:,} people, {counts['points']:,} points at {counts['places']:,} places>"
 
-    def counted(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """What there is, in counts."""
         return {
             "people": self.people,
@@ -243,7 +244,7 @@ class Trajectories(Shaped):
 
     # Writing.
 
-    def written(self) -> dict[str, pl.DataFrame]:
+    def to_tables(self) -> dict[str, pl.DataFrame]:
         """A row for each point, people numbered from 1, sorted by person, time and place; the people's own columns where they were."""
         person = self.schema.person or ""
         numbers = pl.Series(person, self.who + 1, dtype=pl.Int64)

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack
+from sfumato.core.shape import Shape
 from sfumato.data.paths.clock import minutes_of
 from sfumato.data.paths.knowledge import KnownPoints, posted, visits_of, wilson
 from sfumato.data.paths.time_shift import TimeShift
@@ -19,7 +19,7 @@ from sfumato.data.paths.time_shift import TimeShift
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
     from sfumato.data.paths.trajectories import Trajectories
 
 EXACT = 3_000_000
@@ -27,7 +27,7 @@ EXACT = 3_000_000
 
 
 @parameters
-class Unicity(ShapedAttack):
+class Unicity(Attack):
     r"""The share of people who alone have ``points`` random points of their own: an intruder saw them there.
 
     .. math:: \varepsilon_p = \frac1n \sum_i P\big(T(q_i) = \{i\}\big)
@@ -41,11 +41,13 @@ class Unicity(ShapedAttack):
     Reference: de Montjoye, Hidalgo, Verleysen & Blondel 2013, doi:10.1038/srep01376.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.shape import ShapedScene
+    >>> from sfumato.core.attack import Scene
     >>> people = examples.small_paths()
-    >>> Unicity(4).attack(ShapedScene(people, people)).value
+    >>> Unicity(4).attack(Scene.of(people, people)).value
     0.875
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
     points: Annotated[int, Field(ge=1, le=20, description="points the intruder knows at most")] = 5
     draws: Annotated[int, Field(ge=1, le=1000, description="draws a person where not all sets are looked at")] = 10
@@ -53,13 +55,13 @@ class Unicity(ShapedAttack):
     name: ClassVar[str] = "unicity"
     title: ClassVar[str] = "Alone with a few points"
     line: ClassVar[str] = "Share of people whom a few times and places single out"
-    tried_by: ClassVar[str] = "somebody who saw a person a few times"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who saw a person a few times",)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look for everybody by random points of their own."""
         known = KnownPoints.of(scene)
         curve, wrong, exact, hit = unicity_curve(scene, known, self.points, self.draws)
-        people = scene.original.people
+        people = scene.pair.original.people
         value = curve[-1]
         details: dict[str, Any] = {
             "curve": {"known": "points known", "points": [[p, share] for p, share in enumerate(curve, start=1)]},
@@ -84,10 +86,10 @@ class Unicity(ShapedAttack):
 
 
 def unicity_curve(
-    scene: ShapedScene, known: KnownPoints, most: int, draws: int
+    scene: Scene, known: KnownPoints, most: int, draws: int
 ) -> tuple[list[float], list[float], list[bool], NDArray[np.float64]]:
     """Per number of points: the mean share, how often another one was pointed to, whether it is exact; and the last shares by person."""
-    released: Trajectories = scene.released
+    released: Trajectories = scene.pair.released
     items, runs = known.items(released), posted(released)
     people = len(known.starts) - 1
     lengths = np.diff(known.starts)
@@ -116,20 +118,21 @@ def unicity_curve(
 
 
 @parameters
-class TimeShiftAttack(ShapedAttack):
+class TimeShiftAttack(Attack):
     """The share of people who alone fit a few known points when all times of a person were moved by an unknown shift.
 
     The intruder knows true points and that nobody was moved by more than ``most`` (by default what the step says). Every visit at the
     first known place within that time is an anchor: it tells the shift, and the other known points must be there at the same offset.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.shape import ShapedScene
+    >>> from sfumato.core.attack import Scene
     >>> people = examples.small_paths()
-    >>> finding = TimeShiftAttack(4, most="1h", draws=200).attack(ShapedScene(people, people))
+    >>> finding = TimeShiftAttack(4, most="1h", draws=200).attack(Scene.of(people, people))
     >>> round(finding.details["curve"]["points"][-1][1], 2)
     0.88
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     points: Annotated[int, Field(ge=1, le=20, description="points the intruder knows at most")] = 5
     most: Annotated[str | None, Field(description="largest shift the intruder reckons with; by default that of the step")] = None  # fmt: skip
     draws: Annotated[int, Field(ge=1, le=1000, description="draws a person")] = 10
@@ -137,23 +140,23 @@ class TimeShiftAttack(ShapedAttack):
     name: ClassVar[str] = "time_shift"
     title: ClassVar[str] = "Alone in spite of shifted times"
     line: ClassVar[str] = "Share of people whom a few places and the time between them single out"
-    tried_by: ClassVar[str] = "somebody who saw a person a few times"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who saw a person a few times",)
 
     def __post_init__(self) -> None:
         if self.most is not None:
             minutes_of(self.most)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """None where times were shifted, or a shift is named."""
         if self.most is None and shift_of(scene) is None:
             return NothingToAttack("no times were shifted")
-        if scene.released.clock.kind == "none":
+        if scene.pair.released.clock.kind == "none":
             return NothingToAttack("the release has no times")
         return None
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Anchor at the first known place, and test the others at the same offset."""
-        released = scene.released
+        released = scene.pair.released
         known = KnownPoints.of(scene)
         most = shift_of(scene) if self.most is None else released.clock.ticks(self.most)
         hits = self._hits(scene, known, int(most or 0))
@@ -169,8 +172,8 @@ class TimeShiftAttack(ShapedAttack):
             details=details,
         )  # fmt: skip
 
-    def _hits(self, scene: ShapedScene, known: KnownPoints, most: int) -> NDArray[np.float64]:
-        released = scene.released
+    def _hits(self, scene: Scene, known: KnownPoints, most: int) -> NDArray[np.float64]:
+        released = scene.pair.released
         order = np.argsort(released.places, kind="stable")
         counts = np.bincount(released.places, minlength=released.table.height)
         posting = (np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order.astype(np.int64), released.who)
@@ -182,13 +185,13 @@ class TimeShiftAttack(ShapedAttack):
         return hits
 
 
-def shift_of(scene: ShapedScene) -> int | None:
+def shift_of(scene: Scene) -> int | None:
     """By how many ticks times may have been shifted: as the release says, or the steps that made it where it comes from a file."""
-    said = [scene.released.clock.ticks(step.most) for step in scene.steps if isinstance(step, TimeShift)]
-    return scene.released.shifted or sum(said) or None
+    said = [scene.pair.released.clock.ticks(step.most) for step in scene.steps if isinstance(step, TimeShift)]
+    return scene.pair.released.shifted or sum(said) or None
 
 
-def _chosen(scene: ShapedScene, lengths: NDArray[np.int64], draws: int, most: int) -> NDArray[np.int64]:
+def _chosen(scene: Scene, lengths: NDArray[np.int64], draws: int, most: int) -> NDArray[np.int64]:
     """Per person and draw the places of the first few points of a random order of the person's points."""
     chosen = np.zeros((len(lengths), draws, most), dtype=np.int64)
     stream = scene.seed.stream("time shift: which points")

@@ -8,9 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.metric import Measure
+from sfumato.core.attack import Scene
+from sfumato.core.data import DataPair
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedScene, ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.data.paths.clock import EVERYTHING
 from sfumato.data.paths.knowledge import KnownPoints, hours_of, released_width, visits_of
 from sfumato.data.paths.places import Images, ends_of_labels, images, images_with_loss, numeric
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 def kept_points(original: Trajectories, released: Trajectories) -> NDArray[np.bool_]:
     """Per point of the original whether its person still has what contains it; where times were shifted, whether at any time."""
-    known = KnownPoints.of(ShapedScene(original, released))
+    known = KnownPoints.of(Scene.of(original, released))
     if released.shifted is None:
         items, there, kinds = known.items(released), released.points.items, released.points.kinds + 1
     else:
@@ -43,27 +45,29 @@ def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 @parameters
-class PointsKept(ShapedUtility):
+class PointsKept(Utility):
     """Share of the points whose person still has what contains them.
 
     >>> from sfumato import examples
     >>> people = examples.small_paths()
-    >>> PointsKept().measure(people, people).value
+    >>> PointsKept().measure(DataPair(people, people)).value
     1.0
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "points_kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Look every point up."""
+        original, released = pair.original, pair.released
         kept = kept_points(original, released)
         meaning = "share of the points that are still there, as they are or coarser"
         return Measure(self.name, float(kept.mean()), self.better, meaning, raw=float(kept.sum()))
 
 
 @parameters
-class PathLoss(ShapedUtility):
+class PathLoss(Utility):
     r"""How coarse the points are on average: 0 as in the data, 1 nothing is told (NCP).
 
     .. math:: \frac1N \sum_i \tfrac12\Big(\text{loss of place } i + \frac{\text{bucket width}}{\text{span of all times}}\Big)
@@ -72,11 +76,13 @@ class PathLoss(ShapedUtility):
     ``per_column`` has places and times by themselves.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "path_loss"
     title: ClassVar[str] = "Coarseness of places and times"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Average over the points of the original."""
+        original, released = pair.original, pair.released
         kept = kept_points(original, released)
         image = images_with_loss(original, released)
         place = np.where(kept, image.loss[original.places], 1.0)
@@ -105,17 +111,19 @@ def _mean_diameter(image: Images, original: Trajectories) -> float | None:
 
 
 @parameters
-class PlaceHistogram(ShapedUtility):
+class PlaceHistogram(Utility):
     """How far the shares of points by place are from the true ones: total variation, 0 to 1.
 
     A coarser place counts evenly for all places of the data that it contains; what no place of the data lies in is lost.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "place_histogram"
     title: ClassVar[str] = "Where the points are"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the shares place by place."""
+        original, released = pair.original, pair.released
         image = images(original, released)
         true = np.bincount(original.places, minlength=original.table.height) / max(1, len(original.places))
         there = np.bincount(released.places, minlength=released.table.height) / max(1, len(released.places))
@@ -125,18 +133,21 @@ class PlaceHistogram(ShapedUtility):
 
 
 @parameters
-class HourHistogram(ShapedUtility):
+class HourHistogram(Utility):
     """How far the shares of points by hour of the day are from the true ones: total variation, 0 to 1; a bucket counts evenly for its hours."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "hour_histogram"
     title: ClassVar[str] = "When the points are"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """None where the data tell the hour."""
+        original = pair.original
         return None if hours_of(original) is not None else "the data do not tell the hour of the day"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the shares hour by hour."""
+        original, released = pair.original, pair.released
         true = np.bincount(_hours(original), minlength=24) / max(1, len(original.ticks))
         hour = released.clock.hour
         width = 24 if hour is None else min(24, max(1, released_width(original, released) // hour))
@@ -158,17 +169,19 @@ def _hours(people: Trajectories) -> NDArray[np.int64]:
 
 
 @parameters
-class OriginDestination(ShapedUtility):
+class OriginDestination(Utility):
     """How far the shares of people by where they begin and end are from the true ones, at the level of places released (total variation, 0 to 1).
 
     People who were left out are missing.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     name: ClassVar[str] = "origin_destination"
     title: ClassVar[str] = "Where people begin and end"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare the shares of pairs."""
+        original, released = pair.original, pair.released
         image = images(original, released)
         kinds = released.table.height + 1
         first, last = original.places[original.starts[:-1]], original.places[original.starts[1:] - 1]
@@ -184,20 +197,22 @@ class OriginDestination(ShapedUtility):
 
 
 @parameters
-class FrequentSequences(ShapedUtility):
+class FrequentSequences(Utility):
     """Share of the frequent pairs of places, visited in this order, that are still there under their own names and frequent.
 
     Frequent is what at least ``share`` of the people did. Pairs of places that were made coarser do not survive; ``per_column`` has how many do
     at the level of places released, and which share of the release's frequent pairs are none of the data (ghosts), at that level too.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
     share: Annotated[float, Field(gt=0, le=1, description="share of people from which a pair is frequent")] = 0.05
 
     name: ClassVar[str] = "frequent_sequences"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Count pairs of visits in both files."""
+        original, released = pair.original, pair.released
         least = max(1, int(np.ceil(self.share * original.people - 1e-9)))
         image = images(original, released)
         own = _frequent_pairs(original, least)
@@ -278,7 +293,7 @@ def gyration(people: Trajectories, where: NDArray[np.float64]) -> NDArray[np.flo
     return np.sqrt(squares / counts)
 
 
-def _relative_error(metric: ShapedUtility, original: Any, released: Any, quantity: Any, what: str) -> Measure:
+def _relative_error(metric: Utility, original: Any, released: Any, quantity: Any, what: str) -> Measure:
     """The mean difference of a quantity of people who are in both files, as a share of its mean."""
     who = np.arange(released.people) if released.origin is None else released.origin
     true = quantity(original, centres(original, original))[who]
@@ -289,11 +304,14 @@ def _relative_error(metric: ShapedUtility, original: Any, released: Any, quantit
     return Measure(metric.name, value, metric.better, f"mean error of the {what} of people's paths, as a share of its mean", raw=off)  # fmt: skip
 
 
-class _OfCoordinates(ShapedUtility):
+class _OfCoordinates(Utility):
     """A utility of places by coordinates."""
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
+
+    def applies(self, pair: DataPair) -> str | None:
         """None where the data have coordinates."""
+        original = pair.original
         if original.coordinates and numeric(original.table):
             return None
         return "places are no coordinates"
@@ -305,8 +323,9 @@ class PathLength(_OfCoordinates):
 
     name: ClassVar[str] = "path_length"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare person by person."""
+        original, released = pair.original, pair.released
         return _relative_error(self, original, released, lengths, "length")
 
 
@@ -319,6 +338,7 @@ class RadiusOfGyration(_OfCoordinates):
 
     name: ClassVar[str] = "radius_of_gyration"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Compare person by person."""
+        original, released = pair.original, pair.released
         return _relative_error(self, original, released, gyration, "radius of gyration")

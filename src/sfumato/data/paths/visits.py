@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import verdict
 from sfumato.data.paths.promises import PathModel, too_few
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 
@@ -33,7 +33,7 @@ class KmVisits(PathModel):
     Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1109/MDM.2013.66.
 
     >>> from sfumato import examples
-    >>> KmVisits(2, m=2).judge(examples.small_paths())
+    >>> KmVisits(2, m=2).judge(DataEvidence(examples.small_paths()))
     ✗ 2^2-anonymity of visits: 9 sequence(s) of at most 2 places were visited by fewer than 2 people, who are 4 of 8; the rarest by 1
     """
 
@@ -56,8 +56,9 @@ class KmVisits(PathModel):
         """Whether some sequence is too rare."""
         return bool(rare_sequences(people, self.m, self.k, enough=1)[0])
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Count the sequences that are too rare; longer ones that begin with one are not counted."""
+        people = evidence.data
         paths = require_paths(people, self.promise)
         if (short := too_few(self, paths)) is not None:
             return short
@@ -66,13 +67,13 @@ class KmVisits(PathModel):
             least = rare_sequences(paths, self.m, 0)[1]
         if not count:
             sentence = f"every way of at most {self.m} visits that somebody went was gone by at least {least:,} people"
-            return verdict(self, holds=True, attained=least, required=self.k, sentence=sentence)
+            return make_verdict(self, holds=True, attained=least, required=self.k, sentence=sentence)
         concerned = int(who.sum())
         sentence = (
             f"{count:,} sequence(s) of at most {self.m} places were visited by fewer than {self.k} people, "
             f"who are {concerned:,} of {paths.people:,}; the rarest by {least:,}"
         )
-        return verdict(
+        return make_verdict(
             self, holds=False, attained=least, required=self.k, sentence=sentence, broken=count, people=concerned
         )
 

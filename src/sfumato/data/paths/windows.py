@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import mixed
-from sfumato.core.shape import verdict
 from sfumato.data.paths.clock import minutes_of
 from sfumato.data.paths.promises import PathModel, point_sets, too_few
 from sfumato.data.paths.trajectories import Trajectories, require_paths
@@ -45,7 +45,7 @@ class KWindows(PathModel):
     Reference: Gramaglia, Fiore, Tarable & Banchs 2017, doi:10.1109/INFOCOM.2017.8056979.
 
     >>> from sfumato import examples
-    >>> KWindows(2, tau="2h").judge(examples.small_paths())
+    >>> KWindows(2, tau="2h").judge(DataEvidence(examples.small_paths()))
     ✗ 2 people in every 2h window: 4 of 8 people have a window of 2h that fewer than 2 people share
     """
 
@@ -81,8 +81,9 @@ class KWindows(PathModel):
         """Whether some window is too rare."""
         return any(bool(small.any()) for small in self._small(people))
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Count the people with a window that too few share, and the smallest number who share one."""
+        people = evidence.data
         paths = require_paths(people, self.promise)
         if (short := too_few(self, paths)) is not None:
             return short
@@ -94,11 +95,11 @@ class KWindows(PathModel):
         concerned = int(low.sum())
         if concerned:
             sentence = f"{concerned:,} of {paths.people:,} people have a window of {self.tau} that fewer than {self.k} people share"
-            return verdict(
+            return make_verdict(
                 self, holds=False, attained=None, required=self.k, sentence=sentence, broken=broken, people=concerned
             )
         sentence = f"what anybody did in a window of {self.tau} at least {self.k} people did"
-        return verdict(self, holds=True, attained=self.k, required=self.k, sentence=sentence)
+        return make_verdict(self, holds=True, attained=self.k, required=self.k, sentence=sentence)
 
     def steps(self, people: Trajectories) -> tuple[int, int]:
         """The length of a window and the distance of their starts, in ticks."""

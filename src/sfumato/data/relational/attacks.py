@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, Learns, NothingToAttack
+from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack
+from sfumato.core.shape import Shape
 from sfumato.data.relational.knowledge import (
     EFFORT,
     Acquaintance,
@@ -25,7 +25,7 @@ from sfumato.data.relational.models import Few, Known, Own, PersonsKAnonymity, a
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
     from sfumato.data.relational.person_views import Shown, ShownRows
 
 Effort = Annotated[int, Field(ge=1, description="sets of rows that are looked at; beyond, bounds are given")]
@@ -34,9 +34,9 @@ NOBODY = NothingToAttack("nobody was released")
 USUAL_K = 5
 
 
-def without_rows(scene: ShapedScene) -> str | None:
+def without_rows(scene: Scene) -> str | None:
     """Why an attack by rows says nothing here, or None."""
-    shown: Shown = scene.released.shown()
+    shown: Shown = scene.pair.released.shown()
     if not shown.persons:
         return NOBODY
     return None if any(len(rows.person) for rows in shown.rows) else NO_ROWS
@@ -47,11 +47,11 @@ def alone(found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return found.high == 1, found.low == 1
 
 
-def victims_of(scene: ShapedScene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """The persons of the original who were hit; None where tables do not join, so that the persons of each are counted for themselves."""
-    if len(hit) != len(scene.truth):
+    if len(hit) != len(scene.pair.truth):
         return None
-    found = scene.truth[hit]
+    found = scene.pair.truth[hit]
     return np.sort(found[found >= 0])
 
 
@@ -61,7 +61,7 @@ def _interval(surely: NDArray[np.bool_], maybe: NDArray[np.bool_]) -> tuple[floa
 
 
 @parameters
-class JoinUniqueness(ShapedAttack):
+class JoinUniqueness(Attack):
     r"""The share of people who alone have some ``m`` rows of theirs, from all tables that can be joined, for somebody who knows these.
 
     .. math:: \frac1n \bigl|\{i : \min_{Q \subseteq R_i,\ |Q| \le m} |\{j : c_j = c_i,\ Q \subseteq R_j\}| = 1\}\bigr|
@@ -73,11 +73,13 @@ class JoinUniqueness(ShapedAttack):
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.shape import ShapedScene
+    >>> from sfumato.core.attack import Scene
     >>> people = examples.clinic()
-    >>> JoinUniqueness(2, own=False).attack(ShapedScene(people, people)).sentence
+    >>> JoinUniqueness(2, own=False).attack(Scene.of(people, people)).sentence
     '38 of 60 persons are alone with some 2 rows of their own'
     """
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
     m: Annotated[int, Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables")] = 3
     own: Own = True
@@ -86,15 +88,15 @@ class JoinUniqueness(ShapedAttack):
     name: ClassVar[str] = "join_uniqueness"
     title: ClassVar[str] = "Alone with a few rows"
     line: ClassVar[str] = "Share of people whom a few rows from several tables single out"
-    tried_by: ClassVar[str] = "somebody who knows a few rows of a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows a few rows of a person",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever there are rows below people."""
         return without_rows(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Count the crowds for no row, one row, and so on."""
-        shown: Shown = scene.released.shown()
+        shown: Shown = scene.pair.released.shown()
         found = [alone(self._known(shown, size)) for size in range(self.m + 1)]
         shares = [[float(some.mean()) for some in pair] for pair in found]
         surely, maybe = found[-1]
@@ -121,27 +123,28 @@ class JoinUniqueness(ShapedAttack):
 
 
 @parameters
-class RowCounts(ShapedAttack):
+class RowCounts(Attack):
     """The share of people who alone have so many rows in every table, among those who are like them in their own columns.
 
     That somebody has forty visits where others have four is known to many, and recoding the visits hides nothing of it. ``tables``
     in the details says how many people the number of rows of each table by itself singles out.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     own: Own = True
 
     name: ClassVar[str] = "row_counts"
     title: ClassVar[str] = "Alone by the number of rows"
     line: ClassVar[str] = "Share of people whom it singles out how many rows they have"
-    tried_by: ClassVar[str] = "somebody who knows how often a person came"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows how often a person came",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever there are rows below people."""
         return without_rows(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Count who has how many rows."""
-        shown: Shown = scene.released.shown()
+        shown: Shown = scene.pair.released.shown()
         people = Persons.of(shown, own=self.own)
         hit = _alone_in(people.alike("counts"))
         each = {
@@ -164,7 +167,7 @@ def _alone_in(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 @parameters
-class JoinInflation(ShapedAttack):
+class JoinInflation(Attack):
     r"""The share of people who look hidden in a join, by its rows, and are not, by its persons.
 
     Whoever joins a table with the people and counts rows finds crowds that the rows of one person swell: of class A and cardiology four joined rows, and three
@@ -173,6 +176,8 @@ class JoinInflation(ShapedAttack):
     the most joined rows for each person. Counted, not guessed: who certifies a join by its rows is wrong about these people.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
+
     k: Annotated[int | None, Field(ge=1, description="crowd that is looked for; by default that of the promises")] = (
         None
     )
@@ -180,15 +185,15 @@ class JoinInflation(ShapedAttack):
     name: ClassVar[str] = "join_inflation"
     title: ClassVar[str] = "Crowds that only a join makes"
     line: ClassVar[str] = "Share of people who hide among joined rows, but not among persons"
-    tried_by: ClassVar[str] = "somebody who knows one row of a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows one row of a person",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Wherever there are rows below people."""
         return without_rows(scene)
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Count rows and persons of every joined class."""
-        shown: Shown = scene.released.shown()
+        shown: Shown = scene.pair.released.shown()
         k = self.k or max((one.k for one in scene.models if isinstance(one, PersonsKAnonymity)), default=USUAL_K)
         hit, details = np.zeros(shown.persons, dtype=np.bool_), {}
         for table in shown.rows:
@@ -225,7 +230,7 @@ def _least(crowds: NDArray[np.int64], table: ShownRows, persons: int) -> NDArray
 
 
 @parameters
-class HomogeneityOfJoin(ShapedAttack):
+class HomogeneityOfJoin(Attack):
     """The share of people of whom somebody who knows rows of theirs learns a sensitive value for certain: everyone in the crowd has it.
 
     The crowd is that of all people who fit what is ``known``, of their own columns and their rows in all tables together; a value of a table below is had by whoever has a
@@ -235,6 +240,7 @@ class HomogeneityOfJoin(ShapedAttack):
     Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     knows: Known = "rows"
     m: Few = None
     own: Own = True
@@ -244,21 +250,21 @@ class HomogeneityOfJoin(ShapedAttack):
     learns: ClassVar[Learns] = "attribute"
     title: ClassVar[str] = "Secrets read off a join"
     line: ClassVar[str] = "Share of people whose secret everybody shares who has rows like theirs"
-    tried_by: ClassVar[str] = "somebody who knows rows of a person"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows rows of a person",)
 
     def __post_init__(self) -> None:
         intruder_of(self.knows, self.m, self.own, self.effort)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Where a sensitive column was released."""
-        shown: Shown = scene.released.shown()
+        shown: Shown = scene.pair.released.shown()
         if not shown.persons:
             return NOBODY
         return None if shown.sensitive else NothingToAttack("no sensitive column was released")
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look for crowds that share a value, column by column."""
-        shown: Shown = scene.released.shown()
+        shown: Shown = scene.pair.released.shown()
         intruder = intruder_of(self.knows, self.m, self.own, self.effort)
         found = {name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY)) for name in shown.sensitive}
         worst = max(found, key=lambda name: (int(found[name][0].sum()), int(found[name][1].sum())))

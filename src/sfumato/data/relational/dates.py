@@ -11,8 +11,8 @@ from pydantic import Field
 
 from sfumato.core.calendar import FIRST, LAST, days_of, moved
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.relational.promises import require_tables
 from sfumato.data.relational.summaries import listed
 from sfumato.errors import ParameterError, SchemaError
@@ -46,7 +46,7 @@ class DatesPlan(Plan):
 
 
 @parameters
-class ShiftPersonDates(ShapedStep):
+class ShiftPersonDates(Step):
     """Move all dates of a person, in all tables, by one random number of days.
 
     The shift is uniform on the whole numbers from −``days`` to ``days`` except 0, with ``keep_weekday`` on the multiples of 7 among them. Days between two dates of a
@@ -56,6 +56,7 @@ class ShiftPersonDates(ShapedStep):
     Reference: Hripcsak et al. 2016, doi:10.1093/jamia/ocw001.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "shift_dates"
     tells: ClassVar[tuple[str, ...]] = ("columns_moved", "days")
 

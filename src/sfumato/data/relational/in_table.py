@@ -10,12 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.classes import count_rows
+from sfumato.core.data import DataEvidence, DataPair
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, Model, Needs, Verdict
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep, ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Preserved, Step
 from sfumato.data.relational import summaries
 from sfumato.data.relational.promises import PersonsPromise, require_tables
@@ -51,7 +52,7 @@ class PromiseInTable(PersonsPromise):
     >>> from sfumato.core import registry
     >>> from sfumato.core.shape import Shape
     >>> promise = registry.build("models", {"in_table": {"table": "visits", "promise": {"k_anonymity": 2}}}, shape=Shape.TABLES)
-    >>> promise.promise, promise.judge(examples.clinic()).attained
+    >>> promise.promise, promise.judge(DataEvidence(examples.clinic())).attained
     ('2-anonymity in visits', 1)
     """
 
@@ -70,8 +71,9 @@ class PromiseInTable(PersonsPromise):
         """The promise in a few words, and the table."""
         return f"{self.promised.promise} in {self.table}"
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Judge the table by itself, persons counted."""
+        people = evidence.data
         dataset = require_tables(people, self.promise).dataset(self.table)
         (found,) = judge_all(self._evidence(dataset), [self.promised])
         return dataclasses.replace(found, model=self.name, promise=self.promise)
@@ -187,7 +189,7 @@ class PlanInTable(Plan):
 
 
 @parameters
-class StepInTable(ShapedStep):
+class StepInTable(Step):
     """A step of ordinary tables, any that keeps rows as somebody's, carried out in one table.
 
     It is planned on that table alone, with the promises that are about it (``in_table`` under ``meet``) and those of ``aim``, which it should
@@ -195,6 +197,7 @@ class StepInTable(ShapedStep):
     them; ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped when the tables were read.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "in_table"
     nested: ClassVar[Mapping[str, str]] = {"step": "steps", "aim": "models"}
 
@@ -305,15 +308,16 @@ class StepInTable(ShapedStep):
         """What was done, in a sentence."""
         return summaries.in_table(told)
 
-    def locked(self, plan: Any) -> ShapedStep:
+    def locked(self, plan: Any) -> Step:
         """The same with what time or a file decided written down."""
         return dataclasses.replace(self, step=self.step.locked(plan.inner))
 
 
 @parameters
-class MetricInTable(ShapedUtility):
+class MetricInTable(Utility):
     """A utility metric of ordinary tables, measured on one table: rows that are gone are lost as they are there."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "in_table"
     title: ClassVar[str] = "A metric of one table"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
@@ -331,13 +335,15 @@ class MetricInTable(ShapedUtility):
         of = f" of {', '.join(self.metric.about)}" if self.metric.about else ""
         return f"{self.metric.words}{of} in {self.table}"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Where the metric applies to the table."""
+        original, released = pair.original, pair.released
         reason: str | None = self.metric.out_of_place(self._pair(original, released))
         return reason
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Measure the table, row beside row."""
+        original, released = pair.original, pair.released
         found: Measure = self.metric.measure(self._pair(original, released))
         return dataclasses.replace(
             found, name=f"{found.name}_in_{self.table}", meaning=f"{self.table}: {found.meaning}"

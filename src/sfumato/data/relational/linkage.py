@@ -11,9 +11,9 @@ import polars as pl
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack
+from sfumato.core.attack import AT_LEAST, Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedAttack
+from sfumato.core.shape import Shape
 from sfumato.data.relational.knowledge import listed, numbered, paths
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedScene
+    from sfumato.core.attack import Scene
     from sfumato.data.relational.knowledge import Listed
     from sfumato.data.relational.tables import Tables
 
@@ -30,7 +30,7 @@ NOT_SEEN = -1
 
 
 @parameters
-class JoinLinkage(ShapedAttack):
+class JoinLinkage(Attack):
     """How often somebody with the original rows of some ``tables`` (by default all, the people's own included) finds the right person in the release.
 
     The intruder knows how values were recoded, so every original row is known as it looks in the release; in a recoding that treats equal rows differently, also
@@ -41,6 +41,7 @@ class JoinLinkage(ShapedAttack):
     At most ``people`` are looked up, a random sample with a Wilson interval; fewer if time runs out.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     tables: Annotated[
         tuple[str, ...] | None, Field(min_length=1, description="tables the intruder has; by default all")
     ] = None
@@ -51,11 +52,11 @@ class JoinLinkage(ShapedAttack):
     name: ClassVar[str] = "join_linkage"
     title: ClassVar[str] = "Linked by all rows"
     line: ClassVar[str] = "Share of people whom somebody with the original rows finds again"
-    tried_by: ClassVar[str] = "somebody who has the original rows"
+    tried_by: ClassVar[tuple[str, ...]] = ("somebody who has the original rows",)
 
-    def applies(self, scene: ShapedScene) -> str | None:
+    def applies(self, scene: Scene) -> str | None:
         """Where people of the release can be looked up, and it is known which row was which."""
-        released, original = scene.released, scene.original
+        released, original = scene.pair.released, scene.pair.original
         if not released.people:
             return NothingToAttack("nobody was released")
         if released.split:
@@ -67,16 +68,16 @@ class JoinLinkage(ShapedAttack):
         lost = [r.name for r in released.parts if r.origin is None and len(r) != len(original[r.name])]
         return f"it is not known which rows of {', '.join(lost)} are which" if lost else None
 
-    def attack(self, scene: ShapedScene) -> Finding:
+    def attack(self, scene: Scene) -> Finding:
         """Look people up one by one."""
-        sight = LookedLike.of(scene.original, scene.released, self._known(scene), scene.truth)
+        sight = LookedLike.of(scene.pair.original, scene.pair.released, self._known(scene), scene.pair.truth)
         people, chances, claimed = [], [], 0
         for person in _sampled(scene, self.people):
             count, right = sight.looked_up(person)
             people.append(person)
             chances.append(1.0 if sight.same_key[person] else right / count if count else 0.0)
             claimed += count == 1
-        value, every = float(np.mean(chances)), len(people) == scene.original.people
+        value, every = float(np.mean(chances)), len(people) == scene.pair.original.people
         found = np.array(people, dtype=np.int64)[np.array(chances) > 1 - 1e-12]
         return Finding(
             self.name,
@@ -84,7 +85,7 @@ class JoinLinkage(ShapedAttack):
             f"whoever has all original rows of {', '.join(self._known(scene))} names the right person in {value:.1%} of cases; "
             f"for {len(found):,} of {len(people):,} people looked up nobody else fits",
             interval=None if every else wilson(value, len(people)),
-            baseline=1 / scene.released.people,
+            baseline=1 / scene.pair.released.people,
             victims=np.sort(found),
             details={
                 "named_with_certainty": claimed,
@@ -95,13 +96,13 @@ class JoinLinkage(ShapedAttack):
             trials=None if every else len(people),
         )
 
-    def _known(self, scene: ShapedScene) -> tuple[str, ...]:
-        return tuple(rows.name for rows in scene.original.parts) if self.tables is None else tuple(self.tables)
+    def _known(self, scene: Scene) -> tuple[str, ...]:
+        return tuple(rows.name for rows in scene.pair.original.parts) if self.tables is None else tuple(self.tables)
 
 
-def _sampled(scene: ShapedScene, most: int) -> Iterator[int]:
+def _sampled(scene: Scene, most: int) -> Iterator[int]:
     """People of the original in a random order for as long as there is time, at least the first few of them."""
-    order = scene.seed.stream("join_linkage: in what order").permutation(scene.original.people)[:most]
+    order = scene.seed.stream("join_linkage: in what order").permutation(scene.pair.original.people)[:most]
     for place, person in enumerate(order.tolist()):
         if place >= AT_LEAST and not scene.left:
             return

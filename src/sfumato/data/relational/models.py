@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Facts
+from sfumato.core.data import DataEvidence
+from sfumato.core.model import TOLERANCE, Facts, make_verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import verdict
 from sfumato.data.relational.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets, ValueLayout
 from sfumato.data.relational.person_views import Shown, ShownSensitive
 from sfumato.data.relational.promises import PersonsPromise
@@ -88,11 +88,12 @@ class PersonsModel(PersonsPromise):
         """What it says about persons of whom there is at least one."""
         raise InternalError(f"{self.name} judges nothing")
 
-    def judge(self, people: Any, original: Any = None) -> Verdict:
+    def judge(self, evidence: DataEvidence) -> Verdict:
         """Judge the persons as released."""
+        people = evidence.data
         shown: Shown = people.shown()
         if not shown.persons:
-            return verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
+            return make_verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
         return self.judged(shown, self.found(shown))
 
     def falling(self, shown: Shown) -> NDArray[np.bool_]:
@@ -171,7 +172,7 @@ class PersonsKAnonymity(PersonsModel):
     Nergiz, Clifton & Nergiz 2009, doi:10.1109/TKDE.2008.210, for persons in several tables.
 
     >>> from sfumato import examples
-    >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(examples.clinic())
+    >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(DataEvidence(examples.clinic()))
     ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons stand alone
     """
 
@@ -229,7 +230,7 @@ class PersonsKAnonymity(PersonsModel):
         else:
             sentence = f"everyone shares what is known with at least {least - 1:,} other persons"
         attained = most if surely else least if not maybe else None
-        return verdict(
+        return make_verdict(
             self, holds=not maybe, attained=attained, required=self.k, sentence=sentence, broken=surely, people=surely,
             crowd=self.k,
         )  # fmt: skip
@@ -305,7 +306,7 @@ class PersonsLDiversity(AboutSecrets):
     doi:10.1145/1150402.1150499, for the frequency.
 
     >>> from sfumato import examples
-    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(examples.clinic()).records
+    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(DataEvidence(examples.clinic())).records
     46
     """
 
@@ -362,7 +363,7 @@ class PersonsLDiversity(AboutSecrets):
                 "distinct": f"every crowd has at least {1.0 / worst:.0f} persons who share no value of {self.sensitive}",
                 "entropy": f"every crowd is as diverse as {1.0 / worst:.3g} equally frequent values of {self.sensitive}, or more",
             }[self.kind]
-        return verdict(
+        return make_verdict(
             self, holds=not maybe, attained=attained, required=self.l, sentence=sentence, broken=surely, people=surely
         )
 
@@ -395,7 +396,7 @@ class PersonsTCloseness(AboutSecrets):
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
 
     >>> from sfumato import examples
-    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(examples.clinic()).holds
+    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(DataEvidence(examples.clinic())).holds
     True
     """
 
@@ -476,6 +477,6 @@ class PersonsTCloseness(AboutSecrets):
             what = "the share of any value" if self.measure(shown) is Disclosure.EACH else "what is believed"
             sentence = f"no crowd changes {what} of {self.sensitive} by more than {worst:.3g}"
         attained = None if maybe and not surely else worst
-        return verdict(
+        return make_verdict(
             self, holds=not maybe, attained=attained, required=self.t, sentence=sentence, broken=surely, people=surely
         )

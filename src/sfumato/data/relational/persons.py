@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.relational.knowledge import Secrets, groups_of
 from sfumato.data.relational.models import PersonsKAnonymity, PersonsLDiversity, PersonsModel
 from sfumato.data.relational.person_views import Shown, ShownRows, ShownSensitive
@@ -76,7 +76,7 @@ class PersonsPlan(Plan):
 
 
 @parameters
-class SuppressPersons(ShapedStep):
+class SuppressPersons(Step):
     """Leave persons out of all tables, with all their rows, until every promise about persons holds.
 
     For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not hold, until there are
@@ -96,6 +96,7 @@ class SuppressPersons(ShapedStep):
     {'people_dropped': 14, 'share_dropped': 0.233333}
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     budget: Budget = 0.05
 
     name: ClassVar[str] = "suppress_persons"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from sfumato.core.shape import ShapedModel
+from sfumato.core.model import Model
+from sfumato.core.shape import Shape
 from sfumato.data.relational.tables import Tables
 from sfumato.errors import ParameterError
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class PersonsPromise(ShapedModel, Protocol):
+class PersonsPromise(Model, Protocol):
     """A promise that can say for which persons it is broken, so that these can be left out."""
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
     def broken(self, people: Tables) -> NDArray[np.bool_]:
         """Per person whether it is broken for them."""

@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedStep
-from sfumato.core.step import Plan
+from sfumato.core.shape import Shape
+from sfumato.core.step import Plan, Step
 from sfumato.data.relational import pseudonyms
 from sfumato.data.relational.promises import require_tables
 from sfumato.data.relational.summaries import counted, listed, were
@@ -50,8 +50,10 @@ class KeptPlan(Plan):
         return self.warned
 
 
-class RowsStep(ShapedStep):
+class RowsStep(Step):
     """A means that lets rows go; what belongs to them goes too. Means inherit this class."""
+
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
     def apply(self, people: Any, plan: KeptPlan) -> Any:
         """Keep the rows of the plan, round after round."""
@@ -143,7 +145,7 @@ class CapRows(RowsStep):
         went = f"; {counted(people, 'person', 'people')} had more, and {counted(rows, 'row', 'rows')} of theirs, drawn at random, went"
         return f"Nobody keeps more than {counted(told['at_most'], 'row', 'rows')} of {table}{went if people else ', and nobody had more'}."
 
-    def contradicted(self, released: Any) -> str | None:
+    def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than the cap."""
         return _more_than(released, self.table, self.at_most, self.name)
 
@@ -199,7 +201,7 @@ class CoarsenCounts(RowsStep):
         numbers = listed([f"{number:,}" for number in told["to"]], "or")
         return f"Everybody has {numbers} rows of {table}, or none: {counted(rows, 'row', 'rows')}, drawn at random, went{kept}."
 
-    def contradicted(self, released: Any) -> str | None:
+    def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than the largest number; fewer than was chosen may be left by a later step."""
         return _more_than(released, self.table, self.to[-1], self.name)
 
@@ -235,7 +237,7 @@ class DropPeople(RowsStep):
         gone = told["people_dropped"]
         return f"For how many rows of {told['table']} they have, {counted(gone, 'person', 'people')} {were(gone)} left out of all tables."
 
-    def contradicted(self, released: Any) -> str | None:
+    def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than those who may stay."""
         return None if self.more_than is None else _more_than(released, self.table, self.more_than, self.name)
 
@@ -265,7 +267,7 @@ Reference = Annotated[dict[str, str], AfterValidator(reference_form)]
 
 
 @parameters
-class KeyPseudonyms(ShapedStep):
+class KeyPseudonyms(Step):
     """Says what stands for keys: one pseudonym a key, the same in all tables, so that they still join.
 
     Without a ``key`` pseudonyms are random, and no other release has the same. With one (``{file: path}`` or ``{env: NAME}``, at least 16 bytes) they
@@ -277,6 +279,7 @@ class KeyPseudonyms(ShapedStep):
     Reference for keyed codes: Krawczyk, Bellare & Canetti 1997, doi:10.17487/RFC2104.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "key_pseudonyms"
     tells: ClassVar[tuple[str, ...]] = ("split", "keyed", "tables")
     secret: ClassVar[tuple[str, ...]] = ("key",)
@@ -315,7 +318,7 @@ class KeyPseudonyms(ShapedStep):
         """Put them in."""
         return plan.tables
 
-    def locked(self, plan: Any) -> ShapedStep:
+    def locked(self, plan: Any) -> Step:
         """The step as the owner's lock writes it: the key file is found from any folder."""
         if not self.key or "file" not in self.key:
             return self

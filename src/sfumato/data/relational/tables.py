@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from sfumato.core.data import Data
 from sfumato.core.relations import Link
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.data.relational import from_tables, pseudonyms
 from sfumato.data.relational.leaked_keys import bare_keys
@@ -30,7 +31,7 @@ ROW, KEY, PSEUDONYM = "original_row", "original_key", "pseudonym"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Tables(Shaped):
+class Tables(Data):
     """People in several tables. Immutable; every change gives a new one, in which every key still names a row.
 
     ``parts`` are the tables, the people first and each behind the one it belongs to. Keys are read, looked up and forgotten: rows know each other by
@@ -43,7 +44,7 @@ class Tables(Shaped):
     ...     "people": with_keys("people", Schema({}), key="id"),
     ...     "visits": with_keys("visits", Schema.from_roles({"quasi": "ward"}), belongs_to={"people": "id"}),
     ... }
-    >>> both = Tables.of({"people": people, "visits": visits}, schemas, Source())
+    >>> both = Tables.from_tables({"people": people, "visits": visits}, schemas, Source())
     >>> both, both["visits"].owner.tolist()
     (Tables(2 people, 3 rows of visits), [1, 1, 0])
     """
@@ -58,7 +59,7 @@ class Tables(Shaped):
     shape: ClassVar[Shape] = Shape.TABLES
 
     @classmethod
-    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+    def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
         """Read the tables and look up their keys; what does not join is refused, or dropped and counted where the recipe says so."""
         parts, notes = from_tables.parts(tables, schemas)
         return cls(parts[0].schema, source, parts, notes=notes)
@@ -87,7 +88,7 @@ class Tables(Shaped):
         return {**schemas, **found}
 
     def __repr__(self) -> str:
-        return "Tables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counted().items()) + ")"
+        return "Tables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items()) + ")"
 
     def __getitem__(self, name: str) -> TableRows:
         for rows in self.parts:
@@ -116,7 +117,7 @@ class Tables(Shaped):
         """Whether the tables below the people have pseudonyms of their own, and join with the people no more."""
         return any(rows.apart for rows in self.parts)
 
-    def counted(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """How many people there are, and how many rows of every other table."""
         return {"people": self.people, **{f"rows_of_{rows.name}": len(rows) for rows in self.below}}
 
@@ -194,7 +195,7 @@ class Tables(Shaped):
             raise SchemaError(problems)
         return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
 
-    def written(self) -> dict[str, pl.DataFrame]:
+    def to_tables(self) -> dict[str, pl.DataFrame]:
         """The tables with pseudonyms for keys; where there are none yet, numbers that say nothing but who belongs together."""
         tables = {}
         for rows in self.parts:
@@ -260,11 +261,13 @@ class Tables(Shaped):
             found[rows.name] = pl.DataFrame(kept)
         return found
 
-    def aligned(self, kept: Mapping[str, pl.DataFrame]) -> Self:
+    def with_alignment(self, tables: Mapping[str, pl.DataFrame]) -> Self:
         """The same tables with the rows that theirs were, as the owner kept them."""
         parts = []
         for rows in self.parts:
-            origin = kept[rows.name][ROW].to_numpy() if rows.name in kept and ROW in kept[rows.name].columns else None
+            origin = (
+                tables[rows.name][ROW].to_numpy() if rows.name in tables and ROW in tables[rows.name].columns else None
+            )
             if origin is None or len(origin) != len(rows):
                 raise SchemaError(f"what is kept of who is who does not fit table {rows.name!r}")
             parts.append(dataclasses.replace(rows, origin=origin))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.core.metric import Measure
+from sfumato.core.data import DataPair
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedUtility
+from sfumato.core.shape import Shape
 from sfumato.data.relational.promises import require_tables
 
 if TYPE_CHECKING:
@@ -24,15 +25,17 @@ def _both(original: Any, released: Any, what: str) -> tuple[Tables, Tables]:
 
 
 @parameters
-class RowsKept(ShapedUtility):
+class RowsKept(Utility):
     """The share of rows that are still there; the table that lost most counts, and all are told."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "rows_kept"
     title: ClassVar[str] = "Rows kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Rows after over rows before, by table."""
+        original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
         shares = {rows.name: len(after[rows.name]) / max(1, len(rows)) for rows in before.parts}
         told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
@@ -40,7 +43,7 @@ class RowsKept(ShapedUtility):
 
 
 @parameters
-class RowsPerPerson(ShapedUtility):
+class RowsPerPerson(Utility):
     r"""How far the numbers of rows that people have are from what they were.
 
     .. math:: \max_T \tfrac12 \sum_c |p_T(c) - q_T(c)|
@@ -50,16 +53,19 @@ class RowsPerPerson(ShapedUtility):
     counted nowhere.
     """
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "rows_per_person"
     title: ClassVar[str] = "Rows per person (distance)"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, original: Any, released: Any) -> str | None:
+    def applies(self, pair: DataPair) -> str | None:
         """Wherever there is a table below the people."""
+        original = pair.original
         return None if require_tables(original, self.name).below else "there is no table below the people"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """The largest distance of all tables."""
+        original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
         distances = {
             rows.name: _distance(*(_counts(one, rows.name, after.split) for one in (before, after)))
@@ -82,15 +88,17 @@ def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
 
 
 @parameters
-class CellsUnchanged(ShapedUtility):
+class CellsUnchanged(Utility):
     """The share of the cells that were there which are released as they were; what was dropped is lost. The worst table counts."""
 
+    shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
     name: ClassVar[str] = "cells_unchanged"
     title: ClassVar[str] = "Cells unchanged"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, original: Any, released: Any) -> Measure:
+    def measure(self, pair: DataPair) -> Measure:
         """Cells that are as they were over all that there were, by table."""
+        original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
         shares = {rows.name: _unchanged(rows, after[rows.name]) for rows in before.parts if rows.frame.width}
         told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())

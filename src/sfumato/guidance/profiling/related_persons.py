@@ -145,7 +145,7 @@ class _Trial:
         try:
             schemas = {t.name: _schema(t) for t in tables}
             some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
-            people: Any = registry.shaped(Shape.TABLES).of(some, schemas, Source())
+            people: Any = registry.shaped(Shape.TABLES).from_tables(some, schemas, Source())
             found = means_for(people.dataset(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None
@@ -215,7 +215,7 @@ class _Trial:
             people, _ = _carried_out(people, [last], models, place=len(steps))
         except SfumatoError:
             return _Cost(refused="it cannot be reached")
-        before, after = self.people.counted(), people.counted()
+        before, after = self.people.counts(), people.counts()
         rows = sum(before.values()) - self.people.people
         kept = sum(after.values()) - people.people
         return _Cost(1 - people.people / self.people.people, 1 - kept / max(rows, 1), detail)

@@ -170,14 +170,14 @@ def assess(
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
     from sfumato.core import recipe_files as recipes
     from sfumato.core.registry import ask
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import assess as look
     from sfumato.interfaces.api import in_memory
     from sfumato.interfaces.cli import shaped
     from sfumato.interfaces.cli.attack import show as show_attacks
 
     loaded = None if recipe is None else recipes.load_any(recipe)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded is not None and loaded.shape is not Shape.TABLE:
         refuse_options(loaded.shape, quasi=quasi, record=record, population=population, engine=engine, table=table)
         told: dict[str, Any] = {"people": people, "models": model or [], "json": json, "quiet": quiet}
         shaped.assess(data, loaded, said=intake, seconds=seconds, show_attacks=show_attacks, **told)

@@ -54,13 +54,13 @@ def check(
 ) -> None:
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
     from sfumato.core import recipe_files as recipes
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import check as judge
     from sfumato.interfaces.cli import shaped
     from sfumato.release.read_back import read_certified
 
     loaded = recipes.load_any(recipe)
-    if isinstance(loaded, ShapedRecipe):
+    if loaded.shape is not Shape.TABLE:
         refuse_options(loaded.shape, population=population, engine=engine, table=table)
         verdicts = shaped.checked(data, loaded, original=original, people=people, said=intake, quiet=quiet)
         _tell_verdicts(verdicts, json=json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -87,6 +88,7 @@ class WeightedRows:
             return np.ones(len(range(len(self))[rows]))
         return self.copies[rows].astype(np.float64)
 
+    @functools.cached_property
     def means(self) -> list[float]:
         """The mean of every column over the rows that have it; NaN where none does."""
         return [self._mean(column, 0.0, 1) for column in self.columns]
@@ -108,7 +110,7 @@ class WeightedRows:
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
-        squares = [self._mean(column, mean, 2) for column, mean in zip(self.columns, self.means(), strict=True)]
+        squares = [self._mean(column, mean, 2) for column, mean in zip(self.columns, self.means, strict=True)]
         return [0.0 if math.isnan(square) else math.sqrt(square) for square in squares]
 
     def quantiles(self, shares: Sequence[float]) -> list[list[float]]:
@@ -278,9 +280,7 @@ class Means(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        terms = [
-            Term((name,), b, a, s) for name, b, a, s in zip(names, before.means(), after.means(), scale, strict=True)
-        ]
+        terms = [Term((name,), b, a, s) for name, b, a, s in zip(names, before.means, after.means, scale, strict=True)]
         return _measure(self.name, terms, pair, "mean relative error of the means")
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.attack import USUAL_RATE, Attack
 from sfumato.core.parameters import label_of, words_of
-from sfumato.core.shape import ShapedAttack
 from sfumato.release.report.charts import labels
 from sfumato.release.report.drawing import (
     AFTER,
@@ -245,7 +244,7 @@ def _gain(tried: Mapping[str, Any]) -> float:
 
 def _learns_a_value(tried: Mapping[str, Any]) -> bool:
     member = registry.known("risk", tried["attack"])
-    return member is not None and issubclass(member, Attack | ShapedAttack) and member.learns == "attribute"
+    return member is not None and issubclass(member, Attack) and member.learns == "attribute"
 
 
 def _rates(plot: float) -> Ruler:

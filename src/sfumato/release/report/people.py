@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core import registry
-from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
+from sfumato.core.recipe import columns_in_recipe
+from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.release.report import wording
 from sfumato.release.report.attacks import (
     MOST_AT_ONCE,
@@ -134,7 +135,11 @@ def _story(plan: Mapping[str, Any], shape: Shape) -> str | None:
 
 def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Every column of the original: its name, its role, and whether it is released."""
-    described, written, rows = columns_said(certificate["recipe"]), _written(certificate), list[tuple[str, str, str]]()
+    described, written, rows = (
+        columns_in_recipe(certificate["recipe"]),
+        _written(certificate),
+        list[tuple[str, str, str]](),
+    )
     for table, columns in described.items():
         released = written.get(table, {}).get("columns", {})
         for name, spec in columns.items():

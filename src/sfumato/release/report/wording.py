@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from sfumato.core.shape import columns_said
+from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.source import Intake
 
 T = TypeVar("T")
@@ -240,7 +240,7 @@ def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]
 def reading(certificate: Mapping[str, Any]) -> list[str]:
     """How the values of the original were read, where its recipe says so: codes for missing values, spelling of text."""
     recipe = certificate["recipe"]
-    every = {name: spec for columns in columns_said(recipe).values() for name, spec in columns.items()}
+    every = {name: spec for columns in columns_in_recipe(recipe).values() for name, spec in columns.items()}
     single = {name: spec["missing_values"] for name, spec in every.items() if "missing_values" in spec}
     return Intake.from_recipe(recipe, single).sentences()
 
@@ -324,3 +324,12 @@ def moment(text: str) -> str:
     if parsed.tzinfo is None:
         return f"{parsed:%Y-%m-%d %H:%M}"
     return f"{parsed.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Counts in a sentence.
+
+    >>> counts_in_words({"people": 1200, "items": 30})
+    '1,200 people, 30 items'
+    """
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Kind, Role
-from sfumato.core.shape import DATA, PEOPLE, columns_said
+from sfumato.core.shape import DATA, PEOPLE
 from sfumato.release.consistency import count_of, is_on_level, left_out, loose_claim, named, recipe_claim, steps_claim
 from sfumato.release.manifest import Claim, own_file
 from sfumato.release.read_back import has_words
 from sfumato.release.shaped.reading import schema_told, sections
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Data
     from sfumato.core.schema import Attribute, Schema
-    from sfumato.core.shape import Shaped
 
 RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
@@ -30,14 +31,14 @@ COLUMNS = "columns are what the recipe says"
 Schemas = Mapping[str, "Schema"]
 
 
-def accounted_for(certificate: Mapping[str, Any], released: Shaped) -> Iterator[Claim | None]:
+def accounted_for(certificate: Mapping[str, Any], released: Data) -> Iterator[Claim | None]:
     """Everything that a stranger can hold against the recipe without the original."""
     yield recipe_claim(certificate, released.shape)
     yield columns_claim(certificate, released)
     yield _values(certificate, released)
     yield loose_claim(certificate, [own_file(section) for section in sections(certificate).values()])
     yield _direct(certificate)
-    yield steps_claim(certificate, released.shape, lambda step, _: step.contradicted(released))
+    yield steps_claim(certificate, released.shape, lambda step, _: step.contradicted_by(released))
     yield _levels(certificate, released)
     yield _people_gone(certificate)
     yield from (Claim(name, "fails", words) for name, words in released.doubts().items())
@@ -46,10 +47,10 @@ def accounted_for(certificate: Mapping[str, Any], released: Shaped) -> Iterator[
 # Tables and columns.
 
 
-def columns_claim(certificate: Mapping[str, Any], released: Shaped) -> Claim:
+def columns_claim(certificate: Mapping[str, Any], released: Data) -> Claim:
     """All tables of the recipe and no others, all of their columns and no others, every column as what the recipe says."""
     written, described = sections(certificate), _described(certificate)
-    expected = registry.shaped(released.shape).released_schemas(released.written(), described)
+    expected = registry.shaped(released.shape).released_schemas(released.to_tables(), described)
     listed = [Path(file).stem for file in certificate["files"]]
     lost = [table for table in expected if table not in written]
     lost += [table for table in (DATA, PEOPLE) if table in listed and table not in written and table not in lost]
@@ -68,7 +69,7 @@ def _fails(words: str) -> Claim:
 
 
 def _described(certificate: Mapping[str, Any]) -> dict[str, Schema]:
-    return {table: schema_told(columns) for table, columns in columns_said(certificate["recipe"]).items()}
+    return {table: schema_told(columns) for table, columns in columns_in_recipe(certificate["recipe"]).items()}
 
 
 def _in_table(certificate: Mapping[str, Any], table: str, expected: Schema, described: Schemas) -> Iterator[str]:
@@ -109,11 +110,11 @@ def _said_to_cut(steps: Sequence[Any]) -> bool:
     return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
 
 
-def _values(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
+def _values(certificate: Mapping[str, Any], released: Data) -> Claim | None:
     """Amounts that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
     wrong = [
         f"{table}.{column}"
-        for table, frame in released.written().items()
+        for table, frame in released.to_tables().items()
         for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items()
         if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and has_words(frame[column])
     ]
@@ -128,7 +129,7 @@ def _direct(certificate: Mapping[str, Any]) -> Claim:
     name = "direct identifiers gone"
     gone = {
         table: [c for c, spec in columns.items() if "direct" in spec["role"]]
-        for table, columns in columns_said(certificate["recipe"]).items()
+        for table, columns in columns_in_recipe(certificate["recipe"]).items()
     }
     left = [c for t, section in sections(certificate).items() for c in gone.get(t, ()) if c in section["columns"]]
     if left:
@@ -139,12 +140,12 @@ def _direct(certificate: Mapping[str, Any]) -> Claim:
     return Claim(name, "holds", f"{len(names)} dropped" if names else "there were none")
 
 
-def _levels(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
+def _levels(certificate: Mapping[str, Any], released: Data) -> Claim | None:
     """Columns that are said to be generalised to a level hold values of that level, or of one above it.
 
     A table is not asked in which a later step may have changed the values.
     """
-    name, described = "levels", columns_said(certificate["recipe"])
+    name, described = "levels", columns_in_recipe(certificate["recipe"])
     places = dict[tuple[str, str], Any]()
     for plan in certificate["plan"]:
         if (table := plan.get("table")) in described and "means" in plan:
@@ -154,7 +155,7 @@ def _levels(certificate: Mapping[str, Any], released: Shaped) -> Claim | None:
         f"{table}.{column}"
         for (table, column), place in places.items()
         if not is_on_level(
-            described[table].get(column, {}), place, released.written()[table].get_column(column, default=None)
+            described[table].get(column, {}), place, released.to_tables()[table].get_column(column, default=None)
         )
     ]
     return (

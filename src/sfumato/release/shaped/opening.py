@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Schema
-from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedRecipe
+from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.shaped.reading import described, people_of, tables_of
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Data
     from sfumato.core.hierarchy import Hierarchy
-    from sfumato.core.shape import Shaped
 
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
@@ -34,7 +35,7 @@ def shaped(
     format: str | None = None,  # noqa: A002 - the word users know
     text: bool = False,
     **options: Any,
-) -> Shaped:
+) -> Data:
     """People who are no table, from a path or a frame: ``shape`` is ``baskets``, ``paths`` or ``graph``, ``roles`` what the columns are.
 
     ``people`` is a second table with the people's own columns, and ``people_roles`` what these are. ``hierarchies`` and ``kinds`` are
@@ -72,17 +73,17 @@ def _require_columns(given: Mapping[str, Any], schemas: Mapping[str, Schema]) ->
         )
 
 
-def read_baskets(data: Any, roles: Roles, **options: Any) -> Shaped:
+def read_baskets(data: Any, roles: Roles, **options: Any) -> Data:
     """Sets of items: long rows of person and item, or a list of items a person; see :func:`shaped`."""
     return shaped(data, "baskets", roles, **options)
 
 
-def read_paths(data: Any, roles: Roles, **options: Any) -> Shaped:
+def read_paths(data: Any, roles: Roles, **options: Any) -> Data:
     """Points of people in time: rows of person, time and place or event; see :func:`shaped`."""
     return shaped(data, "paths", roles, **options)
 
 
-def read_graph(data: Any, roles: Roles, **options: Any) -> Shaped:
+def read_graph(data: Any, roles: Roles, **options: Any) -> Data:
     """Ties between people: rows of two persons each; see :func:`shaped`."""
     return shaped(data, "graph", roles, **options)
 
@@ -93,7 +94,7 @@ def read_tables(
     *,
     format: str | None = None,  # noqa: A002 - the word users know
     **options: Any,
-) -> Shaped:
+) -> Data:
     """Several tables that belong together: paths or frames by name, the folder they are in, or a database (``sqlite:///clinic.db``).
 
     ``relations`` is a recipe, the path of one, or its section ``tables`` as plain data: the key of each table, to which other table its rows
@@ -109,22 +110,21 @@ def read_tables(
     ...         "visits": {"belongs_to": {"people": "id"}, "columns": {"ward": "quasi"}},
     ...     },
     ... )
-    >>> both.counted()
+    >>> both.counts()
     {'people': 2, 'rows_of_visits': 3}
     """
     recipe = _relations(relations)
     return people_of(data, recipe, said=Intake.of(options), format=format)
 
 
-def _relations(given: Any) -> ShapedRecipe:
+def _relations(given: Any) -> Recipe:
     """What is said of several tables, as a recipe."""
+    recipe: Any = given
     if isinstance(given, str | Path):
         recipe = recipes.load_any(given)
     elif isinstance(given, Mapping):
         recipe = recipes.any_from_dict({"tables": given}, name="relations")
-    else:
-        recipe = given
-    if not isinstance(recipe, ShapedRecipe) or recipe.shape is not Shape.TABLES:
+    if not isinstance(recipe, Recipe) or recipe.shape is not Shape.TABLES:
         raise ParameterError(
             "relations is a recipe with a section 'tables', its path, or that section: {'people': {'key': 'id', 'columns': {…}}, …}"
         )

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core import registry
+from sfumato.core.data import Data, digest_of_frame, is_shaped, joint_digest
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Kind, Role, Schema
-from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
+from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.source import Intake, Source, and_more, with_names
 from sfumato.core.step import accounts
+from sfumato.data.table.fixed_form import ties_between_known_people
 from sfumato.data.table.form import Form
 from sfumato.data.table.frames import take_frame
 from sfumato.data.table.indistinct import made_one, refuse_unwritable
 from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
-from sfumato.release.fixed_form import ties_between_known_people
 from sfumato.release.manifest import own_file, require_plain_file, sha256_of
 from sfumato.release.read_back import has_words, read_described
 from sfumato.release.shaped.places import MOST_BYTES, InDatabase, places_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import ShapedRecipe
+    from sfumato.core.recipe import Recipe
 
 
 RECODED = {Role.QUASI, Role.DIRECT}
@@ -49,12 +49,12 @@ class TableRead:
 
 def people_of(
     data: Any,
-    recipe: ShapedRecipe,
+    recipe: Recipe,
     *,
     people: Any = None,
     said: Intake | None = None,
     format: str | None = None,  # noqa: A002
-) -> Shaped:
+) -> Data:
     """The people of a file or frame, described as a recipe says; ``people`` is the second table, else the file the recipe names.
 
     Several tables are given by name, as their folder or as a database; None: the files that the recipe names. ``said`` goes before what the recipe says about reading. ``format`` is the one a release will be written in: values that it
@@ -68,7 +68,7 @@ def people_of(
     return described(tables, recipe.shape, recipe.schemas, format=format)
 
 
-def _with_known_ties(tables: dict[str, TableRead], recipe: ShapedRecipe) -> dict[str, TableRead]:
+def _with_known_ties(tables: dict[str, TableRead], recipe: Recipe) -> dict[str, TableRead]:
     """The tables of a graph in which no row can be an error, where a step accounts for an ε of one tie; wrong columns are told later."""
     beside = recipe.schemas.get(PEOPLE)
     ends = [name for role in (Role.FROM, Role.TO) for name in recipe.schema.columns(role)]
@@ -85,7 +85,7 @@ def _with_known_ties(tables: dict[str, TableRead], recipe: ShapedRecipe) -> dict
 
 
 def tables_for(
-    data: Any, recipe: ShapedRecipe, *, people: Any = None, said: Intake | None = None, intake: Intake | None = None
+    data: Any, recipe: Recipe, *, people: Any = None, said: Intake | None = None, intake: Intake | None = None
 ) -> dict[str, TableRead]:
     """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is not as the recipe says."""
     intake, text = intake or recipe.intake, accounts(recipe.steps, recipe.schema)
@@ -140,7 +140,7 @@ def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
     file = Path(data)
-    held = registry.shaped(shape).reads(file)
+    held = registry.shaped(shape).read_own_format(file)
     if held is None:
         return None
     source = Source(file.name, "frame", digest=sha256_of(file))
@@ -166,7 +166,7 @@ def described(
     schemas: Mapping[str, Schema],
     *,
     format: str | None = None,  # noqa: A002
-) -> Shaped:
+) -> Data:
     """People from tables whose columns all have a role; direct identifiers are dropped here and seen by nobody.
 
     Everything that does not fit, in all tables, is one :class:`SchemaError`.
@@ -187,7 +187,7 @@ def described(
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
-    return registry.shaped(shape).of(kept, bare, source)
+    return registry.shaped(shape).from_tables(kept, bare, source)
 
 
 def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]) -> None:
@@ -254,22 +254,7 @@ def _format(source: Source) -> str:
 
 def digest_of(tables: Mapping[str, TableRead]) -> str:
     """SHA-256 of the file that was read, of several in their order; of a frame, what it says as JSON lines."""
-    return _together([table.source.digest or _digest_of_frame(table.frame) for table in tables.values()])
-
-
-def digest_of_people(people: Shaped) -> str:
-    """The digest of what people were read from, which a release commits to; of such as came otherwise, what they would be written as."""
-    return people.source.digest or _together([_digest_of_frame(frame) for frame in people.written().values()])
-
-
-def _together(digests: Sequence[str]) -> str:
-    if len(set(digests)) == 1:
-        return digests[0]
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
-
-
-def _digest_of_frame(frame: pl.DataFrame) -> str:
-    return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+    return joint_digest([table.source.digest or digest_of_frame(table.frame) for table in tables.values()])
 
 
 # A release read back, as whoever gets it reads it.
@@ -306,7 +291,7 @@ def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[s
     return {"tables": dict(tables)} if shape is Shape.TABLES else dict(tables)
 
 
-def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
+def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:
     """The people of a shared folder, read and described as its certificate says and no other way."""
     tables, schemas = {}, {}
     for name, section in sections(said).items():
@@ -316,7 +301,7 @@ def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
     require_roles(tables, shape, schemas)
     frames = {name: table.frame for name, table in tables.items()}
     source = dataclasses.replace(next(iter(tables.values())).source, digest=digest_of(tables))
-    return registry.shaped(shape).of(frames, schemas, source)
+    return registry.shaped(shape).from_tables(frames, schemas, source)
 
 
 TOLD = ("kind", "missing", "unit", "free_text", "of")
@@ -337,15 +322,15 @@ def _attribute(spec: Mapping[str, Any]) -> Attribute:
     return Attribute(roles, **{key: spec[key] for key in TOLD if key in spec})
 
 
-def with_origin(people: Shaped, origin: NDArray[np.int64] | None) -> Shaped:
+def with_origin(people: Data, origin: NDArray[np.int64] | None) -> Data:
     """The same people, with who they were."""
     return dataclasses.replace(people, origin=origin)  # type: ignore[type-var]
 
 
-def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, Any]]:
+def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
     """What a certificate says of the columns of each table: their roles and kinds, nothing that lists values."""
     told: dict[str, dict[str, Any]] = {}
-    for name, frame in released.written().items():
+    for name, frame in released.to_tables().items():
         own = released.schemas.get(name)
         known = {**recipe.schemas.get(name, recipe.schema).attributes, **({} if own is None else own.attributes)}
         lost = [column for column in frame.columns if column not in known]
@@ -355,7 +340,7 @@ def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, 
     return told
 
 
-def schemas_of(people: Shaped) -> dict[str, Schema]:
+def schemas_of(people: Data) -> dict[str, Schema]:
     """What was said of the columns of each table when people were read; of such as came otherwise, what they say themselves."""
     return dict(people.source.schemas or people.schemas)
 
@@ -370,6 +355,6 @@ def _told(attribute: Attribute) -> dict[str, Any]:
     return plain
 
 
-def direct_in(recipe: ShapedRecipe) -> list[str]:
+def direct_in(recipe: Recipe) -> list[str]:
     """The direct identifiers that a recipe names, in all its tables."""
     return [name for schema in recipe.schemas.values() for name in schema.columns(Role.DIRECT)]

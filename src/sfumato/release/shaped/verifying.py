@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.data import Context, Data, is_shaped
+from sfumato.core.evidence import judge_all
 from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe, columns_in_recipe
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.core.shape import PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
+from sfumato.core.shape import PEOPLE, Shape
 from sfumato.data.table.form import runnable_cells
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
+from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
 from sfumato.release.read_back import read_described
 from sfumato.release.replay import committed, kept_again, read_lock, unseeded
+from sfumato.release.report.wording import counts_in_words
 from sfumato.release.shaped.accounted import COLUMNS, accounted_for
-from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
     TableRead,
     as_released,
-    digest_of_people,
     people_of,
     read_released,
     require_roles,
@@ -34,23 +37,21 @@ from sfumato.release.shaped.reading import (
     tables_for,
     with_origin,
 )
-from sfumato.release.shaped.trying import counted_told, judge_people
 from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
 from sfumato.release.verification import Verification, without_replayed
 from sfumato.release.verify import edited, promise_claim, promises_of, report_of, signature, unchanged
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
-    from sfumato.core.shape import Shape
     from sfumato.core.source import Intake
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.release import Release
 
 OPEN = ("input is the committed one", "people are the recoded original", "suppressed people")
 """What only the original tells."""
 
 
 def verify_people(
-    folder: Path, *, original: Shaped | None = None, owner: Path | None = None, trusted_key: Path | None = None
+    folder: Path, *, original: Data | None = None, owner: Path | None = None, trusted_key: Path | None = None
 ) -> Verification:
     """Recompute what a certificate claims: from the shared files alone, and from the original where it is given."""
     certificate = read_any_certificate(folder)
@@ -104,7 +105,7 @@ def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:
     try:
         return {
             table: Schema({column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec})
-            for table, columns in columns_said(certificate["recipe"]).items()
+            for table, columns in columns_in_recipe(certificate["recipe"]).items()
         }
     except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):
         return {}
@@ -115,7 +116,7 @@ def _above(spec: Mapping[str, Any]) -> Attribute:
     return Attribute((Role.SENSITIVE,), hierarchy=None if kept else registry.build("hierarchies", spec["hierarchy"]))
 
 
-def _accounted(certificate: Mapping[str, Any], released: Shaped) -> list[Claim | None]:
+def _accounted(certificate: Mapping[str, Any], released: Data) -> list[Claim | None]:
     """What the recipe accounts for; an edited certificate may lack anything."""
     try:
         return list(accounted_for(certificate, released))
@@ -123,11 +124,11 @@ def _accounted(certificate: Mapping[str, Any], released: Shaped) -> list[Claim |
         return [Claim(COLUMNS, "fails", "the certificate lacks what its tables are held against")]
 
 
-def _counts(certificate: Mapping[str, Any], released: Shaped) -> Claim:
-    found, said = released.counted(), certificate["counts"]
+def _counts(certificate: Mapping[str, Any], released: Data) -> Claim:
+    found, said = released.counts(), certificate["counts"]
     if found == said:
-        return Claim("counts", "holds", f"{counted_told(found)} as said")
-    return Claim("counts", "fails", f"{counted_told(found)} found, {counted_told(said)} certified")
+        return Claim("counts", "holds", f"{counts_in_words(found)} as said")
+    return Claim("counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified")
 
 
 def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim | None]:
@@ -146,7 +147,7 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
 
 
 def _promised(
-    spec: Any, said: Mapping[str, Any], released: Shaped, original: Shaped | None, shape: Shape, *, alike: bool
+    spec: Any, said: Mapping[str, Any], released: Data, original: Data | None, shape: Shape, *, alike: bool
 ) -> Claim:
     if recipes.keeps_back("models", spec, shape):
         return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
@@ -159,7 +160,7 @@ def _promised(
             return Claim(model.promise, "needs original", told, True)
         if (lacking := model.lacking(released)) is not None:
             return Claim(model.promise, "needs original", lacking, True)
-        (found,) = judge_people(released, [model], original)
+        (found,) = judge_all(released.evidence([model], original=original), [model])
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
     return promise_claim(found, said, alike=alike)
@@ -169,19 +170,19 @@ def _promised(
 
 
 def _from_original(
-    certificate: Mapping[str, Any], released: Shaped, original: Shaped | None, owner: Path | None
+    certificate: Mapping[str, Any], released: Data, original: Data | None, owner: Path | None
 ) -> list[Claim]:
     if original is None:
         return [Claim(name, "needs original", "give --original to check it") for name in OPEN]
     lock = read_lock(owner)
     try:
-        opened = committed(certificate, digest_of_people(original), lock)
+        opened = committed(certificate, original.input_digest(), lock)
     except (KeyError, TypeError, ValueError):
         raise UnreadableInput(f"{owner} holds a lock that does not go with the certificate") from None
     return [opened, *_replayed(certificate, original, lock), _left_out(certificate, released, original)]
 
 
-def _left_out(certificate: Mapping[str, Any], released: Shaped, original: Shaped) -> Claim:
+def _left_out(certificate: Mapping[str, Any], released: Data, original: Data) -> Claim:
     name, said, found = OPEN[2], certificate["suppressed_people"], original.people - released.people
     if said is None:
         return Claim(name, "holds", "the certificate does not tell, so that the size of the original stays secret")
@@ -190,20 +191,19 @@ def _left_out(certificate: Mapping[str, Any], released: Shaped, original: Shaped
     return Claim(name, "fails", f"{found:,} are missing, {said:,} certified")
 
 
-def _replayed(certificate: Mapping[str, Any], original: Shaped, lock: Mapping[str, Any] | None) -> list[Claim]:
+def _replayed(certificate: Mapping[str, Any], original: Data, lock: Mapping[str, Any] | None) -> list[Claim]:
     """Make the release again from the original, the recipe and the seed, and compare the files."""
     name = OPEN[1]
     if lock is None:
         return [Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed")]
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
-        if not isinstance(recipe, ShapedRecipe):
+        if recipe.shape is Shape.TABLE:
             return [Claim(name, "fails", "the lock is about a table")]
         if (told := unseeded(recipe, seed)) is not None:
             return [Claim(name, "needs original", told)]
-        again = make_shaped(
-            original, recipe, seed=seed, shuffle=certificate["shuffled"], refuse=False, format=lock["made_for"]
-        )
+        context = Context(seed, shuffle=certificate["shuffled"], refuse=False, format=lock["made_for"])
+        again = make_release(original, recipe, context)
         same, told = _same_files(again, certificate)
     except KeyError:
         return [Claim(name, "fails", "the lock lacks what a release is made again from")]
@@ -212,7 +212,7 @@ def _replayed(certificate: Mapping[str, Any], original: Shaped, lock: Mapping[st
     return [Claim(name, "holds" if same else "fails", told), *kept_again(again, certificate, same=same)]
 
 
-def _same_files(again: ShapedRelease, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _same_files(again: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in other bytes."""
     said = sections(certificate)
     with tempfile.TemporaryDirectory() as place:
@@ -234,21 +234,21 @@ def _same_files(again: ShapedRelease, certificate: Mapping[str, Any]) -> tuple[b
 class PeopleFolder(Folder):
     """The folder a release of people who are no table was written to."""
 
-    released: Shaped
-    recipe: ShapedRecipe
+    released: Data
+    recipe: Recipe
 
-    def beside(self, original: Shaped) -> Shaped:
+    def beside(self, original: Data) -> Data:
         """The released people with who they were, as the owner's alignment says; another original is refused."""
         file = self.folder / "owner" / ALIGNMENT
         origin = read_alignment(file, self.released.people, original.people, PERSON)
-        self.require_committed(original.source.name, [digest_of_people(original)])
+        self.require_committed(original.source.name, [original.input_digest()])
         kept = read_alignments(self.folder / "owner", self.released.schemas)
-        return with_origin(self.released, origin).aligned(kept)
+        return with_origin(self.released, origin).with_alignment(kept)
 
 
 def original_of(
     data: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any = None, said: Intake | None = None
-) -> Shaped:
+) -> Data:
     """The original of a release, read as the owner's lock says, or its certificate where there is none."""
     recipe, lock = locked_recipe(owner) or public_recipe(certificate), read_lock(owner) or {}
     made_for = lock.get("made_for", next(iter(sections(certificate).values()))["format"])
@@ -267,7 +267,7 @@ def read_people_release(folder: Path) -> PeopleFolder:
     return PeopleFolder(folder, certificate, record, released, recipe)
 
 
-def locked_recipe(owner: Path | None) -> ShapedRecipe | None:
+def locked_recipe(owner: Path | None) -> Recipe | None:
     """The recipe of the owner's lock, which says how the original is read; None where there is no lock to be read."""
     if owner is None or not (owner / "lock.json").is_file():
         return None
@@ -275,10 +275,10 @@ def locked_recipe(owner: Path | None) -> ShapedRecipe | None:
         recipe = recipes.any_from_dict(read_json(owner / "lock.json")["recipe"])
     except (KeyError, SfumatoError):
         return None
-    return recipe if isinstance(recipe, ShapedRecipe) else None
+    return None if recipe.shape is Shape.TABLE else recipe
 
 
-def public_recipe(certificate: Mapping[str, Any]) -> ShapedRecipe:
+def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
     """What a certificate says of the columns of the original, without what its owner keeps; no promises and no steps."""
     said = certificate["recipe"]
     plain: dict[str, Any] = {**_shown_columns(said), "meet": [], "steps": [], "limits": {}, "contract": []}
@@ -288,7 +288,7 @@ def public_recipe(certificate: Mapping[str, Any]) -> ShapedRecipe:
         recipe = recipes.any_from_dict(plain)
     except SfumatoError:
         recipe = None
-    if not isinstance(recipe, ShapedRecipe):
+    if recipe is None or recipe.shape is Shape.TABLE:
         raise UnreadableInput("the certificate does not say how its original is read; give --owner with the lock file")
     return recipe
 
@@ -309,11 +309,11 @@ def _shown_columns(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_people(
     data: Any,
-    recipe: ShapedRecipe,
+    recipe: Recipe,
     *,
     people: Any = None,
     said: Intake | None = None,
-    original: Shaped | None = None,
+    original: Data | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge released data by a recipe: direct identifiers must be gone, promises must hold."""
     if not recipe.meet:
@@ -330,16 +330,16 @@ def check_people(
     noun = registry.shaped(recipe.shape)
     schemas = noun.released_schemas(frames, {name: as_released(schema) for name, schema in recipe.schemas.items()})
     require_roles(tables, recipe.shape, schemas)
-    released = noun.of(frames, schemas, source)
+    released = noun.from_tables(frames, schemas, source)
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
             f"{' and '.join(blind)} is unknown: it compares the release with the original; give --original"
         )
-    return judge_people(released, recipe.meet, original)
+    return judge_all(released.evidence(recipe.meet, original=original), recipe.meet)
 
 
-def _plain_tables(data: Any, recipe: ShapedRecipe, people: Any, said: Intake | None) -> dict[str, TableRead]:
+def _plain_tables(data: Any, recipe: Recipe, people: Any, said: Intake | None) -> dict[str, TableRead]:
     return tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +14,28 @@ from sfumato.core import environment, registry
 from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.data.table.form import runnable_cells
+from sfumato.data.table.formats import chosen_format
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.write import suffix_of, write_table
-from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.exchange import in_place
+from sfumato.release.make import judge_again
 from sfumato.release.manifest import sha256_of
 from sfumato.release.publish import keep_pseudonyms, seal, write_json
 from sfumato.release.read_back import require_kept
 from sfumato.release.shaped.documents import certificate, lock, owner_record
-from sfumato.release.shaped.making import format_for, judged_again
 from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
 
 if TYPE_CHECKING:
-    from sfumato.core.shape import Shaped
+    from sfumato.core.data import Data
     from sfumato.core.source import Source
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.release import Release
 
 ALIGNMENT, PERSON = "alignment.parquet", "original_person"
 
 
 def publish(
-    release: ShapedRelease,
+    release: Release,
     folder: Path,
     *,
     format: str | None,  # noqa: A002
@@ -42,10 +43,14 @@ def publish(
     sign: Path | None,
     pictures: bool = False,
     defuse: bool = False,
+    into: Any = None,
+    more: Callable[[Path], None] | None = None,
 ) -> Path:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
     require_kept(release)
-    chosen = format_for(release.original, format or release.made_for)
+    if into is not None:
+        raise ParameterError(f"a release of shape {release.shape} is not written into a database; leave into out")
+    chosen = chosen_format(release.original.source, format or release.made_for)
     with in_place(folder, force=force) as made:
         share, owner = made / "share", made / "owner"
         share.mkdir()
@@ -56,13 +61,15 @@ def publish(
         body = certificate(release, tables=tables, salt=salt)
         write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
         _write_alignment(release, owner)
+        if more is not None:
+            more(owner)
         seal(made, body, owner_record(release), sign=sign, pictures=pictures)
         keep_pseudonyms(release)
     return folder
 
 
 def write_tables(
-    release: ShapedRelease,
+    release: Release,
     folder: Path,
     format: str,  # noqa: A002
     *,
@@ -72,7 +79,7 @@ def write_tables(
     source, told = release.original.source, columns_told(release.released, release.recipe)
     return {
         name: _written(name, frame, folder, source, format, defuse=defuse) | {"columns": told[name]}
-        for name, frame in release.released.written().items()
+        for name, frame in release.released.to_tables().items()
     }
 
 
@@ -92,7 +99,7 @@ def _written(
     return {**told, **formulas, "rows": frame.height}
 
 
-def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> ShapedRelease:
+def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> Release:
     """The release judged on the files that were written of it, read as a stranger reads them; refused where they break a promise.
 
     Promises are always judged on the files, limits and contract where the files say anything else than was made. Whoever reads a
@@ -102,7 +109,7 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
         read = read_released(share, as_sections(tables, release.shape), release.shape)
     except SfumatoError as error:
         raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
-    if read.counted() != release.released.counted():
+    if read.counts() != release.released.counts():
         raise OutputError(
             "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
             "nothing (--format)"
@@ -115,18 +122,16 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
     return dataclasses.replace(again, released=release.released)
 
 
-def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool) -> ShapedRelease:
+def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Release:
     try:
-        return judged_again(release, found, bounds=bounds)
+        return judge_again(release, found, bounds=bounds)
     except SfumatoError as error:
         raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
 
 
-def _as_guessed(
-    release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, Shaped]]:
+def _as_guessed(release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Data]]:
     """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
-    frames = found.written()
+    frames = found.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for name, frame in frames.items():
         if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
@@ -136,16 +141,16 @@ def _as_guessed(
     schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
     for reader, columns in readings.items():
         taken = {name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()}
-        people = registry.shaped(release.shape).of(taken, schemas, found.source)
+        people = registry.shaped(release.shape).from_tables(taken, schemas, found.source)
         yield reader, people.described_further(release.released.schemas)
 
 
-def _write_alignment(release: ShapedRelease, owner: Path) -> None:
+def _write_alignment(release: Release, owner: Path) -> None:
     """Number of the original person for every released one, in released order, and what else is known of who is who."""
     for name, table in release.released.alignment().items():
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
-    people = np.arange(release.released.people, dtype=np.int64) if origin is None else origin
+    people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
     pl.DataFrame({PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")
 
 

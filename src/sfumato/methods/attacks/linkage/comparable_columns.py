@@ -172,7 +172,7 @@ def compare(scene: Scene, name: str) -> Compared:
 
 def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
     """The released column read in terms of the original's values and, for categories, of those only the intruder has."""
-    reading = scene.pair.reading(name)
+    reading: Reading = scene.pair.reading(name)
     known = set(reading.values)
     extra = [value for value in theirs if value is not None and value not in known]
     if reading.scale != "category" or not extra or scene.pair.original.schema[name].hierarchy is None:

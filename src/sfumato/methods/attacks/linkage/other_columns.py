@@ -145,7 +145,7 @@ def _predicted(scene: Scene) -> tuple[str, ...]:
 def _usable(scene: Scene, name: str) -> bool:
     reading = scene.pair.reading(name)
     if reading.scale == "number":
-        return scene.pair.original.dtype(name).is_numeric()
+        return bool(scene.pair.original.dtype(name).is_numeric())
     return 1 < len(reading.values) <= MOST_CLASSES
 
 
