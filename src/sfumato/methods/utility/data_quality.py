@@ -106,7 +106,7 @@ class Accuracy(_OfData):
             def accurate(rows: slice) -> NDArray[np.float64]:
                 before, after = error.missing(rows)
                 near = np.abs(error.released.part(rows)) <= self.tolerance * error.span + 1e-12
-                return ((before == after) & near).astype(np.float64)
+                return np.asarray((before == after) & near, dtype=np.float64)
 
             return Amounts(error.released.size, accurate), None
         cells = cells_of(pair, name)

@@ -149,8 +149,9 @@ class NodeCounts:
 
     def _cells(self, groups: _Groups, a: int, level: int) -> NDArray[np.int64]:
         """The cell of every class."""
-        codes = self._climb(a, level)[self._codes_of(a)]
-        return groups.ids.astype(np.int64) * self._size(a, level) + codes
+        cells = groups.ids.astype(np.int64) * self._size(a, level)
+        cells += self._climb(a, level)[self._codes_of(a)]
+        return cells
 
     def _tally_many(
         self, groups: _Groups, a: int, level: int, whole: NDArray[np.int64], lost: NDArray[np.float64]
