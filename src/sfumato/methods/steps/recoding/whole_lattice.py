@@ -204,12 +204,30 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node: its table, which is much smaller than that of the rows, is rolled up once.
-    floor = lattice.at(tuple(max(low, level - 1) for low, level in zip(lattice.low, node, strict=True)))
+    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once.
+    low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
+    floor = lattice.at(low) if _shrinks(lattice, low) else lattice.base
     own = lattice.at(node, floor)
     above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
     return _landscape(lattice, _judged(lattice, tables), whole=False)
+
+
+SAMPLE = 1 << 16
+"""So many classes tell whether a node has far fewer than the finest table."""
+APART = 0.95
+"""Where so many of them stay apart, the node has at least half as many classes as the table, or several times the sample."""
+
+
+def _shrinks(lattice: Lattice, node: Node) -> bool:
+    """Whether a node seems to have far fewer classes than the finest table; some at equal distances are looked at."""
+    base = lattice.base
+    if len(base) <= SAMPLE:
+        return True
+    step = len(base) // SAMPLE
+    bare = {"counts": {}, "weights": None, "person": None, "population": None}
+    sample = dataclasses.replace(base, keys=base.keys[::step].copy(), records=base.records[::step].copy(), **bare)
+    return len(lattice.at(node, sample)) < APART * len(sample)
 
 
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
