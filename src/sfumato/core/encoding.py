@@ -16,6 +16,7 @@ from sfumato import kernels
 from sfumato.core.labels import MANY, Labels, TextLabels, labels_of, some_of, text_of
 from sfumato.core.labels import missing_in as missing_in  # noqa: PLC0414 - given out here too
 from sfumato.core.labels import positions_in as positions_in  # noqa: PLC0414
+from sfumato.core.sums import PART
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
@@ -231,22 +232,44 @@ def _encode_floats(column: pl.Series) -> Encoded:
 
 
 SCALES = (1, 100, 1000)
-"""Numbers with no more decimals than these, as prices and shares have, are told apart without sorting."""
+"""Numbers with no more decimals than these, as prices and shares have, are told apart as whole numbers."""
 
 
 def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The distinct numbers in their order, and the place of every number among them."""
     for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
         low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
-        if not (-PLAIN[1] < low and high < PLAIN[1] and high - low < 32 * len(numbers)):
+        if not (-PLAIN[1] < low and high < PLAIN[1]):
             break
-        whole = np.rint(numbers * scale)
-        if (whole / scale == numbers).all():
-            start = round(low)
-            keys = (whole.astype(np.int64) - start).astype(np.uint64)
-            ranks, distinct = kernels.keys.ranked(keys, int(keys.max()) + 1)
-            return (distinct.astype(np.int64) + start) / scale, ranks
+        keys = _scaled(numbers, scale, round(low))
+        if keys is None:
+            continue
+        span = round(high) - round(low) + 1
+        ranks_of = kernels.keys.ranked if span <= BITS_A_ROW * len(numbers) else kernels.keys.sorted_ranks
+        ranks, distinct = ranks_of(keys, span)
+        return (distinct.view(np.int64) + round(low)) / scale, ranks
     return np.unique(numbers, return_inverse=True)
+
+
+BITS_A_ROW = 32
+"""So many possible numbers for every row are looked up in a table of bits; beyond that sorting is as quick."""
+
+
+def _scaled(numbers: NDArray[np.float64], scale: int, start: int) -> NDArray[np.uint64] | None:
+    """The numbers times ``scale`` as whole numbers above ``start``; None where one has more decimals. The first tell it mostly.
+
+    >>> _scaled(np.array([0.25, 0.5]), 100, 25), _scaled(np.array([0.25, 0.5]), 1, 0)
+    (array([ 0, 25], dtype=uint64), None)
+    """
+    keys = np.empty(len(numbers), dtype=np.int64)
+    for first in range(0, len(numbers), PART):
+        part = numbers[first : first + PART]
+        whole = np.rint(part * scale)
+        if not (whole / scale == part).all():
+            return None
+        keys[first : first + PART] = whole
+    keys -= start
+    return keys.view(np.uint64)
 
 
 def _with_missing(labels: pl.Series) -> pl.Series:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sfumato.release.table_release import TableRelease
 
 MOST_NODES = 2_000_000
-MOST_EFFORT = 5e10
-"""Nodes times classes up to which a whole lattice is evaluated on request: a minute or two."""
+MOST_EFFORT = 5e10 / 8
+"""Effort (classes that are put together, times levels) up to which a whole lattice is evaluated on request: a minute."""
 MOST_NODES_IN_PASSING = 100_000
-MOST_EFFORT_IN_PASSING = 1e9
-"""The same where nobody asked for it: a second or two while a release is written."""
+MOST_EFFORT_IN_PASSING = 1e9 / 8
+"""The same where nobody asked for it: less than a second while a release is written."""
 EXACT = ("optimal", "mingen", "incognito")
 """Algorithms that end with the optimum or not at all."""
 POINT = 0.01

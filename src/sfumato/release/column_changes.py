@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Role
@@ -98,7 +99,22 @@ def _distinct_values(dataset: Dataset, name: str) -> int:
     dtype = dataset.dtype(name)
     told = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
     known = told and name in dataset.known.codes
-    return len(dataset.encoded(name).labels) if known else dataset.column(name).n_unique()
+    if known:
+        return len(dataset.encoded(name).labels)
+    column = dataset.column(name)
+    return _distinct_floats(column) if dtype.is_float() else column.n_unique()
+
+
+def _distinct_floats(column: pl.Series) -> int:
+    """How many values a column of floating-point numbers has; sorting many is quicker than hashing them.
+
+    >>> _distinct_floats(pl.Series([0.5, None, float("nan"), 0.5, -0.0, 0.0, float("nan")]))
+    4
+    """
+    line = np.sort(column.drop_nulls().to_numpy())
+    numbers = line[: len(line) - int(np.isnan(line).sum())]
+    distinct = int((numbers[1:] != numbers[:-1]).sum()) + (len(numbers) > 0)
+    return distinct + (len(numbers) < len(line)) + (column.null_count() > 0)
 
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:

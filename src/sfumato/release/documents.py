@@ -79,8 +79,7 @@ def _sampled(release: TableRelease, pair: Pair) -> Pair:
     if len(pair.released) <= MOST_ROWS:
         return pair
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
-    some = pair.released.take(rows)
-    return dataclasses.replace(pair, released=some, origin=pair.origin[rows])
+    return pair.of_released(rows)
 
 
 def card_of(pair: Pair, column: Binned) -> dict[str, Any]:
@@ -171,7 +170,9 @@ class Told:
         pair = release.pair  # one for both: columns are read once
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
-        return cls(worth, story_of(release, pair), other.result())
+        story = story_of(release, pair)
+        release.forget_pair()
+        return cls(worth, story, other.result())
 
 
 def evaluated(release: TableRelease, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:

@@ -105,8 +105,15 @@ class TableRelease(Release):
 
     @property
     def pair(self) -> Pair:
-        """The original and what is shared of it, side by side, at the levels that the plans say."""
-        return self.released.compare(self.original, self.steps_result)
+        """The original and what is shared of it, side by side, at the levels that the plans say.
+
+        It is the same pair until the release was measured: what the search for implied columns reads is not read again.
+        """
+        return self.once("pair", lambda: self.released.compare(self.original, self.steps_result))
+
+    def forget_pair(self) -> None:
+        """Let go of the pair and of all that was read of its columns: of a large table that is as much as the table."""
+        self.released.memo.pop(("release", "pair"), None)
 
     def judged(self, released: Dataset, *, bounds: bool = True) -> Self:
         """The release with this table in its place, judged as if it had come out."""

@@ -293,7 +293,7 @@ class GlobalRecoding(Step):
         rows = None
         if len(plan.dropped):
             keys, _ = pack_rows(dataset, names, plan.placement)
-            rows = np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0)
+            rows = np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys))
             del keys
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]

@@ -137,8 +137,24 @@ class Lattice:
             return base.roll_up(dict(zip(self.columns, node, strict=True)))
         if node not in self._latest:  # the node that a search ends with is asked for again
             self._latest.clear()
-            self._latest[node] = self.base.roll_up(dict(zip(self.columns, node, strict=True)))
+            table = self._one_class(node)
+            if table is None:
+                table = self.base.roll_up(dict(zip(self.columns, node, strict=True)))
+            self._latest[node] = table
         return self._latest[node]
+
+    def _one_class(self, node: Node) -> ClassTable | None:
+        """The class of all records, where every column has but one label at its level: no class is looked at for it.
+
+        None for any other node, and where values are counted in the classes.
+        """
+        base = self.base
+        bare = not base.counts and base.weights is None and base.population is None
+        sizes = [len(ladder.labels[level]) for ladder, level in zip(base.ladders, node, strict=True)]
+        if not bare or not len(base) or any(size != 1 for size in sizes):
+            return None
+        keys = np.zeros((1, base.keys.shape[1]), dtype=np.uint64)
+        return dataclasses.replace(base, levels=node, keys=keys, records=np.array([base.total]))
 
     @cached_property
     def _latest(self) -> dict[Node, ClassTable]:

@@ -191,6 +191,12 @@ class Tower:
         """Number of tables."""
         return len(self._levels)
 
+    @property
+    def entries_on_top(self) -> int:
+        """Entries of the table on top: pairs of a group and a code of the last column."""
+        _, _, first_entry, end_entry = self.bounds[self.height - 1].tolist()
+        return int(end_entry - first_entry)
+
     def cut(self, height: int) -> None:
         """Take off all tables above a height."""
         del self._levels[height:]
