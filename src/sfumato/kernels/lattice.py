@@ -244,17 +244,26 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
 
 
 @njit(cache=True, nogil=True)
-def _risen(key, climbs, steps):
-    """A key with its columns higher."""
+def _jumps(climbs, steps):
+    """For every column that climbs, the change of its bits by code, all levels at once; and where each column begins.
+
+    A key is risen by one exclusive or a column: ``key ^= change[code]``. A column that climbs from code 5 to code 1 at
+    bit 8 has ``change[5] == (5 ^ 1) << 8``. Costs one look-up a code and level, which is less than the groups save.
+    """
     ups, _, starts = steps
+    begins = np.empty(climbs.shape[0] + 1, np.uint64)
+    begins[0] = 0
     for c in range(climbs.shape[0]):
-        shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
-        code = (key >> shift) & mask
-        above = code
-        for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
-            above = np.uint64(ups[starts[level] + above])
-        key ^= (code ^ above) << shift
-    return key
+        begins[c + 1] = begins[c] + starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]
+    changes = np.empty(begins[climbs.shape[0]], np.uint64)
+    for c in range(climbs.shape[0]):
+        shift, begin = np.uint64(climbs[c, 0]), begins[c]
+        for code in range(begins[c + 1] - begin):
+            above = code
+            for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
+                above = np.uint64(ups[starts[level] + above])
+            changes[begin + code] = (code ^ above) << shift
+    return changes, begins
 
 
 @njit(cache=True, nogil=True)
@@ -279,8 +288,12 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
         slots[h] = _EMPTY
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
+    changes, begins = _jumps(climbs, steps)
     for g in range(source[0], source[1]):
-        key = _risen(groups[g, 0], climbs, steps)
+        key = before = groups[g, 0]
+        for c in range(climbs.shape[0]):
+            mask = (_ONE << np.uint64(climbs[c, 1])) - _ONE
+            key ^= changes[begins[c] + ((before >> np.uint64(climbs[c, 0])) & mask)]
         h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         new = slots[h]
         while new >= 0 and groups[begin + new, 0] != key:
@@ -361,6 +374,115 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
         sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
+
+
+@njit(cache=True, nogil=True)
+def lay_groups(keys, codes, records, known, steps, entries, features):
+    """Lay out classes as the groups of a tower's lowest table.
+
+    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of that column. ``known`` has
+    a row a column that costs something: the shift and width of its bits, which cost its cells count to, and the place
+    of its level in ``steps``. ``entries`` receives an entry a class, those of a group one behind the other and in the
+    order of the classes. Returns the groups in order of first appearance and their costs, each with room for as many
+    again. One hash a class; entries are sorted by counting.
+    """
+    n = keys.size
+    bits = 4
+    while (1 << bits) < 2 * n:
+        bits += 1
+    slots, high_bits, slot_mask = np.full(1 << bits, _EMPTY, np.int32), np.uint64(64 - bits), np.uint64((1 << bits) - 1)
+    ids, firsts, ends = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n + 1, np.int64)
+    count = np.int32(0)
+    for i in range(n):
+        h = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
+        group = slots[h]
+        while group >= 0 and keys[firsts[group]] != keys[i]:
+            h = (h + _ONE) & slot_mask
+            group = slots[h]
+        if group < 0:
+            group = count
+            slots[h] = count
+            firsts[count] = i
+            count += np.int32(1)
+        ids[i] = group
+        ends[group + 1] += 1
+    groups, costs = np.empty((2 * count, 3), np.uint64), np.zeros((2 * count, features))
+    _, prices, starts = steps
+    for group in range(count):
+        ends[group + 1] += ends[group]
+        key = keys[firsts[group]]
+        groups[group, 0], groups[group, 1], groups[group, 2] = key, ends[group], ends[group + 1]
+        for c in range(known.shape[0]):
+            code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
+            costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
+    for i in range(n):
+        at = ends[ids[i]]
+        entries[at, 0], entries[at, 1] = codes[i], records[i]
+        ends[ids[i]] += 1
+    return groups, costs, count
+
+
+@njit(cache=True, nogil=True)
+def least_beside(keys, records, columns, steps, limits, levels):
+    """The lowest levels of one column that leave few enough records in small classes, beside each level of others.
+
+    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the place of its lowest
+    level in ``steps``, and how many levels it has. ``limits`` is ``k, budget, cells``. ``levels[i, l]`` receives the
+    lowest level of the last column at which the two columns alone, the other one on level *l*, leave at most ``budget``
+    records in classes below *k*; 0 where the two make more than ``cells`` cells. Whatever other columns do, classes of
+    a node are no larger than those of two of its columns, so lower levels are in no node that keeps the budget.
+
+    One count a class and column; then tables of two columns, which are small, are folded level by level.
+    """
+    k, budget, cells = limits
+    ups, _, starts = steps
+    last = columns.shape[0] - 1
+    shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
+    place = columns[last, 2]
+    size = starts[place + 1] - starts[place]
+    for i in range(last):
+        other = columns[i, 2]
+        rows = starts[other + 1] - starts[other]
+        if rows * size > cells:
+            for level in range(columns[i, 3]):
+                levels[i, level] = 0
+            continue
+        other_shift, other_mask = np.uint64(columns[i, 0]), (_ONE << np.uint64(columns[i, 1])) - _ONE
+        counts = np.zeros((rows, size), np.int64)
+        for c in range(keys.size):
+            counts[(keys[c] >> other_shift) & other_mask, (keys[c] >> shift) & mask] += records[c]
+        for level in range(columns[i, 3]):
+            folded = counts
+            least = 0
+            while least < columns[last, 3] - 1 and _in_small_classes(folded, k) > budget:
+                begin, end = starts[place + least], starts[place + least + 1]
+                width = starts[place + least + 2] - end
+                coarser = np.zeros((folded.shape[0], width), np.int64)
+                for code in range(end - begin):
+                    above = ups[begin + code]
+                    for row in range(folded.shape[0]):
+                        coarser[row, above] += folded[row, code]
+                folded = coarser
+                least += 1
+            levels[i, level] = least
+            if level + 1 < columns[i, 3]:
+                begin, end = starts[other + level], starts[other + level + 1]
+                risen = np.zeros((starts[other + level + 2] - end, size), np.int64)
+                for row in range(end - begin):
+                    above = ups[begin + row]
+                    for code in range(size):
+                        risen[above, code] += counts[row, code]
+                counts = risen
+
+
+@njit(cache=True, nogil=True)
+def _in_small_classes(counts, k):
+    """Records of the cells that hold fewer than *k*."""
+    records = 0
+    for row in range(counts.shape[0]):
+        for code in range(counts.shape[1]):
+            records += counts[row, code] if counts[row, code] < k else 0
+    return records
 
 
 # The loop that finds which points nothing beats.
