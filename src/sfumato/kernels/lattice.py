@@ -220,18 +220,19 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
     the last column and the records, ``costs`` a row a group with what the cells of its columns cost. ``bounds`` has a row
     a table: its first group, the end of its groups, its first entry, the end of its entries.
 
-    ``table`` is ``source, target, k, levels``: the table to roll up and the one to write (the same: nothing is rolled up), the
-    size below which a class is suppressed, and how many levels of the last column are tallied (0: the table is only written).
+    ``table`` is ``source, target, k, levels, budget``: the table to roll up and the one to write (the same: nothing is
+    rolled up), the size below which a class is suppressed, how many levels of the last column are tallied (0: the table
+    is only written), and how many suppressed records end the tally of a level.
     ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs: the shift and width of its bits, which cost its cells count to, the place of its
     level before, and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns one behind the
     other: the code one level above every code, what a cell costs, and where each level begins.
     ``last`` is the same of the last column alone (0 above the top), with one more beginning at the end. ``scratch`` is room to work in: a power
     of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
-    more than the codes of all levels of the last column.
+    more than the codes of all levels of the last column; ``jumps`` of as many as its lowest level has.
 
     ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them and the sum of their
     squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
-    by feature.
+    by feature. Of a level that suppresses more than the budget all that counts is that it does.
     """
     source, target = bounds[table[0]], bounds[table[1]]
     if table[0] == table[1]:
@@ -322,9 +323,12 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
     A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
     what cannot be guessed by the processor is not a branch.
     """
-    following, first, seen, sums = scratch[1][0], scratch[1][1], scratch[2], scratch[3]
+    following, first, seen, sums, jumps = scratch[1][0], scratch[1][1], scratch[2], scratch[3], scratch[4]
     ups, prices, starts = last
-    k, levels = table[2], table[3]
+    k, levels, budget = table[2], np.uint64(table[3]), table[4]
+    # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group suppresses most on the
+    # lowest level. ``jumps`` leads from a code to the one above it on that level.
+    lowest = _ZERO
     for level in range(levels):
         whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
@@ -345,8 +349,25 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             end += _ONE
             if levels == 0:
                 sums[code] = 0
-        for level in range(levels):
-            here, above = starts[level], starts[level + 1]
+        while lowest < levels and whole[lowest, 0] > budget:
+            for code in range(starts[1]):
+                before = np.uint64(jumps[code]) if lowest > _ZERO else code
+                jumps[code] = ups[starts[lowest] + before]
+            lowest += _ONE
+        if lowest > _ZERO and levels > _ZERO:
+            n, distinct = _ZERO, n
+            here = starts[lowest]
+            for i in range(distinct):
+                code = np.uint64(seen[i])
+                size = sums[code]
+                sums[code] = 0
+                above = np.uint64(jumps[code])
+                seen[here + n] = above
+                n += _ONE if sums[here + above] == 0 else _ZERO
+                sums[here + above] += size
+        level = lowest
+        while level < levels and n > _ONE:
+            here, above = starts[level], starts[level + _ONE]
             gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
             n, distinct = _ZERO, n
             for i in range(here, here + distinct):
@@ -371,7 +392,25 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             lost[level, 0] += cost
             for f in range(costs.shape[1]):
                 lost[level, 1 + f] += gone * costs[new, f]
-        sums[starts[levels]] = 0  # above the top all went into one
+            level += _ONE
+        if level < levels:  # one code is left, and its size is that of the group on all levels from here on
+            code = np.uint64(seen[starts[level]])
+            size = np.int64(sums[starts[level] + code])
+            sums[starts[level] + code] = 0
+            if size < k:
+                for above in range(level, levels):
+                    whole[above, 0] += size
+                    lost[above, 0] += np.float64(size) * prices[starts[above] + code]
+                    for f in range(costs.shape[1]):
+                        lost[above, 1 + f] += size * costs[new, f]
+                    code = np.uint64(ups[starts[above] + code])
+            else:
+                for above in range(level, levels):
+                    whole[above, 1] += 1
+                    whole[above, 2] = min(whole[above, 2], size)
+                    whole[above, 3] += size * size
+        else:
+            sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
 

@@ -153,13 +153,22 @@ class Tower:
     """Tables of groups, each rolled up from one below it; the last column is the one whose levels are tallied.
 
     ``known`` are the columns that cost something. ``tally`` gives what every level of the last column keeps, as arrays
-    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes.
+    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes; of levels that suppress more than
+    ``budget`` records only that they do.
     """
 
     def __init__(
-        self, lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps, known: Sequence[int]
+        self,
+        lattice: Lattice,
+        k: int,
+        table: ClassTable,
+        last: int,
+        steps: Steps,
+        known: Sequence[int],
+        *,
+        budget: int,
     ) -> None:
-        self.lattice, self.k, self.steps, self.last = lattice, k, steps, last
+        self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
         prices = steps.prices
         others = [a for a in range(len(lattice.columns)) if a != last]
         keys, codes, self._bits = _split_keys(table, others, last)
@@ -215,7 +224,7 @@ class Tower:
         self._make_room(source)
         count = 0 if tally is None else len(tally[0])
         climbs = self._between(self._levels[-1], levels)
-        self._run((source, source + 1, self.k, count), climbs, *(tally or (self.whole, self.lost)))
+        self._run((source, source + 1, self.k, count, self.budget), climbs, *(tally or (self.whole, self.lost)))
         self._levels.append(levels)
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
@@ -230,7 +239,7 @@ class Tower:
     def tally(self, tally: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
         """Tally the table on top."""
         top = self.height - 1
-        self._run((top, top, self.k, len(tally[0])), NOTHING, *tally)
+        self._run((top, top, self.k, len(tally[0]), self.budget), NOTHING, *tally)
 
     def _run(self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any) -> None:
         kernels.lattice.climb(
@@ -286,7 +295,8 @@ def _scratch(groups: int, codes: int, counts: np.dtype[Any]) -> tuple[NDArray[An
     """Room for the loop to work in."""
     slots = np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32)
     links = np.empty((3, groups), dtype=np.int32)
-    return slots, links, np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
+    seen, sums = np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
+    return slots, links, seen, sums, np.empty(codes, dtype=np.uint32)
 
 
 FEW_SUPPRESSED = 200
@@ -335,7 +345,7 @@ class Peaks:
         paired = lattice.budget * FEW_SUPPRESSED <= lattice.records and table.keys.shape[1] == 1
         rows: list[list[list[int]]] = []
         for a in range(len(lattice.columns) - 1, -1, -1):
-            tower = Tower(lattice, k, table, a, steps, range(a + 1))
+            tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
             self._towers.insert(0, tower)
             if paired:
                 rows.insert(0, _levels_beside(lattice, k, table, a, steps))

@@ -43,7 +43,8 @@ def walked(lattice: Lattice, k: int) -> Counted:
     """Every node under k-anonymity, by one loop."""
     prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
     steps = Steps(lattice, prices)
-    tower = Tower(lattice, k, lattice.at(lattice.low), last, steps, range(len(lattice.columns)))
+    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
     whole, lost = _walk(tower, before)
     suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
     missed = lost[..., 1:].copy()
