@@ -228,7 +228,9 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
     other: the code one level above every code, what a cell costs, and where each level begins.
     ``last`` is the same of the last column alone (0 above the top), with one more beginning at the end. ``scratch`` is room to work in: a power
     of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
-    more than the codes of all levels of the last column; ``jumps`` of as many as its lowest level has.
+    more than the codes of all levels of the last column; ``jumps`` of as many as its lowest level has; ``changes`` of
+    all codes of ``steps``, and ``begins`` of all columns. No array is made here: what numba imports for that takes
+    longer than a search.
 
     ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them and the sum of their
     squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
@@ -245,26 +247,22 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
 
 
 @njit(cache=True, nogil=True)
-def _jumps(climbs, steps):
-    """For every column that climbs, the change of its bits by code, all levels at once; and where each column begins.
+def _find_changes(climbs, steps, changes, begins):
+    """Write, for every column that climbs, the change of its bits by code, all levels at once; and where it begins.
 
-    A key is risen by one exclusive or a column: ``key ^= change[code]``. A column that climbs from code 5 to code 1 at
-    bit 8 has ``change[5] == (5 ^ 1) << 8``. Costs one look-up a code and level, which is less than the groups save.
+    A key is raised by one exclusive or a column, ``key ^= changes[begins[c] + code]``: a column at bit 8 that climbs
+    from code 5 to code 1 has ``(5 ^ 1) << 8`` there. Costs one look-up a code and level.
     """
     ups, _, starts = steps
-    begins = np.empty(climbs.shape[0] + 1, np.uint64)
-    begins[0] = 0
+    begin = _ZERO
     for c in range(climbs.shape[0]):
-        begins[c + 1] = begins[c] + starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]
-    changes = np.empty(begins[climbs.shape[0]], np.uint64)
-    for c in range(climbs.shape[0]):
-        shift, begin = np.uint64(climbs[c, 0]), begins[c]
-        for code in range(begins[c + 1] - begin):
+        shift, begins[c] = np.uint64(climbs[c, 0]), begin
+        for code in range(starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]):
             above = code
             for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
                 above = np.uint64(ups[starts[level] + above])
-            changes[begin + code] = (code ^ above) << shift
-    return changes, begins
+            changes[begin] = (code ^ above) << shift
+            begin += _ONE
 
 
 @njit(cache=True, nogil=True)
@@ -289,7 +287,8 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
         slots[h] = _EMPTY
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
-    changes, begins = _jumps(climbs, steps)
+    changes, begins = scratch[5], scratch[6]
+    _find_changes(climbs, steps, changes, begins)
     for g in range(source[0], source[1]):
         key = before = groups[g, 0]
         for c in range(climbs.shape[0]):
@@ -416,23 +415,25 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
 
 
 @njit(cache=True, nogil=True)
-def lay_groups(keys, codes, records, known, steps, entries, features):
-    """Lay out classes as the groups of a tower's lowest table.
+def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, costs):
+    """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
 
-    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of that column. ``known`` has
-    a row a column that costs something: the shift and width of its bits, which cost its cells count to, and the place
-    of its level in ``steps``. ``entries`` receives an entry a class, those of a group one behind the other and in the
-    order of the classes. Returns the groups in order of first appearance and their costs, each with room for as many
-    again. One hash a class; entries are sorted by counting.
+    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of that column.
+    ``known`` has a row a column that costs something: the shift and width of its bits, which cost its cells count to,
+    and the place of its level in ``steps``. ``groups`` and ``costs`` receive a row a group, in order of first
+    appearance; ``entries`` a row a class, those of a group one behind the other and in the order of the classes.
+
+    ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the classes, and three rows of
+    one more than the classes. One hash a class; entries are sorted by counting.
     """
-    n = keys.size
-    bits = 4
-    while (1 << bits) < 2 * n:
-        bits += 1
-    slots, high_bits, slot_mask = np.full(1 << bits, _EMPTY, np.int32), np.uint64(64 - bits), np.uint64((1 << bits) - 1)
-    ids, firsts, ends = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n + 1, np.int64)
-    count = np.int32(0)
-    for i in range(n):
+    slots, (ids, firsts, ends) = scratch
+    slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    for bit in range(63):
+        if (1 << bit) < slots.size:
+            high_bits -= _ONE
+    count = 0
+    ends[0] = 0
+    for i in range(keys.size):
         h = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         group = slots[h]
         while group >= 0 and keys[firsts[group]] != keys[i]:
@@ -442,85 +443,109 @@ def lay_groups(keys, codes, records, known, steps, entries, features):
             group = count
             slots[h] = count
             firsts[count] = i
-            count += np.int32(1)
+            ends[count + 1] = 0
+            count += 1
         ids[i] = group
         ends[group + 1] += 1
-    groups, costs = np.empty((2 * count, 3), np.uint64), np.zeros((2 * count, features))
     _, prices, starts = steps
     for group in range(count):
         ends[group + 1] += ends[group]
         key = keys[firsts[group]]
         groups[group, 0], groups[group, 1], groups[group, 2] = key, ends[group], ends[group + 1]
+        for f in range(costs.shape[1]):
+            costs[group, f] = 0.0
         for c in range(known.shape[0]):
             code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
             costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
-    for i in range(n):
+    for i in range(keys.size):
         at = ends[ids[i]]
         entries[at, 0], entries[at, 1] = codes[i], records[i]
         ends[ids[i]] += 1
-    return groups, costs, count
+    return count
 
 
 @njit(cache=True, nogil=True)
-def least_beside(keys, records, columns, steps, limits, levels):
+def least_beside(keys, records, columns, steps, limits, room, levels):
     """The lowest levels of one column that leave few enough records in small classes, beside each level of others.
 
     ``columns`` has a row a column, the one in question last: the shift and width of its bits, the place of its lowest
-    level in ``steps``, and how many levels it has. ``limits`` is ``k, budget, cells``. ``levels[i, l]`` receives the
-    lowest level of the last column at which the two columns alone, the other one on level *l*, leave at most ``budget``
-    records in classes below *k*; 0 where the two make more than ``cells`` cells. Whatever other columns do, classes of
-    a node are no larger than those of two of its columns, so lower levels are in no node that keeps the budget.
+    level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``. ``levels[i, l]`` receives the lowest
+    level of the last column at which the two columns alone, the other one on level *l*, leave at most ``budget``
+    records in classes below *k*; 0 where the two make more cells than ``room`` has. Whatever other columns do,
+    classes of a node are no larger than those of two of its columns, so lower levels are in no node that keeps the
+    budget.
 
-    One count a class and column; then tables of two columns, which are small, are folded level by level.
+    ``room`` has three rows of cells to work in. One count a class and column; then tables of two columns, which are
+    small, are folded level by level.
     """
-    k, budget, cells = limits
-    ups, _, starts = steps
+    k, budget = limits
+    starts = steps[2]
     last = columns.shape[0] - 1
     shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
-    place = columns[last, 2]
+    place, spans = columns[last, 2], columns[last, 3]
     size = starts[place + 1] - starts[place]
     for i in range(last):
         other = columns[i, 2]
         rows = starts[other + 1] - starts[other]
-        if rows * size > cells:
+        if rows * size > room.shape[1]:
             for level in range(columns[i, 3]):
                 levels[i, level] = 0
             continue
-        other_shift, other_mask = np.uint64(columns[i, 0]), (_ONE << np.uint64(columns[i, 1])) - _ONE
-        counts = np.zeros((rows, size), np.int64)
+        other_shift = np.uint64(columns[i, 0])
+        other_mask = (_ONE << np.uint64(columns[i, 1])) - _ONE
+        counts = 0  # which row of the room has the counts on the present level of the other column
+        for cell in range(rows * size):
+            room[counts, cell] = 0
         for c in range(keys.size):
-            counts[(keys[c] >> other_shift) & other_mask, (keys[c] >> shift) & mask] += records[c]
+            cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
+            room[counts, cell] += records[c]
         for level in range(columns[i, 3]):
-            folded = counts
-            least = 0
-            while least < columns[last, 3] - 1 and _in_small_classes(folded, k) > budget:
-                begin, end = starts[place + least], starts[place + least + 1]
-                width = starts[place + least + 2] - end
-                coarser = np.zeros((folded.shape[0], width), np.int64)
-                for code in range(end - begin):
-                    above = ups[begin + code]
-                    for row in range(folded.shape[0]):
-                        coarser[row, above] += folded[row, code]
-                folded = coarser
+            rows = starts[other + level + 1] - starts[other + level]
+            least, source, width = 0, counts, size
+            while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
+                # The counts of the lowest level are needed again; what is folded goes to and fro between two rows.
+                target = 2 if source != 2 else 1 - counts
+                width = _fold_codes(room[source], room[target], rows, steps, place + least)
+                source = target
                 least += 1
             levels[i, level] = least
             if level + 1 < columns[i, 3]:
-                begin, end = starts[other + level], starts[other + level + 1]
-                risen = np.zeros((starts[other + level + 2] - end, size), np.int64)
-                for row in range(end - begin):
-                    above = ups[begin + row]
-                    for code in range(size):
-                        risen[above, code] += counts[row, code]
-                counts = risen
+                _fold_rows(room[counts], room[1 - counts], size, steps, other + level)
+                counts = 1 - counts
 
 
 @njit(cache=True, nogil=True)
-def _in_small_classes(counts, k):
+def _fold_codes(source, target, rows, steps, place):
+    """Write a table with its columns one level higher, and say how many columns that are."""
+    ups, _, starts = steps
+    begin, end, width = starts[place], starts[place + 1], starts[place + 2] - starts[place + 1]
+    for cell in range(rows * width):
+        target[cell] = 0
+    for row in range(rows):
+        for code in range(end - begin):
+            target[row * width + np.uint64(ups[begin + code])] += source[row * (end - begin) + code]
+    return width
+
+
+@njit(cache=True, nogil=True)
+def _fold_rows(source, target, width, steps, place):
+    """Write a table with its rows one level higher."""
+    ups, _, starts = steps
+    begin, end = starts[place], starts[place + 1]
+    for cell in range((starts[place + 2] - end) * width):
+        target[cell] = 0
+    for row in range(end - begin):
+        above = np.uint64(ups[begin + row]) * width
+        for code in range(width):
+            target[above + code] += source[row * width + code]
+
+
+@njit(cache=True, nogil=True)
+def _in_small_classes(counts, cells, k):
     """Records of the cells that hold fewer than *k*."""
-    records = 0
-    for row in range(counts.shape[0]):
-        for code in range(counts.shape[1]):
-            records += counts[row, code] if counts[row, code] < k else 0
+    records = _NOTHING
+    for cell in range(cells):
+        records += counts[cell] if counts[cell] < k else _NOTHING
     return records
 
 

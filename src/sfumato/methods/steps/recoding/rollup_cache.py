@@ -132,6 +132,8 @@ class Steps:
             np.concatenate(cells),
             np.cumsum(sizes).astype(np.uint64),
         )
+        codes, columns = len(self.flat[0]), len(lattice.columns)
+        self.scratch = np.empty(codes, dtype=np.uint64), np.empty(columns, dtype=np.uint64)
 
     def place(self, a: int, level: int) -> int:
         """The place of a level of a column."""
@@ -173,15 +175,21 @@ class Tower:
         others = [a for a in range(len(lattice.columns)) if a != last]
         keys, codes, self._bits = _split_keys(table, others, last)
         costing = [(*self._bits[a], prices.of[a], steps.place(a, table.levels[a])) for a in others if a in known]
-        self.entries = np.empty((2 * len(table), 2), dtype=np.uint32 if lattice.records < 2**32 else np.uint64)
-        self.groups, self.costs, self.size = kernels.lattice.lay_groups(
+        size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
+        # Room behind the lowest table for as large a one; pages that nobody writes to take no memory.
+        self.groups, self.costs = np.empty((2 * size, 3), dtype=np.uint64), np.empty((2 * size, prices.features))
+        self.entries = np.empty((2 * size, 2), dtype=counts)
+        slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
+        self.size = kernels.lattice.lay_groups(
             keys,
             codes,
             table.records,
             np.array(costing, dtype=np.int64).reshape(-1, 4),
             steps.flat,
+            (slots, np.empty((3, size + 1), dtype=np.int64)),
+            self.groups,
             self.entries,
-            prices.features,
+            self.costs,
         )
         climbs = sum(lattice.high[a] - table.levels[a] for a in others)
         self.bounds = np.zeros((2 + climbs, 4), dtype=np.int64)
@@ -189,7 +197,7 @@ class Tower:
         self._levels = [table.levels]
         self.low, high = lattice.low[last], lattice.high[last]
         self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
-        self._scratch = _scratch(self.size, int(self._last[2][-1]), self.entries.dtype)
+        self._scratch = (*_scratch(self.size, int(self._last[2][-1]), self.entries.dtype), *steps.scratch)
         self.whole, self.lost = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + prices.features))
 
     def without_last(self, table: ClassTable) -> ClassTable:
@@ -313,9 +321,14 @@ def _levels_beside(lattice: Lattice, k: int, table: ClassTable, last: int, steps
     place = table.layout
     columns = [(place.shifts[a], place.widths[a], steps.place(a, lattice.low[a]), spans[a]) for a in range(last + 1)]
     levels = np.zeros((last, max(spans)), dtype=np.int64)
-    limits = (k, lattice.budget, PAIR_CELLS)
     kernels.lattice.least_beside(
-        table.keys[:, 0], table.records, np.array(columns, dtype=np.int64), steps.flat, limits, levels
+        table.keys[:, 0],
+        table.records,
+        np.array(columns, dtype=np.int64),
+        steps.flat,
+        (k, lattice.budget),
+        np.empty((3, PAIR_CELLS), dtype=np.int64),
+        levels,
     )
     return [[lattice.low[last] + level for level in row] for row in levels.tolist()]
 
