@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ import polars as pl
 
 from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
+from sfumato.core.indented_json import indented_json
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
@@ -153,7 +153,7 @@ def described_pictures(drawn: Mapping[str, Any]) -> str:
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:
     """Write a document as people can read it."""
-    replace(file, (printable_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n").encode())
+    replace(file, (printable_json(indented_json(document)) + "\n").encode())
 
 
 def replace(file: Path, content: bytes) -> None:

@@ -43,7 +43,8 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """Every node under k-anonymity, by one loop; None where that takes more effort than is allowed."""
     prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
     steps = Steps(lattice, prices)
-    tower = Tower(lattice, k, lattice.at(lattice.low), last, steps, range(len(lattice.columns)))
+    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
     tallies = _walk(tower, before, most_effort)
     if tallies is None:
         return None
