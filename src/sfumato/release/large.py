@@ -272,7 +272,8 @@ def _counted(
         progress(*_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows"))
 
     try:
-        return table.counted(seen, tick).checked(), None
+        parting = not all(step.keeps_classes_whole for step in recipe.steps)
+        return table.counted(seen, tick, distinct=parting).checked(), None
     except TooManyCombinations as refused:
         if population is not None:  # its values are not those that stand for others
             raise

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "duckdb"
+RESUMES = True
 workers = None
 """All rows come to us, in batches."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "polars"
+RESUMES = True
 workers = None
 """All rows come to us, in batches."""
 BATCH = 1_000_000
@@ -47,7 +48,7 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
     name, coder = spare(columns), Coder()
     merged, fresh = None, list[pl.DataFrame]()
     for batch in batches(frame, columns, tick):
-        if merged is None and _hardly_repeats(batch) and rows_of(frame) <= most:
+        if merged is None and hardly_repeats(batch) and rows_of(frame) <= most:
             return _grouped_at_once(frame, columns, name, tick)
         fresh.append(tallied(coder.coded(Dataset(batch)), columns, name))  # type: ignore[arg-type]
         if merged is None or sum(part.height for part in fresh) >= merged.height:
@@ -58,7 +59,7 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
     return None if found.height > most else coder.decoded(found, columns)
 
 
-def _hardly_repeats(batch: pl.DataFrame) -> bool:
+def hardly_repeats(batch: pl.DataFrame) -> bool:
     """Whether nearly all of the first rows of a batch are distinct, and there may be many batches more."""
     some = batch.head(FIRST_ROWS)
     return batch.height >= BATCH // 4 and some.n_unique() > NEARLY_ALL * some.height

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Job, Tick
 
 NAME = "spark"
+RESUMES = False
 GROUPS = 8
 """Workers that put together what all saw, before one does."""
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "its database"
+RESUMES = False
 workers = None
 """All rows come to us, in batches."""
 

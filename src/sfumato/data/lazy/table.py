@@ -10,6 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.encoding import one_record_each
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake, Source
 from sfumato.data.lazy import on_duckdb, on_polars, on_sql
@@ -48,6 +49,8 @@ class Engine(Protocol):
     """What every engine does: the functions of its module."""
 
     NAME: str
+    RESUMES: bool
+    """Whether it costs little to look at a few rows and then to ask for all of them."""
 
     def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
     def rows_of(self, frame: Any) -> int: ...  # noqa: D102
@@ -186,8 +189,13 @@ class LazyTable(Described):
         """The frame in the user's own kind."""
         return self.frame.to_native()
 
-    def counted(self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None) -> Dataset:
+    def counted(
+        self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None, *, distinct: bool = True
+    ) -> Dataset:
         """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
+
+        Without ``distinct`` a combination may come more than once: where hardly two rows are alike they come as they
+        are, since merging them would cost more than all that is done with them, and leave nearly as many.
 
         Raises:
             TooManyCombinations: there are more than ``most``, twenty million where nothing is said.
@@ -195,9 +203,29 @@ class LazyTable(Described):
         wanted = set(columns)
         names = tuple(name for name in self.columns if name in wanted)
         if names not in self.memo:
-            self.memo[names] = self._count(names, tick, MOST_COMBINATIONS if most is None else most)
+            bound = MOST_COMBINATIONS if most is None else most
+            rows = None if distinct else self._rows_hardly_alike(names, tick, bound)
+            if rows is not None:
+                return rows.with_schema(self.part_of_schema(names))
+            self.memo[names] = self._count(names, tick, bound)
         found: Dataset = self.memo[names]
         return found.with_schema(self.part_of_schema(names))
+
+    def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset | None:
+        """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to look at."""
+        added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.columns(Role.UNIT)}
+        if not self.engine.RESUMES or added_up & set(names):
+            return None
+        pieces = list[pl.DataFrame]()
+        for batch in self.engine.batches(self.frame, names, tick):
+            if not pieces and not (on_polars.hardly_repeats(batch) and self.records <= most):
+                return None
+            pieces.append(batch)
+        rows = pl.concat(pieces)
+        if rows.height > most:
+            return None
+        self.memo.setdefault("records", rows.height)
+        return self._in_memory(rows, one_record_each(rows.height)).with_text_coded()
 
     def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset:
         found = self.engine.counted(self.frame, names, most, tick)
