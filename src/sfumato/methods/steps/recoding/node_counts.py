@@ -27,6 +27,9 @@ MANY_CLASSES = 100_000
 MOST_CELLS = 1 << 24
 """So many cells are counted in an array, or four times as many as there are classes."""
 
+FEW_CELLS = 16
+"""Cells are remembered where there is at most one for so many classes: then all that are remembered are small beside these."""
+
 
 def counts_directly(lattice: Lattice) -> bool:
     """Whether the nodes of a lattice are counted from its classes: there are many, with keys of one word."""
@@ -36,12 +39,16 @@ def counts_directly(lattice: Lattice) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Groups:
-    """The groups that a prefix makes: of every class its group, and by group its records and what its cells cost."""
+    """The groups that a prefix makes: of every class its group, and by group its records and what its cells cost.
+
+    ``counted`` holds cells of the next column that were counted, by its level, for whoever decides on one of them.
+    """
 
     prefix: Node
     ids: NDArray[np.uint32]
     amounts: NDArray[np.int32]
     costs: NDArray[np.float64]
+    counted: dict[int, NDArray[np.int32]] = dataclasses.field(default_factory=dict)
 
 
 class NodeCounts:
@@ -56,6 +63,8 @@ class NodeCounts:
         ids = np.zeros(len(base), dtype=np.uint32)
         self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
         self._climbs: dict[tuple[int, int], NDArray[Any]] = {}
+        self._last_ends: dict[int, int] = {}
+        """By column, the level that was beyond the budget last time: it is likely to be so again."""
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no more than that."""
@@ -65,8 +74,9 @@ class NodeCounts:
         whole = np.zeros((high - low + 1, 4), dtype=np.int64)
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
         whole[:, 0] = lattice.budget + 1
+        known = self._counted_first(groups, a)
         for level in range(high, low - 1, -1):
-            counts = self._counted(groups, a, level)
+            counts = self._counted_above(known, groups, a, level)
             if counts is None:
                 self._tally_many(groups, a, level, whole[level - low], lost[level - low])
             else:
@@ -74,8 +84,36 @@ class NodeCounts:
                 args = (counts, size, self.k, cells, groups.costs, whole[level - low], lost[level - low])
                 kernels.node_counts.tally_cells(*args)
             if whole[level - low, 0] > lattice.budget:
+                self._last_ends[a] = level
                 break
+            if counts is not None and counts.size <= len(self._keys) // FEW_CELLS:
+                groups.counted[level] = counts
         return whole.tolist(), lost.tolist()
+
+    def _counted_first(self, groups: _Groups, a: int) -> tuple[int, NDArray[np.int32]] | None:
+        """The cells at the level at which the levels of this column ended last time; None where nothing is gained.
+
+        The cells of all levels above follow from them, so the classes are passed over once and not once a level.
+        """
+        level = self._last_ends.get(a, self.lattice.high[a])
+        if level == self.lattice.high[a] or self._size(a, level) * len(groups.amounts) > len(self._keys) // 4:
+            return None
+        counts = self._counted(groups, a, level)
+        return None if counts is None else (level, counts)
+
+    def _counted_above(
+        self, known: tuple[int, NDArray[np.int32]] | None, groups: _Groups, a: int, level: int
+    ) -> NDArray[np.int32] | None:
+        """The cells at a level, from those of a lower one where they are known."""
+        if known is None or level < known[0]:
+            return self._counted(groups, a, level)
+        lower, counts = known
+        if level == lower:
+            return counts
+        ladder = self.lattice.base.ladders[a]
+        return kernels.node_counts.merge_cells(  # type: ignore[no-any-return]
+            counts, self._size(a, lower), ladder.climb(lower, level), self._size(a, level)
+        )
 
     def _groups(self, prefix: Node) -> _Groups:
         """The groups of a prefix, made from those of the longest part of it that is known."""
@@ -90,7 +128,8 @@ class NodeCounts:
         """The groups when the next column is decided."""
         a, prices = len(groups.prefix), self.prices
         size, prefix = self._size(a, level), (*groups.prefix, level)
-        counts = self._counted(groups, a, level)
+        counts = groups.counted.pop(level, None)  # what was counted is written over
+        counts = self._counted(groups, a, level) if counts is None else counts
         if counts is None:
             cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
             ids = place.reshape(-1).astype(np.uint32)
