@@ -21,7 +21,7 @@ from sfumato.core.progress import Progress
 from sfumato.core.schema import Role
 from sfumato.core.step import Plan, Step
 from sfumato.data.lazy.table import LazyTable, TooManyCombinations
-from sfumato.release.representatives import Representatives, first_rows
+from sfumato.release.representatives import Representatives, first_rows, represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,9 +92,7 @@ class Coarse:
 
     def applied(self, rows: Dataset) -> Dataset:
         """Rows of the table with the values that stand for theirs."""
-        return rows.with_columns(
-            {name: stand.put_into(rows.column(name)) for name, stand in self.representatives.items()}
-        )
+        return represented(rows, self.representatives)
 
     @functools.cached_property
     def representatives(self) -> dict[str, Representatives]:
