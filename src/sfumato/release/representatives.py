@@ -219,11 +219,11 @@ def representatives_in(
         standing = np.append(first[first < count], count - 1)  # the missing one, if there is one, is the last
         values = dataset.column(name).gather(first_rows(encoded.narrow, count))
         codes = np.unique(ladder.codes_of(encoded.labels)[standing])
-        found[name] = Representatives.of(values, groups), _limited(ladder, codes)
+        found[name] = Representatives.of(values, groups), limited(ladder, codes)
     return found
 
 
-def _limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:
+def limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:
     """A ladder of some of the values, in order; all levels above are as they were."""
     return dataclasses.replace(
         ladder,

@@ -84,14 +84,6 @@ def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     return made
 
 
-def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
-    """A few rows as a relation on the connection of ``like``, to be joined with it."""
-    held = rows.to_arrow()  # found by its name in the query below
-    made: nw.LazyFrame[Any] = nw.from_native(like.to_native().query("sfumato_beside", "SELECT * FROM held")).lazy()
-    del held
-    return made
-
-
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """Errors of an engine may show values of the table: they are told without their text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset
-from sfumato.data.lazy.codes import Coder, tallied
+from sfumato.data.lazy.codes import Coder, counted_in_pieces
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
@@ -41,22 +42,17 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
 def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``.
 
-    Batches are counted one by one and their counts merged when they have grown as large as what they are merged with:
-    memory stays near the size of the result, and every combination is merged a few times only. Where hardly two rows of the first
-    batch are alike, merging would find nothing: then polars groups all rows at once, if they are no more than ``most``.
+    Batches are counted one by one. Where hardly two rows of the first batch are alike, merging counts would find nothing: then
+    polars groups all rows at once, if they are no more than ``most``.
     """
     name, coder = spare(columns), Coder()
-    merged, fresh = None, list[pl.DataFrame]()
-    for batch in batches(frame, columns, tick):
-        if merged is None and hardly_repeats(batch) and rows_of(frame) <= most:
-            return _grouped_at_once(frame, columns, name, tick)
-        fresh.append(tallied(coder.coded(Dataset(batch)), columns, name))  # type: ignore[arg-type]
-        if merged is None or sum(part.height for part in fresh) >= merged.height:
-            merged, fresh = _merged([merged, *fresh], columns, name, coder), []
-            if merged.height > most:
-                return None
-    found = _merged([merged, *fresh], columns, name, coder)
-    return None if found.height > most else coder.decoded(found, columns)
+    rows = batches(frame, columns, tick)
+    first = next(rows)
+    if hardly_repeats(first) and rows_of(frame) <= most:
+        return _grouped_at_once(frame, columns, name, tick)
+    pieces = (coder.coded(Dataset(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
+    found = counted_in_pieces(pieces, columns, name, most, coder)
+    return None if found is None else coder.decoded(found, columns)
 
 
 def hardly_repeats(batch: pl.DataFrame) -> bool:
@@ -73,11 +69,6 @@ def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str
         )
     tick(int(counts[name].sum()))
     return counts
-
-
-def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
-    there = [part for part in parts if part is not None]
-    return there[0] if len(there) == 1 else tallied(coder.together(there), columns, name)
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
@@ -98,11 +89,6 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet as a frame of this engine; ``like`` is a frame that it stands beside."""
     return nw.from_native(pl.scan_parquet(list(parts), glob=False)).lazy()
-
-
-def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
-    """A few rows as a frame of this engine, to be joined with ``like``."""
-    return nw.from_native(rows.lazy()).lazy()
 
 
 def spare(columns: Sequence[str]) -> str:

@@ -99,10 +99,6 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
             yield batch
 
 
-def small(rows: pl.DataFrame, like: Any) -> None:
-    """Nothing of ours is put beside tables of a cluster."""
-
-
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet as a frame of the session of ``like``."""
     made: nw.LazyFrame[Any] = nw.from_native(_parquet(like.to_native().sparkSession, parts)).lazy()

@@ -101,10 +101,6 @@ def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterato
         yield batch
 
 
-def small(rows: pl.DataFrame, like: Any) -> None:
-    """Nothing of ours is put beside tables of a database."""
-
-
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet, which polars reads: what is released of a table stands in files first."""
     return on_polars.scanned(parts, like)
