@@ -107,6 +107,8 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.ranked(keys, span)
         return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
+    if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and _hardly_repeat(keys[:, 0]):
+        return _sorted_in_order(keys[:, 0])
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
@@ -115,6 +117,32 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
     rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
     rank[order] = np.arange(len(first))
     return rank[ids], keys[first][order]
+
+
+def _hardly_repeat(keys: NDArray[np.uint64]) -> bool:
+    """Whether most of the first keys differ: then hashing all of them misses the cache at every key, and sorting does not."""
+    head = keys[:FIRST_KEYS]
+    return len(np.unique(head)) > len(head) // 2
+
+
+def _sorted_in_order(keys: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """What :func:`in_order` gives for keys of one word, by sorting them."""
+    order = np.argsort(keys)
+    line = keys[order]
+    starts = np.empty(len(keys), dtype=np.bool_)
+    starts[0] = True
+    np.not_equal(line[1:], line[:-1], out=starts[1:])
+    distinct = line[starts]
+    del line
+    ranks = np.cumsum(starts, dtype=np.uint32 if len(keys) < 2**32 else np.uint64)
+    ranks -= ranks.dtype.type(1)
+    ids = np.empty(len(keys), dtype=np.min_scalar_type(len(distinct) - 1))
+    ids[order] = ranks
+    return ids, distinct.reshape(-1, 1)
+
+
+FIRST_KEYS = 1 << 16
+"""Keys that are looked at to see whether they repeat."""
 
 
 # Where the columns of a table lie in a packed key.

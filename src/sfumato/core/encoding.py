@@ -230,6 +230,8 @@ def _encode_floats(column: pl.Series) -> Encoded:
     return _counted(codes, labels_of(_with_missing(labels)))
 
 
+MOST_BITS = 64
+"""So many different numbers for every one that is there are looked up in a table of bits."""
 SCALES = (1, 100, 1000)
 """Numbers with no more decimals than these, as prices and shares have, are told apart without sorting."""
 
@@ -238,7 +240,7 @@ def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64]
     """The distinct numbers in their order, and the place of every number among them."""
     for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
         low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
-        if not (-PLAIN[1] < low and high < PLAIN[1] and high - low < 32 * len(numbers)):
+        if not (-PLAIN[1] < low and high < PLAIN[1] and high - low < MOST_BITS * len(numbers)):
             break
         whole = np.rint(numbers * scale)
         if (whole / scale == numbers).all():

@@ -216,11 +216,16 @@ def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> Co
 
 
 def _distinct_values(counted: Dataset, name: str) -> int:
-    """How many values a column has, missing counted as one; those of text and whole numbers that were encoded are counted already."""
+    """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
+
+    What is no number is encoded as missing, but is a value of its own.
+    """
     encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
-    if encoded is not None and (dtype == pl.String or dtype.is_integer()):
-        return len(encoded.labels)
-    return int(counted.column(name).n_unique())
+    if encoded is None or not (dtype == pl.String or dtype.is_integer() or dtype.is_float()):
+        return int(counted.column(name).n_unique())
+    if dtype.is_float() and counted.column(name).is_nan().any():
+        return int(counted.column(name).n_unique())
+    return len(encoded.labels)
 
 
 # What can be done without all rows in memory.
