@@ -21,6 +21,8 @@ import polars as pl
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import encode_column
 from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
+from sfumato.core.labels import positions_in
+from sfumato.core.objective import mean_log_count
 from sfumato.core.progress import Progress
 from sfumato.core.schema import Role
 from sfumato.core.step import Plan, Step
@@ -49,6 +51,13 @@ class AllValues:
     encoded: Encoded
     ladder: Ladder
 
+    @functools.cached_property
+    def whole_ladder(self) -> Ladder:
+        """The ladder, which also knows what some of its values do not tell: how many records share a value on average."""
+        counts = np.zeros(len(self.ladder.labels[0]), dtype=np.int64)
+        counts[self.ladder.codes_of(self.encoded.labels)] = self.encoded.counts
+        return dataclasses.replace(self.ladder, mean_log_count=mean_log_count(counts))
+
     def values_at(self, level: int) -> int:
         """How many values there are at a level."""
         return len(self.ladder.labels[level])
@@ -74,12 +83,12 @@ class Bound(Hierarchy):
     def ladder(self, values: Labels, *, missing: bool) -> Ladder:
         """The ladder of values that were there."""
         labels = [*values, *([None] if missing else [])]
-        return limited(self.known, np.unique(self.known.codes_of(tuple(labels))))
+        return limited(self.known, np.unique(positions_in(self.known.labels[0], labels)))
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """The paths of values that were there."""
         known = self.known
-        codes = known.codes_of(tuple(values))
+        codes = positions_in(known.labels[0], list(values))
         at = [known.climb(0, level)[codes].tolist() for level in range(known.depth)]
         columns = [[str(known.labels[level][code]) for code in here] for level, here in enumerate(at)]
         return Paths(
@@ -148,7 +157,7 @@ class Coarse:
         """The counted combinations with hierarchies that know all values, not only those that stand for them."""
         schema = counted.schema
         for name in self.levels:
-            schema = schema.replace(name, hierarchy=Bound(self.columns[name].ladder))
+            schema = schema.replace(name, hierarchy=Bound(self.columns[name].whole_ladder))
         return counted.with_schema(schema)
 
     def begun(self, steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -227,6 +227,7 @@ def limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:
     """A ladder of some of the values, in order; all levels above are as they were."""
     return dataclasses.replace(
         ladder,
+        bound=None,
         labels=(tuple(ladder.labels[0][code] for code in codes.tolist()), *ladder.labels[1:]),
         up=(ladder.up[0][codes], *ladder.up[1:]),
         leaves=(ladder.leaves[0][codes], *ladder.leaves[1:]),

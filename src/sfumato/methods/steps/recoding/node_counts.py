@@ -56,7 +56,9 @@ class NodeCounts:
 
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
         self.lattice, self.k, self.prices = lattice, k, prices
-        base = lattice.base
+        # of millions of numbers few hundred ranges are left where a search begins, and these are looked up in the cache
+        base = lattice.base.climbed(dict(zip(lattice.columns, lattice.low, strict=True)))
+        self._levels = base.levels
         self._keys = base.keys.reshape(-1)
         self._records = base.records.astype(np.int32)
         everybody = np.array([lattice.records], dtype=np.int32)
@@ -182,6 +184,6 @@ class NodeCounts:
             narrow = np.min_scalar_type(
                 max(1, self._size(a, level)) - 1
             )  # the fewer bytes, the more of it is in the cache
-            self._climbs[a, level] = base.ladders[a].climb(base.levels[a], level).astype(narrow)
+            self._climbs[a, level] = base.ladders[a].climb(self._levels[a], level).astype(narrow)
         mask = (np.uint64(1) << np.uint64(base.layout.widths[a])) - np.uint64(1)
         return np.uint64(base.layout.shifts[a]), mask, self._climbs[a, level]

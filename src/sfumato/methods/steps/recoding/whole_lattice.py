@@ -156,11 +156,14 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node. Where its table is surely smaller than that of the rows it is rolled up once; where
-    # nearly every row is alone at it, too, that would hash as many classes again and make nothing quicker.
+    # All of them lie above this node. Where its table is surely smaller than that of the rows it is rolled up once. Where
+    # nearly every row may be alone at it, too, that would hash as many classes again; then only their codes climb.
     lowest = tuple(max(low, level - 1) for low, level in zip(lattice.low, node, strict=True))
     labels = [len(ladder.labels[level]) for ladder, level in zip(lattice.base.ladders, lowest, strict=True)]
-    floor = lattice.at(lowest) if math.prod(labels) < len(lattice.base) else lattice.base
+    if math.prod(labels) < len(lattice.base):
+        floor = lattice.at(lowest)
+    else:
+        floor = lattice.base.climbed(dict(zip(lattice.columns, lowest, strict=True)))
     own = lattice.at(node, floor)
     above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
