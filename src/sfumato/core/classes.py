@@ -134,8 +134,8 @@ def _sorted_in_order(keys: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np
     np.not_equal(line[1:], line[:-1], out=starts[1:])
     distinct = line[starts]
     del line
-    ranks = np.cumsum(starts, dtype=np.uint32 if len(keys) < 2**32 else np.uint64)
-    ranks -= ranks.dtype.type(1)
+    ranks: NDArray[Any] = np.cumsum(starts, dtype=np.uint32 if len(keys) < 2**32 else np.uint64)
+    ranks -= 1
     ids = np.empty(len(keys), dtype=np.min_scalar_type(len(distinct) - 1))
     ids[order] = ranks
     return ids, distinct.reshape(-1, 1)
