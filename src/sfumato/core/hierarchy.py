@@ -243,6 +243,10 @@ class Ladder:
             self._climbs[start, end] = codes
         return self._climbs[start, end]
 
+    def forget_climbs(self) -> None:
+        """Give up the maps between levels that were asked for; of millions of values each is as long as the column."""
+        self._climbs.clear()
+
 
 def all_or_nothing(ladder: Ladder) -> Ladder:
     """A ladder of two levels: the values as they are, and one single value above them that loses everything."""

@@ -191,6 +191,8 @@ class Planning:
             self.line = self.line.then(step, plan, alone)
             if not goal.place and self.coarse is None and self.table.engine.workers is None:
                 self.line = self.line.shortened(before, plan)
+            for ladder, _ in plan.bound_levels.values():
+                ladder.forget_climbs()
         else:
             facts = self._facts(step, alone)
             self._cells(step, dataclasses.replace(goal, facts=facts))

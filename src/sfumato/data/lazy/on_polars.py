@@ -21,7 +21,7 @@ NAME = "polars"
 RESUMES = True
 workers = None
 """All rows come to us, in batches."""
-BATCH = 1_000_000
+BATCH = 500_000
 """Rows that are in memory at once, several times."""
 NEARLY_ALL = 0.9
 FIRST_ROWS = 1 << 16
