@@ -87,17 +87,17 @@ class Bound(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """The paths of values that were there."""
-        known = self.known
-        codes = positions_in(known.labels[0], list(values))
-        at = [known.climb(0, level)[codes].tolist() for level in range(known.depth)]
-        columns = [[str(known.labels[level][code]) for code in here] for level, here in enumerate(at)]
+        ladder = self.known
+        codes = positions_in(ladder.labels[0], list(values))
+        at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
+        columns = [[str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)]
         return Paths(
             rows=tuple(zip(*columns, strict=True)),
             leaves=tuple(
-                dict(zip(columns[j], known.leaves[j][here].tolist(), strict=True)) for j, here in enumerate(at)
+                dict(zip(columns[j], ladder.leaves[j][here].tolist(), strict=True)) for j, here in enumerate(at)
             ),
-            loss=tuple(dict(zip(columns[j], known.loss[j][here].tolist(), strict=True)) for j, here in enumerate(at)),
-            measured=known.measured,
+            loss=tuple(dict(zip(columns[j], ladder.loss[j][here].tolist(), strict=True)) for j, here in enumerate(at)),
+            measured=ladder.measured,
         )
 
 
@@ -123,13 +123,13 @@ class Coarse:
             pl.DataFrame([places[name] if name in places else coder.column(rows, name) for name in names])
             for rows, places in in_parallel(placed, table.pieces_of(names, tick))
         )
-        found = counted_in_pieces(pieces, names, count, engine_table.MOST_COMBINATIONS, coder)
-        if found is None:
+        combinations = counted_in_pieces(pieces, names, count, engine_table.MOST_COMBINATIONS, coder)
+        if combinations is None:
             return None
-        columns = coder.decoded(found, [name for name in names if name not in self.levels])
-        stands = {n: self.representatives[n].stand.gather(found[n]).alias(n) for n in names if n in self.levels}
+        columns = coder.decoded(combinations, [name for name in names if name not in self.levels])
+        stands = {n: self.representatives[n].stand.gather(combinations[n]).alias(n) for n in names if n in self.levels}
         rows = columns.select(names).with_columns(**stands)
-        return table.in_memory(rows, found[count].to_numpy()).with_schema(table.part_of_schema(names))
+        return table.in_memory(rows, combinations[count].to_numpy()).with_schema(table.part_of_schema(names))
 
     def _places(self, rows: Dataset, name: str) -> pl.Series:
         """The places of what stands for the cells of a column, in the narrowest type."""
@@ -251,12 +251,12 @@ def _columns(table: LazyTable, steps: Sequence[Step], refused: TooManyCombinatio
     if not steps or steps[0].begun_at({}) is None or table.engine.workers is not None:
         raise refused
     quasi = [n for n in table.schema.quasi if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy]
-    found = dict[str, AllValues]()
+    columns = dict[str, AllValues]()
     for name in quasi:
         try:
             read = table.values_of(name)
         except TooManyCombinations:
             continue
         encoded = encode_column(read, name)
-        found[name] = AllValues(read.column(name), encoded, ladder_of(read, name, encoded))
-    return found
+        columns[name] = AllValues(read.column(name), encoded, ladder_of(read, name, encoded))
+    return columns

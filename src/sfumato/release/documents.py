@@ -176,8 +176,8 @@ class Told:
     def _measured(cls, release: Release) -> Told:
         pair = release.pair  # one for both: columns are read once
         if len(release.original) > MANY_ROWS:
-            found = alternatives_in_passing(release)
-            return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), found)
+            alternatives = alternatives_in_passing(release)
+            return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), alternatives)
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
         return cls(worth, story_of(release, pair), other.result())

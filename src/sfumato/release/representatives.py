@@ -159,10 +159,10 @@ class RangedRepresentatives(Representatives):
         within = (behind > 0) & (cells <= self.ends[places])  # what is no number is in no range
         if missing:
             within &= column.is_not_null().to_numpy()
-        found = pl.Series(places)
+        every_place = pl.Series(places)
         if within.all():
-            return found
-        return found.zip_with(pl.Series(within), pl.Series([None], dtype=pl.UInt32))
+            return every_place
+        return every_place.zip_with(pl.Series(within), pl.Series([None], dtype=pl.UInt32))
 
 
 VALUES_A_RANGE = 8

@@ -117,13 +117,13 @@ def counted_in_pieces(
             merged, fresh = _merged([merged, *fresh], columns, name, coder), []
             if merged.height > most:
                 return None
-    found = _merged([merged, *fresh], columns, name, coder)
-    return None if found.height > most else found
+    counts = _merged([merged, *fresh], columns, name, coder)
+    return None if counts.height > most else counts
 
 
 def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
-    there = [part for part in parts if part is not None]
-    return there[0] if len(there) == 1 else tallied(coder.together(there), columns, name)
+    tables = [part for part in parts if part is not None]
+    return tables[0] if len(tables) == 1 else tallied(coder.together(tables), columns, name)
 
 
 def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:

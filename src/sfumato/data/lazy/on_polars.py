@@ -51,14 +51,14 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
     if hardly_repeats(first) and rows_of(frame) <= most:
         return _grouped_at_once(frame, columns, name, tick)
     pieces = (coder.coded(Dataset(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
-    found = counted_in_pieces(pieces, columns, name, most, coder)
-    return None if found is None else coder.decoded(found, columns)
+    counts = counted_in_pieces(pieces, columns, name, most, coder)
+    return None if counts is None else coder.decoded(counts, columns)
 
 
 def hardly_repeats(batch: pl.DataFrame) -> bool:
     """Whether nearly all of the first rows of a batch are distinct, and there may be many batches more."""
-    some = batch.head(FIRST_ROWS)
-    return batch.height >= BATCH // 4 and some.n_unique() > NEARLY_ALL * some.height
+    head = batch.head(FIRST_ROWS)
+    return batch.height >= BATCH // 4 and head.n_unique() > NEARLY_ALL * head.height
 
 
 def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str, tick: Tick) -> pl.DataFrame:

@@ -76,9 +76,9 @@ class NodeCounts:
         whole = np.zeros((high - low + 1, 4), dtype=np.int64)
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
         whole[:, 0] = lattice.budget + 1
-        known = self._counted_first(groups, a)
+        lower_cells = self._counted_first(groups, a)
         for level in range(high, low - 1, -1):
-            counts = self._counted_above(known, groups, a, level)
+            counts = self._counted_above(lower_cells, groups, a, level)
             if counts is None:
                 self._tally_many(groups, a, level, whole[level - low], lost[level - low])
             else:
@@ -104,12 +104,12 @@ class NodeCounts:
         return None if counts is None else (level, counts)
 
     def _counted_above(
-        self, known: tuple[int, NDArray[np.int32]] | None, groups: _Groups, a: int, level: int
+        self, lower_cells: tuple[int, NDArray[np.int32]] | None, groups: _Groups, a: int, level: int
     ) -> NDArray[np.int32] | None:
-        """The cells at a level, from those of a lower one where they are known."""
-        if known is None or level < known[0]:
+        """The cells at a level, from those of a lower one where they were counted."""
+        if lower_cells is None or level < lower_cells[0]:
             return self._counted(groups, a, level)
-        lower, counts = known
+        lower, counts = lower_cells
         if level == lower:
             return counts
         ladder = self.lattice.base.ladders[a]
