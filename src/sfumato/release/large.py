@@ -19,6 +19,7 @@ from sfumato.core.encoding import parts_of
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
+from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress, silent
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
@@ -150,8 +151,10 @@ def _make(
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     original, coarse = _counted(table, seen, recipe, population, progress)
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    return_free_memory()
     planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
+    return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
     written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place, beside=beside)
     plans = written.plans
