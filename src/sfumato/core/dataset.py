@@ -11,7 +11,14 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from sfumato.core.encoding import Encoded, encode, relabelled, tallied
+from sfumato.core.encoding import (
+    Encoded,
+    encode,
+    is_one_record_each,
+    one_record_each,
+    relabelled,
+    tallied,
+)
 from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
@@ -406,7 +413,9 @@ class Dataset(Described):
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """The rows with these positions, in this order; text that is known by its codes is gathered by them."""
         origin = rows if self.origin is None else self.origin.take(rows)
-        copies = None if self.copies is None else self.copies[rows]
+        copies = self.copies
+        if copies is not None:
+            copies = one_record_each(len(rows)) if is_one_record_each(copies) else copies[rows]
         few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
         taken = side_by_side(lambda name: few[name].taken(rows), few, rows=len(rows))
         remembered = Known(dict(zip(few, taken, strict=True)))

@@ -232,6 +232,8 @@ def _encode_floats(column: pl.Series) -> Encoded:
     return _counted(codes, labels_of(_with_missing(labels)))
 
 
+MOST_BITS = 64
+"""So many different numbers for every one that is there are looked up in a table of bits."""
 SCALES = (1, 100, 1000)
 """Numbers with no more decimals than these, as prices and shares have, are told apart as whole numbers."""
 
@@ -428,9 +430,23 @@ def encode_column(dataset: Dataset, column: Column) -> Encoded:
     return Encoded(codes, tuple(joint_label(parts) for parts in labels), counts)
 
 
+def one_record_each(rows: int) -> NDArray[np.int64]:
+    """The ``copies`` of a table each of whose rows is one record: ones that all lie in the same place and take no room."""
+    return np.broadcast_to(np.int64(1), rows)
+
+
+def is_one_record_each(copies: NDArray[np.int64] | None) -> bool:
+    """Whether every row surely is one record: None, or what :func:`one_record_each` gave.
+
+    >>> is_one_record_each(None), is_one_record_each(one_record_each(3)), is_one_record_each(np.array([1, 1]))
+    (True, True, False)
+    """
+    return copies is None or (copies.strides == (0,) and copies.size > 0 and int(copies[0]) == 1)
+
+
 def _weighed(encoded: Encoded, copies: NDArray[np.int64] | None) -> Encoded:
     """The same codes, their records counted."""
-    if copies is None:
+    if copies is None or is_one_record_each(copies):
         return encoded
     return dataclasses.replace(encoded, counts=tallied(encoded.codes, len(encoded.labels), copies))
 
@@ -441,6 +457,8 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
     [7, 1]
     """
+    if is_one_record_each(copies):
+        copies = None
     if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":  # numpy widens the codes it counts
         counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
         return counts

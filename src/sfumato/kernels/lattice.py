@@ -28,6 +28,21 @@ def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDAr
     return _roll_up_words(keys, records, *columns)  # type: ignore[no-any-return]
 
 
+@njit(cache=True, nogil=True)
+def climb_keys(keys, words, shifts, widths, climbs, offsets):
+    """The keys after some columns climbed, described as for :func:`roll_up`; equal ones are not merged.
+
+    One read and write a class, and a look-up a column: what comes after looks up in the few codes of the higher levels.
+    """
+    climbed = keys.copy()
+    for i in range(keys.shape[0]):
+        for a in range(words.size):
+            shift = np.uint64(shifts[a])
+            code = (keys[i, words[a]] >> shift) & ((np.uint64(1) << np.uint64(widths[a])) - np.uint64(1))
+            climbed[i, words[a]] ^= (code ^ np.uint64(climbs[offsets[a] + np.int64(code)])) << shift
+    return climbed
+
+
 _rolling, _tallying = StandIn(), StandIn()
 
 

@@ -19,6 +19,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import columns_seen, gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
+from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
@@ -150,8 +151,10 @@ def _make(
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     original, coarse = _counted(table, seen, recipe, population, progress)
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    return_free_memory()
     planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
+    return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
     written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place, beside=beside)
     plans = written.plans
@@ -216,11 +219,16 @@ def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> Co
 
 
 def _distinct_values(counted: Dataset, name: str) -> int:
-    """How many values a column has, missing counted as one; those of text and whole numbers that were encoded are counted already."""
+    """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
+
+    What is no number is encoded as missing, but is a value of its own.
+    """
     encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
-    if encoded is not None and (dtype == pl.String or dtype.is_integer()):
-        return len(encoded.labels)
-    return int(counted.column(name).n_unique())
+    if encoded is None or not (dtype == pl.String or dtype.is_integer() or dtype.is_float()):
+        return int(counted.column(name).n_unique())
+    if dtype.is_float() and counted.column(name).is_nan().any():
+        return int(counted.column(name).n_unique())
+    return len(encoded.labels)
 
 
 # What can be done without all rows in memory.
@@ -263,7 +271,8 @@ def _counted(
         progress(*_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows"))
 
     try:
-        return table.counted(seen, tick).checked(), None
+        parting = not all(step.keeps_classes_whole for step in recipe.steps)
+        return table.counted(seen, tick, distinct=parting).checked(), None
     except TooManyCombinations as refused:
         if population is not None:  # its values are not those that stand for others
             raise

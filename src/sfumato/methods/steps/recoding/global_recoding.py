@@ -192,6 +192,11 @@ class GlobalRecoding(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
+    @property
+    def keeps_classes_whole(self) -> bool:
+        """Whole classes are recoded or dropped, unless single cells are suppressed."""
+        return self.suppress != "cell"
+
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """The quasi-identifiers, and the label that the objective counts."""
         return schema.quasi if self.label is None else (*schema.quasi, self.label)

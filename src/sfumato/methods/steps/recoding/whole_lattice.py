@@ -205,9 +205,13 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once.
+    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once. Where
+    # nearly every row is alone at it too, that would hash as many classes again; then only their codes climb.
     low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
-    floor = lattice.at(low) if _shrinks(lattice, low) else lattice.base
+    if _shrinks(lattice, low):
+        floor = lattice.at(low)
+    else:
+        floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
     above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
@@ -226,8 +230,15 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     if len(base) <= SAMPLE:
         return True
     step = len(base) // SAMPLE
-    bare = {"counts": {}, "weights": None, "person": None, "population": None}
-    sample = dataclasses.replace(base, keys=base.keys[::step].copy(), records=base.records[::step].copy(), **bare)
+    sample = dataclasses.replace(
+        base,
+        keys=base.keys[::step].copy(),
+        records=base.records[::step].copy(),
+        counts={},
+        weights=None,
+        person=None,
+        population=None,
+    )
     return len(lattice.at(node, sample)) < APART * len(sample)
 
 
