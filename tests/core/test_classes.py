@@ -314,10 +314,10 @@ def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
     # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap round.
     paths = {f"{i:03}": (f"{i:03}", "*") for i in range(300)}
     whole = RandomTable([(v,) for v in paths], [paths])
-    keys, place = pack_rows(whole.released(), ["c0"])
-    part, _ = pack_rows(whole.released([("299",), ("000",)]), ["c0"], place)
+    keys, place = pack_rows(whole.dataset(), ["c0"])
+    part, _ = pack_rows(whole.dataset([("299",), ("000",)]), ["c0"], place)
     assert part.tolist() == [keys[299].tolist(), keys[0].tolist()]
-    classes, _ = count_rows(whole.released([("299",), ("000",)]), at=place)
+    classes, _ = count_rows(whole.dataset([("299",), ("000",)]), at=place)
     assert contents(classes) == {("299",): 1, ("000",): 1}
 
 
