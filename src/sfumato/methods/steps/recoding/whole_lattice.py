@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.classes import ClassTable
 from sfumato.core.objective import Landscape, Tally
 from sfumato.methods.steps.recoding.rollup_cache import Prices, Steps, Tower, smallest_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.methods.steps.recoding.lattice import Lattice, Node
 
 
@@ -225,8 +225,14 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     if len(base) <= SAMPLE:
         return True
     step = len(base) // SAMPLE
-    bare = {"counts": {}, "weights": None, "person": None, "population": None}
-    sample = dataclasses.replace(base, keys=base.keys[::step].copy(), records=base.records[::step].copy(), **bare)
+    sample = ClassTable(
+        columns=base.columns,
+        ladders=base.ladders,
+        levels=base.levels,
+        layout=base.layout,
+        keys=base.keys[::step].copy(),
+        records=base.records[::step].copy(),
+    )
     return len(lattice.at(node, sample)) < APART * len(sample)
 
 
