@@ -20,7 +20,7 @@ _HOMES = {
     "sfumato.core.model": ("Verdict",),
     "sfumato.methods.formulas.transition": ("estimate_frequencies",),
     "sfumato.release.evaluation": ("Evaluation",),
-    "sfumato.release.intruders": ("AttackReport",),
+    "sfumato.release.attack_report": ("AttackReport",),
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),

@@ -12,7 +12,6 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import ReleaseRefused
 from sfumato.methods.steps.synthesis import mst
 from sfumato.methods.steps.synthesis.noisy_counts import PrivateTable
-from sfumato.release.epsilon_certification import certified_release
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.test_certified import share_of
 
@@ -90,7 +89,7 @@ def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts
     shares = []
     for place, data in enumerate((people(), people(("b", "zed", "x")))):
         release = sf.anonymize(data, [], [STEP], seed=SEED)
-        assert certified_release(release).holds
+        assert release.certified.holds
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0].keys() == shares[1].keys() and "share/data.csv" in shares[0]
     for name, text in shares[0].items():
@@ -104,18 +103,18 @@ def _first(made, learnt):
 
 def test_a_rehearsal_certifies_nothing_and_a_step_before_breaks_it():
     rehearsed = sf.anonymize(people(), [], [STEP], seed=3)
-    assert not certified_release(rehearsed).holds and "rehearsal" in " ".join(rehearsed.warnings)
+    assert not rehearsed.certified.holds and "rehearsal" in " ".join(rehearsed.warnings)
     looked = sf.anonymize(people(), [], [sf.Sample(0.9), STEP], seed=SEED)
-    assert any("sample looks" in reason for reason in certified_release(looked).reasons)
+    assert any("sample looks" in reason for reason in looked.certified.reasons)
     after = sf.anonymize(people(), [sf.KAnonymity(3)], [STEP, sf.Suppress("tuple")], seed=SEED)
-    assert certified_release(after).holds
+    assert after.certified.holds
 
 
 def test_what_compares_with_the_original_may_not_decide():
     step = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6, holdout=0.3)
     recipe = Recipe(people().schema, (), (step,), limits={"copied_records": 1.0})
     release = sf.run(people(), recipe, seed=SEED)
-    assert any("limit on copied_records" in reason for reason in certified_release(release).reasons)
+    assert any("limit on copied_records" in reason for reason in release.certified.reasons)
 
 
 def test_spending_comes_before_looking(tmp_path, monkeypatch):

@@ -234,6 +234,22 @@ class ClassTable:
             population=None if self.population is None else kernels.keys.add_up(self.population, ids, len(records)),
         )
 
+    def climbed(self, levels: Mapping[str, int]) -> ClassTable:
+        """The same classes with the codes of higher levels; classes that become equal stay apart.
+
+        For whoever rolls them up further, several times: their order is kept, so the outcome is that of rolling these up.
+        """
+        moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
+        if not moved:
+            return self
+        climbs, offsets = self._climbs(moved, levels)
+        place = self.layout
+        keys = kernels.lattice.climb_keys(
+            self.keys, place.words[moved], place.shifts[moved], place.widths[moved], climbs, offsets
+        )
+        reached = tuple(levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True))
+        return dataclasses.replace(self, keys=keys, levels=reached)
+
     def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
         maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,12 +11,19 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from sfumato.core.encoding import Encoded, encode, relabelled, tallied
+from sfumato.core.encoding import (
+    Encoded,
+    encode,
+    is_one_record_each,
+    one_record_each,
+    relabelled,
+    tallied,
+)
 from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source, lacking
 from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
@@ -46,8 +52,10 @@ SAMPLED = 1 << 14
 
 
 def _function_of_run(name: str) -> Any:
-    """A function that makes a release of a table; it is built on tables, so it is found by its name."""
-    return getattr(importlib.import_module("sfumato.data.table.run"), name)
+    """A function that makes a release of a table; it is built on tables, so the registry knows where it is."""
+    from sfumato.core import registry
+
+    return registry.function_of_run(name)
 
 
 def _repeats(text: pl.Series) -> bool:
@@ -84,6 +92,11 @@ class Described:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The columns of each table by its name; there is one."""
+        return {DATA: self.schema}
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
@@ -209,6 +222,19 @@ class Dataset(Described):
         frame = self.to_polars()
         frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
+
+    def in_memory(self, purpose: str) -> Dataset:
+        """The table itself: its rows are at hand for every purpose."""
+        return self
+
+    def counted_for(self, models: Sequence[Model]) -> Dataset:
+        """The table itself: models count its rows."""
+        return self
+
+    def described_by(self, recipe: Recipe) -> Dataset:
+        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        table: Dataset = _function_of_run("describe_table")(self, recipe)
+        return table
 
     # A run, in this order; see release/make.py.
 
@@ -387,7 +413,9 @@ class Dataset(Described):
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """The rows with these positions, in this order; text that is known by its codes is gathered by them."""
         origin = rows if self.origin is None else self.origin.take(rows)
-        copies = None if self.copies is None else self.copies[rows]
+        copies = self.copies
+        if copies is not None:
+            copies = one_record_each(len(rows)) if is_one_record_each(copies) else copies[rows]
         few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
         taken = side_by_side(lambda name: few[name].taken(rows), few, rows=len(rows))
         remembered = Known(dict(zip(few, taken, strict=True)))

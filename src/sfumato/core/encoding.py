@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ SEPARATOR = "\x1f"
 WORD = 1 << 63
 FIRST_ROWS = 1024
 """Rows that are looked at to guess which texts a column holds."""
+FEWEST_REPEATS = 8
+"""So often a text of the first rows must come on average, if these are to be most of the texts."""
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -231,6 +232,8 @@ def _encode_floats(column: pl.Series) -> Encoded:
     return _counted(codes, labels_of(_with_missing(labels)))
 
 
+MOST_BITS = 64
+"""So many different numbers for every one that is there are looked up in a table of bits."""
 SCALES = (1, 100, 1000)
 """Numbers with no more decimals than these, as prices and shares have, are told apart as whole numbers."""
 
@@ -305,25 +308,32 @@ def _encode_text(column: pl.Series) -> Encoded:
 
 
 def _likely(column: pl.Series) -> tuple[pl.Series, pl.Series | None]:
-    """The labels of the first rows, and the column placed among them if each came more than once; what is none of them is missing.
+    """The labels of the first rows, and the column placed among them; what is none of them is missing.
 
-    Then these are likely to be most there are, and what is distinct need not be looked for in every row.
+    If a label comes several times on average, these are likely to be most there are, and what is distinct need not be
+    looked for in every row. Otherwise the column is not placed.
     """
-    seen = Counter(column.head(FIRST_ROWS).to_list())
-    del seen[None]
-    labels = pl.Series(column.name, sorted(seen), dtype=pl.String)
-    return labels, column.cast(pl.Enum(labels), strict=False) if min(seen.values(), default=0) > 1 else None
+    first_rows = column.head(FIRST_ROWS).to_list()
+    distinct = set(first_rows)
+    distinct.discard(None)
+    labels = pl.Series(column.name, sorted(distinct), dtype=pl.String)
+    if not distinct or len(distinct) * FEWEST_REPEATS > len(first_rows):
+        return labels, None
+    return labels, column.cast(pl.Enum(labels), strict=False)
 
 
 def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
-    """The encoding of a column in which some text, or none, is not among the labels."""
-    left = placed.is_null()
-    names = column.filter(left).to_list()
+    """The encoding of a column in which a few rows hold text, or nothing, that is not among the labels."""
+    unplaced = np.iinfo(np.uint32).max
+    codes = placed.to_physical().cast(pl.UInt32).fill_null(unplaced).to_numpy()
+    rows = np.flatnonzero(codes == unplaced)
+    names = column.gather(rows).to_list()
     known = labels.to_list()
     place = {name: len(known) + i for i, name in enumerate(dict.fromkeys(names))}
-    codes = placed.to_physical().cast(pl.Int64).fill_null(0).to_numpy().copy()
-    codes[left.to_numpy()] = [place[name] for name in names]
-    return relabelled(codes, [*known, *place])
+    widest = np.min_scalar_type(len(known) + len(place))
+    narrow = codes.astype(widest)  # the unplaced ones are written next
+    narrow[rows] = [place[name] for name in names]
+    return relabelled(narrow, [*known, *place])
 
 
 def _present(column: pl.Series) -> pl.Series:
@@ -420,9 +430,23 @@ def encode_column(dataset: Dataset, column: Column) -> Encoded:
     return Encoded(codes, tuple(joint_label(parts) for parts in labels), counts)
 
 
+def one_record_each(rows: int) -> NDArray[np.int64]:
+    """The ``copies`` of a table each of whose rows is one record: ones that all lie in the same place and take no room."""
+    return np.broadcast_to(np.int64(1), rows)
+
+
+def is_one_record_each(copies: NDArray[np.int64] | None) -> bool:
+    """Whether every row surely is one record: None, or what :func:`one_record_each` gave.
+
+    >>> is_one_record_each(None), is_one_record_each(one_record_each(3)), is_one_record_each(np.array([1, 1]))
+    (True, True, False)
+    """
+    return copies is None or (copies.strides == (0,) and copies.size > 0 and int(copies[0]) == 1)
+
+
 def _weighed(encoded: Encoded, copies: NDArray[np.int64] | None) -> Encoded:
     """The same codes, their records counted."""
-    if copies is None:
+    if copies is None or is_one_record_each(copies):
         return encoded
     return dataclasses.replace(encoded, counts=tallied(encoded.codes, len(encoded.labels), copies))
 
@@ -433,6 +457,8 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
     [7, 1]
     """
+    if is_one_record_each(copies):
+        copies = None
     if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":  # numpy widens the codes it counts
         counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
         return counts

@@ -199,6 +199,8 @@ class Ladder:
     measured: bool = False
     bound: NDArray[np.int64] | None = None
     """The code of each value that was given, missing left out, where whoever made the ladder at once knew it."""
+    mean_log_count: float | None = None
+    """Of a ladder of some values of a column: the mean over all records of log2 of how many share their value; else None."""
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -240,6 +242,10 @@ class Ladder:
                 codes = self.up[level][codes]
             self._climbs[start, end] = codes
         return self._climbs[start, end]
+
+    def forget_climbs(self) -> None:
+        """Give up the maps between levels that were asked for; of millions of values each is as long as the column."""
+        self._climbs.clear()
 
 
 def all_or_nothing(ladder: Ladder) -> Ladder:

@@ -92,6 +92,15 @@ def _height_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.
     return [np.full(len(labels), level / top) for level, labels in enumerate(ladder.labels)]
 
 
+def mean_log_count(counts: NDArray[np.int64]) -> float:
+    """The mean over all records of log2 of how many share their value, from the records of each value.
+
+    >>> mean_log_count(np.array([4, 1]))
+    1.6
+    """
+    return float((counts * np.log2(np.maximum(counts, 1))).sum()) / max(1, int(counts.sum()))
+
+
 def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """Share of the column's entropy that a cell loses, up to a constant that no choice can change.
 
@@ -100,7 +109,7 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
     unchanged column sums to 0 and a suppressed one to 1.
     """
     n = max(1, int(counts.sum()))
-    fixed = float((counts * np.log2(np.maximum(counts, 1))).sum()) / n
+    fixed = mean_log_count(counts) if ladder.mean_log_count is None else ladder.mean_log_count
     span = math.log2(n) - fixed
     levels = []
     for level, labels in enumerate(ladder.labels):

@@ -247,6 +247,14 @@ def keep_memory() -> bool:
     return all(bool(settle(setting, KEPT_BYTES)) for setting in (MMAP_THRESHOLD, TRIM_THRESHOLD))
 
 
+def return_free_memory() -> None:
+    """Give memory that the C library holds for later back to the system: after work on many rows it keeps hundreds of megabytes."""
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 # Threads.
 
 

@@ -95,6 +95,15 @@ def shaped(shape: Shape) -> type[Data]:
     return noun
 
 
+TABLE_RUN = "sfumato.data.table.run"
+"""Where the functions are by which a release is made of a table in memory."""
+
+
+def function_of_run(name: str) -> Any:
+    """A function by which a release is made of a table in memory."""
+    return getattr(importlib.import_module(TABLE_RUN), name)
+
+
 def installed_shapes() -> tuple[Shape, ...]:
     """The shapes of data whose packages are there: an installation may leave out all but tables."""
     shapes = []

@@ -342,6 +342,11 @@ class Step(Protocol):
         return ()
 
     @property
+    def keeps_classes_whole(self) -> bool:
+        """Whether all records of a class surely fare alike: rows with the same values need not be merged to be planned."""
+        return False
+
+    @property
     def draws_anew(self) -> bool:
         """Whether the rows it makes are nobody's: drawn from what it learnt of the table, not changed from row to row."""
         return False

@@ -32,15 +32,15 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
 from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.run import describe_table
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.release.attack_run import attack_release
 from sfumato.release.documents import canonical
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.exchange import telling
-from sfumato.release.intruders import attack_release
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.publish import write_pictures
-from sfumato.release.read_back import described
 from sfumato.release.report.measures import title_of
 from sfumato.release.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
 
@@ -407,7 +407,7 @@ def try_and_keep(
     recipe = candidate.recipe
     context = Context(terms.seed, refuse=False, memory=memory, progress=_part(progress, 0.0, 0.6))
     try:
-        release = make_release(described(dataset, recipe), recipe, context)
+        release = make_release(describe_table(dataset, recipe), recipe, context)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
     return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release

@@ -32,11 +32,10 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
+from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
 from sfumato.release.data_assessment import assess_data
 from sfumato.release.evaluation import evaluate as _evaluate
-from sfumato.release.intruders import DEFAULT_SECONDS, attack_release
 from sfumato.release.make import make_release, population_of
-from sfumato.release.read_back import described
 from sfumato.release.release import Release
 from sfumato.release.shaped.places import InDatabase, several_places
 from sfumato.release.shaped.reading import people_of, schemas_of
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.verification import Verification
     from sfumato.results.integral.algorithms import Computed
     from sfumato.results.integral.integral_privacy import IntegralPrivacy
@@ -115,16 +114,6 @@ def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
     return {**(recipe.intake.about_values.said() if recipe else {}), **options}
 
 
-def in_memory(table: Dataset | LazyTable, what: str) -> Dataset:
-    """A table that is in memory; one that an engine holds is refused, with what to do."""
-    if isinstance(table, Dataset):
-        return table
-    raise ParameterError(
-        f"{what} needs the rows of {table.source.name}, which {table.engine.NAME} holds; read it into memory (engine='memory'), or a sample "
-        "of it"
-    )
-
-
 Table = Any
 """A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
 
@@ -146,8 +135,12 @@ def any_recipe(recipe: Any) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
 
-def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
-    """A table whose columns have roles; one that has none is refused, with what to do."""
+def _described(table: Table, roles: Roles | None, what: str) -> Any:
+    """Data whose columns have roles; a table that has none is refused, with what to do."""
+    if is_shaped(table):
+        if roles is not None:
+            raise ParameterError("roles are said when the data are read; leave them out")
+        return table
     dataset = read(table)
     if roles is not None:
         if roles and set(roles) <= set(dataset.columns):
@@ -185,12 +178,12 @@ def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
     given = dataset if places is None else places
     if isinstance(given, Mapping):
         several = {
-            name: one.read({}) if isinstance(one, InDatabase) else in_memory(read(one), "profile")
+            name: one.read({}) if isinstance(one, InDatabase) else read(one).in_memory("profile")
             for name, one in given.items()
         }
         return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
     table: Any = parquet_columns(dataset) or read(dataset)
-    table = parquet_columns(table) or in_memory(table, "profile")
+    table = parquet_columns(table) or table.in_memory("profile")
     return propose_recipe(table if isinstance(table, ParquetColumns) else table.to_polars(), table.source)
 
 
@@ -214,22 +207,10 @@ def judge(
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
-    if is_shaped(dataset):
-        asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in as_tuple(meet)]
-        return judge_all(dataset.evidence(asked, original=original), asked)
-    models = [registry.ask(model).model if isinstance(model, str) else model for model in as_tuple(meet)]
-    people = population_of(models, population)
-    table = _counted(_described(dataset, roles, "judge"), models)
-    return judge_all(gather(table, models, original=original, population=people, posteriors=posteriors), models)
-
-
-def _counted(table: Dataset | LazyTable, models: Sequence[Model]) -> Dataset:
-    """A table in memory; of one that an engine holds, the combinations that promises look at, counted by the engine."""
-    if isinstance(table, Dataset):
-        return table
-    from sfumato.release.large import columns_seen
-
-    return table.counted(columns_seen(models, table.schema))
+    data = _described(dataset, roles, "judge")
+    models = [registry.ask(model, data.shape).model if isinstance(model, str) else model for model in as_tuple(meet)]
+    known = {"original": original, "population": population_of(models, population), "posteriors": posteriors}
+    return judge_all(data.evidence(models, **known), models)
 
 
 def assess(
@@ -251,11 +232,11 @@ def assess(
     for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
-    if is_shaped(dataset):
-        return assess_data(dataset, models, seconds=seconds, progress=progress)
-    people = population_of(models, population, base)
-    table = _counted(_described(dataset, roles, "assess"), models)
-    return _assess(table, models, threshold=threshold, population=people)
+    data = _described(dataset, roles, "assess")
+    if data.attacked_by_run:
+        return assess_data(data, models, seconds=seconds, progress=progress)
+    everyone = population_of(models, population, base)
+    return _assess(data.counted_for(models), models, threshold=threshold, population=everyone)
 
 
 def why_alone(
@@ -268,10 +249,7 @@ def why_alone(
 def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
     loaded = _loaded(recipe)
-    table = read(dataset, recipe=loaded)
-    return (
-        described(table, loaded) if isinstance(table, Dataset) else table.described(loaded.schema, loaded.intake)
-    ), loaded
+    return read(dataset, recipe=loaded).described_by(loaded), loaded
 
 
 def anonymize(
@@ -304,14 +282,9 @@ def anonymize(
     parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
     parts["contract"] = as_tuple(contract)
     context = Context(Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format)
-    if is_shaped(dataset):
-        if accept is not None:
-            raise ParameterError("accept belongs to releases of one table; leave it out")
-        if roles is not None:
-            raise ParameterError("roles are said when the data are read; leave them out")
-        return _make(dataset, Recipe.about(dataset.shape, schemas_of(dataset), **parts), context, seconds)
-    table = _described(dataset, roles, "anonymize")
-    return _make(table, Recipe(table.schema, **parts, accept=read_acceptances(accept)), context, seconds)
+    data = _described(dataset, roles, "anonymize")
+    recipe = Recipe.about(data.shape, schemas_of(data), accept=read_acceptances(accept), **parts)
+    return _make(data, recipe, context, seconds)
 
 
 def _make(data: Any, recipe: Recipe, context: Context, seconds: float | None) -> Made:
@@ -402,7 +375,7 @@ def check(
     people = population_of(loaded.meet, population, loaded.base)
     if people is None:
         schema = _as_released(schema)
-    counted = _counted(table.with_schema(schema), loaded.meet)
+    counted = table.with_schema(schema).counted_for(loaded.meet)
     if isinstance(original, LazyTable):
         original = original.counted(name for name in counted.columns if name in original.columns)
     evidence = gather(counted, loaded.meet, original=original, population=people)
@@ -453,17 +426,23 @@ def attack(
     original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
     ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
     """
-    from sfumato.core.alignment import pair_elsewhere
-
     for name in ("steps", "only"):
         if options.get(name) is not None:
             options[name] = as_tuple(options[name])
+    return attack_release(_pair(original, released, roles, align, control, "attack"), **options)
+
+
+def _pair(
+    original: Table, released: Table, roles: Roles | None, align: str | None, control: Table | None, what: str
+) -> Pair | DataPair:
+    """Original and release side by side, each read where it must be."""
+    from sfumato.core.alignment import pair_elsewhere
+
     if is_shaped(original) and is_shaped(released):
-        _refuse_alignment("attack", align, control)
-        return attack_release(DataPair(original, released), **options)
-    others = None if control is None else in_memory(read(control), "attack")
-    pair = pair_elsewhere(*_both(original, released, roles, "attack"), align=align, control=others)
-    return attack_release(pair, **options)
+        _refuse_alignment(what, align, control)
+        return DataPair(original, released)
+    others = None if control is None else read(control).in_memory(what)
+    return pair_elsewhere(*_both(original, released, roles, what), align=align, control=others)
 
 
 def _refuse_alignment(what: str, align: str | None, control: Table | None) -> None:
@@ -476,7 +455,7 @@ def _refuse_alignment(what: str, align: str | None, control: Table | None) -> No
 
 def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
     """An original and what was released of it, both with roles; the released table may lack columns."""
-    before, after = in_memory(_described(original, roles, what), what), in_memory(read(released), what)
+    before, after = _described(original, roles, what).in_memory(what), read(released).in_memory(what)
     if not after.schema.attributes:
         shared = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
         after = after.with_schema(Schema(shared))
@@ -504,23 +483,16 @@ def evaluate(
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
-    from sfumato.core.alignment import pair_elsewhere
     from sfumato.core.pair import Pair as _Pair
 
     wanted = None if metrics is None else as_tuple(metrics)
     alone = isinstance(original, _Pair | Release)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
-    if alone or is_shaped(original):
+    if alone:
         _refuse_alignment("evaluate", align, control)
-    if is_shaped(original) and is_shaped(released):
-        return _evaluate(DataPair(original, released), wanted)
-    if isinstance(original, Release):
-        original = original.pair
-    elif not alone:
-        others = None if control is None else in_memory(read(control), "evaluate")
-        original = pair_elsewhere(*_both(original, released, roles, "evaluate"), align=align, control=others)
-    return _evaluate(original, wanted)
+        return _evaluate(original.pair if isinstance(original, Release) else original, wanted)
+    return _evaluate(_pair(original, released, roles, align, control, "evaluate"), wanted)
 
 
 def compare(
@@ -559,7 +531,7 @@ def compare(
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make them agree"
         )
-    table = in_memory(read(dataset, recipe=wanted[0].recipe if wanted else None), "compare")
+    table = read(dataset, recipe=wanted[0].recipe if wanted else None).in_memory("compare")
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
@@ -571,7 +543,7 @@ def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **o
     """
     from sfumato.results.integral.integral_privacy import integral_privacy as _integral_privacy
 
-    return _integral_privacy(in_memory(read(data), "integral privacy"), algorithm, k, size=size, **options)
+    return _integral_privacy(read(data).in_memory("integral privacy"), algorithm, k, size=size, **options)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

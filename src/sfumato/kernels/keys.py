@@ -88,11 +88,18 @@ def _mapped(codes, moved):
 
 @njit(cache=True, nogil=True, inline="always")
 def _hash(keys, i):
+    """A hash of which the lowest bits depend on all bits of a key.
+
+    A product carries bits upwards only, and the shift brings the upper half down once. Without the
+    second round the bits from 48 on, where the last columns of a packed key lie, would not reach the lowest
+    16: in a table of 65,536 slots all keys that differ in them alone would stand in one queue.
+    """
     h = np.uint64(0x9E3779B97F4A7C15)
     for w in range(keys.shape[1]):
         h = (h ^ keys[i, w]) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
-    return h
+    h *= np.uint64(0xC4CEB9FE1A85EC53)
+    return h ^ (h >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -1,7 +1,11 @@
-"""Generalising columns on the engine before anything is counted, where the combinations of their values do not fit into memory.
+"""Generalising columns before anything is counted, where the combinations of their values do not fit into memory.
 
 Every value is replaced by one that stands for all that share its label at some level of the hierarchy; from that level on
 nobody can tell the difference. What is planned on such counts is the best of what lies at these levels or above.
+
+The levels are the first node of a chain (:func:`levels_in_turn`) at which the combinations fit, as far as the first million
+rows tell. Then all rows come by once, in batches, and are counted there; should there be more combinations than was
+thought, the next nodes of the chain are tried. This is the same for every engine that hands rows over in batches.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,30 +21,42 @@ import polars as pl
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import encode_column
 from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
+from sfumato.core.labels import positions_in
+from sfumato.core.objective import mean_log_count
 from sfumato.core.progress import Progress
 from sfumato.core.schema import Role
 from sfumato.core.step import Plan, Step
+from sfumato.data.lazy import table as engine_table
+from sfumato.data.lazy.choice import distinct_rows
+from sfumato.data.lazy.codes import Coder, counted_in_pieces
+from sfumato.data.lazy.observed_values import changed
+from sfumato.data.lazy.on_polars import spare
+from sfumato.data.lazy.parts import in_parallel
 from sfumato.data.lazy.table import LazyTable, TooManyCombinations
-from sfumato.release.representatives import Representatives, first_rows
+from sfumato.release.representatives import Representatives, limited, represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Encoded
-
-VALUE, STANDS = "sfumato value", "sfumato representative"
+    from sfumato.core.labels import Labels
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AllValues:
-    """A quasi-identifier with all its values: as the engine holds them, as they are read, and their ladder."""
+    """A quasi-identifier with all its values, as they are read, and their ladder."""
 
-    raw: pl.Series
-    read: pl.Series
+    values: pl.Series
     encoded: Encoded
     ladder: Ladder
-    paths: Paths | None
+
+    @functools.cached_property
+    def whole_ladder(self) -> Ladder:
+        """The ladder, which also knows what some of its values do not tell: how many records share a value on average."""
+        counts = np.zeros(len(self.ladder.labels[0]), dtype=np.int64)
+        counts[self.ladder.codes_of(self.encoded.labels)] = self.encoded.counts
+        return dataclasses.replace(self.ladder, mean_log_count=mean_log_count(counts))
 
     def values_at(self, level: int) -> int:
         """How many values there are at a level."""
@@ -55,26 +71,34 @@ class AllValues:
         """For every value the number of its label at a level."""
         return remap_to(self.ladder, self.encoded, level)[self.encoded.codes]
 
-    def table(self, level: int) -> pl.DataFrame:
-        """Every value, as the engine holds it, and the one that stands for it: the first of all that share its label."""
-        groups = self.groups(level)
-        standing = first_rows(groups, self.values_at(level))[groups]
-        made = pl.DataFrame({VALUE: self.raw, STANDS: self.raw.gather(standing)})
-        return made.filter(made[VALUE].is_not_null()).unique(VALUE, keep="first", maintain_order=True)
-
 
 @dataclasses.dataclass(frozen=True)
 class Bound(Hierarchy):
     """A hierarchy that says of some values what it said of all: ranges and shares are those of the whole column."""
 
-    known: Paths
+    known: Ladder
 
     name: ClassVar[str] = "bound"
 
+    def ladder(self, values: Labels, *, missing: bool) -> Ladder:
+        """The ladder of values that were there."""
+        labels = [*values, *([None] if missing else [])]
+        return limited(self.known, np.unique(positions_in(self.known.labels[0], labels)))
+
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """The paths of values that were there."""
-        rows = {row[0]: row for row in self.known.rows}
-        return dataclasses.replace(self.known, rows=tuple(rows[value] for value in values))
+        ladder = self.known
+        codes = positions_in(ladder.labels[0], list(values))
+        at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
+        columns = [[str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)]
+        return Paths(
+            rows=tuple(zip(*columns, strict=True)),
+            leaves=tuple(
+                dict(zip(columns[j], ladder.leaves[j][here].tolist(), strict=True)) for j, here in enumerate(at)
+            ),
+            loss=tuple(dict(zip(columns[j], ladder.loss[j][here].tolist(), strict=True)) for j, here in enumerate(at)),
+            measured=ladder.measured,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,30 +108,56 @@ class Coarse:
     columns: Mapping[str, AllValues]
     levels: Mapping[str, int]
 
-    def counted(self, table: LazyTable, seen: Sequence[str], tick: Any) -> Dataset | None:
-        """The combinations of the generalised table, counted by the engine; None: it cannot generalise."""
-        tables = {name: self.columns[name].table(level) for name, level in self.levels.items()}
-        replaced = table.replaced(tables)
-        return None if replaced is None else replaced.counted(seen, tick)
+    def counted(self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick) -> Dataset | None:
+        """The combinations of the generalised table; None: there are too many.
+
+        Batches are counted by the places of what stands for their values, which are small numbers.
+        """
+        names = [name for name in table.columns if name in set(seen)]
+        coder, count = Coder(), spare(names)
+
+        def placed(rows: Dataset) -> tuple[Dataset, dict[str, pl.Series]]:
+            return rows, {n: self._places(rows, n) for n in names if n in self.levels}
+
+        pieces = (
+            pl.DataFrame([places[name] if name in places else coder.column(rows, name) for name in names])
+            for rows, places in in_parallel(placed, table.pieces_of(names, tick))
+        )
+        combinations = counted_in_pieces(pieces, names, count, engine_table.MOST_COMBINATIONS, coder)
+        if combinations is None:
+            return None
+        columns = coder.decoded(combinations, [name for name in names if name not in self.levels])
+        stands = {n: self.representatives[n].stand.gather(combinations[n]).alias(n) for n in names if n in self.levels}
+        rows = columns.select(names).with_columns(**stands)
+        return table.rows_in_memory(rows, combinations[count].to_numpy()).with_schema(table.part_of_schema(names))
+
+    def _places(self, rows: Dataset, name: str) -> pl.Series:
+        """The places of what stands for the cells of a column, in the narrowest type."""
+        stands, column = self.representatives[name], rows.column(name)
+        places = stands.places(column)
+        absent = column.null_count()
+        if column.dtype.is_float():
+            absent += int(column.is_nan().sum() or 0)
+        if column.dtype != stands.stand.dtype or places.null_count() != absent:
+            raise changed(rows.source.name)
+        narrow = pl.Series(np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))).dtype
+        return places.cast(narrow).alias(name)
 
     def applied(self, rows: Dataset) -> Dataset:
         """Rows of the table with the values that stand for theirs."""
-        return rows.with_columns(
-            {name: stand.put_into(rows.column(name)) for name, stand in self.representatives.items()}
-        )
+        return represented(rows, self.representatives)
 
     @functools.cached_property
     def representatives(self) -> dict[str, Representatives]:
         """What stands for the values of each column as they are read."""
         columns = self.columns
-        return {n: Representatives.of(columns[n].read, columns[n].groups(level)) for n, level in self.levels.items()}
+        return {n: Representatives.of(columns[n].values, columns[n].groups(level)) for n, level in self.levels.items()}
 
     def bound(self, counted: Dataset) -> Dataset:
         """The counted combinations with hierarchies that know all values, not only those that stand for them."""
         schema = counted.schema
         for name in self.levels:
-            paths = self.columns[name].paths
-            schema = schema if paths is None else schema.replace(name, hierarchy=Bound(paths))
+            schema = schema.replace(name, hierarchy=Bound(self.columns[name].whole_ladder))
         return counted.with_schema(schema)
 
     def begun(self, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -126,32 +176,49 @@ class Coarse:
 def coarsely_counted(
     table: LazyTable, seen: Sequence[str], steps: Sequence[Step], refused: TooManyCombinations, progress: Progress
 ) -> tuple[Dataset, Coarse]:
-    """Count a table after generalising it to the first node of a chain (:func:`levels_in_turn`) at which the combinations fit.
-
-    Coarser nodes have no more combinations, so the first one that fits is found by halving the chain.
+    """Count a table after generalising it to the first node of a chain at which the combinations fit.
 
     Raises:
         TooManyCombinations: the engine or the first step cannot begin at levels, or nothing that it may do is enough.
     """
     columns = _columns(table, steps, refused)
     chain = list(levels_in_turn(columns, steps[0]))
-    found: tuple[Dataset, Coarse] | None = None
+    start = _first_that_seems_to_fit(table, seen, columns, chain)
+    for levels in chain[start:]:
+        coarse = Coarse(columns, levels)
+        words = f"too many combinations: {', '.join(f'{name} at level {at}' for name, at in levels.items())}"
+        counted = coarse.counted(table, seen, functools.partial(_tell, progress, words))
+        if counted is not None:
+            return counted, coarse
+    raise refused
+
+
+def _first_that_seems_to_fit(
+    table: LazyTable, seen: Sequence[str], columns: Mapping[str, AllValues], chain: Sequence[Mapping[str, int]]
+) -> int:
+    """The place of the first node of a chain whose combinations fit, as far as the first rows tell; the last one if none does.
+
+    Coarser nodes have no more combinations, so it is found by halving the chain.
+    """
+    names = [name for name in table.columns if name in set(seen)]
+    first = next(iter(table.pieces_of(names)))
+    encoded = {name: encode_column(first, name) for name in names}
+
+    def combinations(levels: Mapping[str, int]) -> int:
+        codes = {
+            name: remap_to(columns[name].ladder, known, levels[name])[known.narrow] if name in levels else known.narrow
+            for name, known in encoded.items()
+        }
+        return distinct_rows(pl.DataFrame(codes), names, table.records)
+
     low, high = 0, len(chain)
     while low < high:
         middle = (low + high) // 2
-        coarse = Coarse(columns, chain[middle])
-        words = f"too many combinations: {', '.join(f'{name} at level {at}' for name, at in chain[middle].items())}"
-        try:
-            counted = coarse.counted(table, seen, functools.partial(_tell, progress, words))
-        except TooManyCombinations:
+        if combinations(chain[middle]) > engine_table.MOST_COMBINATIONS:
             low = middle + 1
-            continue
-        if counted is None:
-            raise refused
-        found, high = (counted, coarse), middle
-    if found is None:
-        raise refused
-    return found
+        else:
+            high = middle
+    return min(low, max(0, len(chain) - 1))
 
 
 def levels_in_turn(columns: Mapping[str, AllValues], step: Step) -> Iterator[dict[str, int]]:
@@ -181,17 +248,15 @@ def _tell(progress: Progress, words: str, rows: int) -> None:
 
 def _columns(table: LazyTable, steps: Sequence[Step], refused: TooManyCombinations) -> dict[str, AllValues]:
     """The quasi-identifiers that may be generalised: they have a hierarchy, no other role and not too many values themselves."""
-    quasi = [n for n in table.schema.quasi if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy]
-    if not steps or steps[0].begun_at({}) is None:
+    if not steps or steps[0].begun_at({}) is None or table.engine.workers is not None:
         raise refused
-    found = dict[str, AllValues]()
+    quasi = [n for n in table.schema.quasi if table.schema[n].roles == (Role.QUASI,) and table.schema[n].hierarchy]
+    columns = dict[str, AllValues]()
     for name in quasi:
         try:
-            raw, read = table.values_of(name)
+            read = table.values_of(name)
         except TooManyCombinations:
             continue
-        encoded, hierarchy = encode_column(read, name), table.schema[name].hierarchy
-        present = [(v, c) for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None]
-        paths = hierarchy.paths([v for v, _ in present], [c for _, c in present]) if hierarchy else None
-        found[name] = AllValues(raw, read.column(name), encoded, ladder_of(read, name, encoded), paths)
-    return found
+        encoded = encode_column(read, name)
+        columns[name] = AllValues(read.column(name), encoded, ladder_of(read, name, encoded))
+    return columns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.evidence import judge_all
 from sfumato.core.notebook import html_headline, html_table, html_verdicts
 from sfumato.core.progress import Progress, silent
-from sfumato.release.intruders import DEFAULT_SECONDS, attack_unchanged
+from sfumato.release.attack_run import DEFAULT_SECONDS, attack_unchanged
 from sfumato.release.report.headline import promises_told
 from sfumato.release.report.wording import counts_in_words
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.shape import Shape
-    from sfumato.release.intruders import AttackReport
+    from sfumato.release.attack_report import AttackReport
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -152,6 +152,10 @@ LIBRARIES = ("sfumato", "numpy", "numba", "polars", "narwhals")
 COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the owner's lock file"
 
 
+MANY_ROWS = 1 << 22
+"""Of a table with more rows, measures and alternatives are worked out one after the other: both at once take more memory."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Told:
     """What is measured once and told in several documents: what a release is worth, its story, and what else there was."""
@@ -168,6 +172,9 @@ class Told:
     @classmethod
     def _measured(cls, release: TableRelease) -> Told:
         pair = release.pair  # one for both: columns are read once
+        if len(release.original) > MANY_ROWS:
+            alternatives = alternatives_in_passing(release)
+            return cls(evaluated(release, pair, report_metrics(pair)), story_of(release, pair), alternatives)
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
         story = story_of(release, pair)

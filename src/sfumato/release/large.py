@@ -16,10 +16,10 @@ import polars as pl
 from sfumato.core import environment
 from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import parts_of
-from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.evidence import columns_seen, gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
+from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
@@ -41,7 +41,6 @@ from sfumato.release.planning import FORMAT, Alongside, Pipeline, Planning, alik
 from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.step import Preserved
@@ -152,8 +151,10 @@ def _make(
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     original, coarse = _counted(table, seen, recipe, population, progress)
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    return_free_memory()
     planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
+    return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
     written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place, beside=beside)
     plans = written.plans
@@ -218,11 +219,16 @@ def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> Co
 
 
 def _distinct_values(counted: Dataset, name: str) -> int:
-    """How many values a column has, missing counted as one; those of text and whole numbers that were encoded are counted already."""
+    """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
+
+    What is no number is encoded as missing, but is a value of its own.
+    """
     encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
-    if encoded is not None and (dtype == pl.String or dtype.is_integer()):
-        return len(encoded.labels)
-    return int(counted.column(name).n_unique())
+    if encoded is None or not (dtype == pl.String or dtype.is_integer() or dtype.is_float()):
+        return int(counted.column(name).n_unique())
+    if dtype.is_float() and counted.column(name).is_nan().any():
+        return int(counted.column(name).n_unique())
+    return len(encoded.labels)
 
 
 # What can be done without all rows in memory.
@@ -255,15 +261,6 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
         )
 
 
-def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
-    """The columns that promises and plans look at."""
-    counts = needed(models, schema).counts
-    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
-    wanted += schema.columns(Role.UNIT)
-    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
-    return list(dict.fromkeys(wanted))
-
-
 def _counted(
     table: LazyTable, seen: Sequence[str], recipe: Recipe, population: Dataset | None, progress: Progress
 ) -> tuple[Dataset, Coarse | None]:
@@ -274,7 +271,8 @@ def _counted(
         progress(*_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows"))
 
     try:
-        return table.counted(seen, tick).checked(), None
+        parting = not all(step.keeps_classes_whole for step in recipe.steps)
+        return table.counted(seen, tick, distinct=parting).checked(), None
     except TooManyCombinations as refused:
         if population is not None:  # its values are not those that stand for others
             raise

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Agreement, Recipe
     from sfumato.core.step import Step
-    from sfumato.release.intruders import AttackReport
+    from sfumato.release.attack_report import AttackReport
 
 MOST_COPIED = 0.10
 """The copied excess beyond which drawn rows are refused where the recipe says nothing."""
@@ -94,7 +94,7 @@ def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept
 
 def _attacked(limit: Limit, pair: Pair | DataPair, known: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
-    from sfumato.release.intruders import attack_release
+    from sfumato.release.attack_run import attack_release
 
     limits = written_limits([limit])
     report = attack_release(pair, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)

@@ -28,7 +28,7 @@ from sfumato.data.lazy.observed_values import Shared
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import InternalError, SchemaError
-from sfumato.release.representatives import Representatives, representatives_in
+from sfumato.release.representatives import Representatives, representatives_in, represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,7 @@ class Pipeline:
         """Rows with the values that stand for theirs, where the first step releases them alike."""
         if not self.stands:
             return rows
-        return rows.with_columns({name: stand.put_into(rows.column(name)) for name, stand in self.stands.items()})
+        return represented(rows, self.stands)
 
     def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
         """What is released of some rows, and the plan of every step."""
@@ -191,6 +191,8 @@ class Planning:
             self.line = self.line.then(step, plan, alone)
             if not goal.place and self.coarse is None and self.table.engine.workers is None:
                 self.line = self.line.shortened(before, plan)
+            for ladder, _ in plan.bound_levels.values():
+                ladder.forget_climbs()
         else:
             facts = self._facts(step, alone)
             self._cells(step, dataclasses.replace(goal, facts=facts))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import dataclasses
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +18,14 @@ import polars as pl
 
 from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
+from sfumato.core.indented_json import indented_json
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
 from sfumato.data.table.form import Form, runnable_cells
 from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import ParameterError, printable_json
+from sfumato.release import VERBS
 from sfumato.release.certificates import FILE, public_half, shape_of, signed
 from sfumato.release.documents import (
     CERTIFICATE_VERSION,
@@ -39,10 +42,10 @@ from sfumato.release.report import people
 from sfumato.release.report.gallery import named_cards, owner_pictures, public_pictures
 from sfumato.release.report.pages import as_shown, owner_page, public_page
 from sfumato.release.report.pictures import png
+from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-    from sfumato.release.table_release import TableRelease
 
 
 # The documents of a written release, made so that the certificate covers all that is shared.
@@ -150,7 +153,7 @@ def described_pictures(drawn: Mapping[str, Any]) -> str:
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:
     """Write a document as people can read it."""
-    replace(file, (printable_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n").encode())
+    replace(file, (printable_json(indented_json(document)) + "\n").encode())
 
 
 def replace(file: Path, content: bytes) -> None:
@@ -172,8 +175,17 @@ def linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class WrittenFiles:
+    """What was written of a release: the release as the files hold it, what its certificate says, and what its owner may see besides."""
+
+    release: Any
+    certificate: dict[str, Any]
+    record: dict[str, Any]
+
+
 def publish(
-    release: TableRelease,
+    release: Release,
     folder: Path,
     *,
     format: str | None,  # noqa: A002
@@ -190,9 +202,20 @@ def publish(
     stands just before the folder does, so that nobody reads of a table that is not there.
     """
     require_kept(release)
-    beside = contextlib.nullcontext(dict[str, Any]()) if into is None else stored(release, into)
-    with in_place(folder, force=force) as made, beside as table:
-        _write(release, made, format, sign, pictures, defuse, more, table)
+    beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
+    if into is not None:
+        if not isinstance(release, TableRelease):
+            raise ParameterError(f"a release of shape {release.shape} is not written into a database; leave into out")
+        beside = stored(release, into)
+    with in_place(folder, force=force) as draft, beside as table:
+        share, owner = draft / "share", draft / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        write_files: Callable[..., WrittenFiles] = VERBS[release.writer]
+        files = write_files(release, share, owner, format=format, defuse=defuse, table=table)
+        if more is not None:
+            more(owner)
+        seal(draft, files.certificate, files.record, sign=sign, pictures=pictures)
         keep_pseudonyms(release)
     return folder
 
@@ -209,7 +232,7 @@ def drafted(release: TableRelease, *, format: str | None = None, within: Path | 
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
         input_digest = release.original.input_digest()
-        release, told, data_file = _written_and_told(release, share, format, defuse=False)
+        release, told, data_file = _write_and_summarize(release, share, format, defuse=False)
         salt = environment.fresh_salt()
         body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
         seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
@@ -243,36 +266,32 @@ def keep_pseudonyms(release: Release) -> None:
             store()
 
 
-def _write(
+def write_table_files(
     release: TableRelease,
-    folder: Path,
+    share: Path,
+    owner: Path,
+    *,
     format: str | None,  # noqa: A002
-    sign: Path | None,
-    pictures: bool,
     defuse: bool,
-    more: Callable[[Path], None] | None,
     table: Mapping[str, Any],
-) -> None:
-    share, owner = folder / "share", folder / "owner"
-    share.mkdir()
-    owner.mkdir(mode=PRIVATE_FOLDER)
+) -> WrittenFiles:
+    """Write the released table, the lock and the alignment; ``table`` is what a certificate says of a table of a database."""
     salt, input_digest = environment.fresh_salt(), release.original.input_digest()
-    release, told, data_file = _written_and_told(release, share, format, defuse=defuse)
-    data_file |= {"table": dict(table)} if table else {}
-    body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
+    release, summary, data_file = _write_and_summarize(release, share, format, defuse=defuse)
+    if table:
+        data_file["table"] = dict(table)
+    body = certificate(release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
     _write_alignment(release, owner / "alignment.parquet")
     _write_people(release, owner / PEOPLE)
-    if more is not None:
-        more(owner)
-    seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=sign, pictures=pictures)
+    return WrittenFiles(release, body, owner_record(release, told=summary, input_digest=input_digest))
 
 
 ONE_AFTER_THE_OTHER = 1 << 22
 """A table of more rows is measured after it was written: its text and what measures need would not be small beside each other."""
 
 
-def _written_and_told(
+def _write_and_summarize(
     release: TableRelease,
     share: Path,
     format: str | None,  # noqa: A002

@@ -6,7 +6,6 @@ What was judged in memory is worth nothing where the file says something else. S
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import dataclasses
 import shlex
@@ -19,7 +18,7 @@ import polars as pl
 from sfumato.core.acceptance import text_only_columns
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
-from sfumato.core.source import LAYOUT, Source, with_names
+from sfumato.core.source import Source
 from sfumato.core.step import accounts
 from sfumato.data.lazy.databases import Name, Transaction, address
 from sfumato.data.lazy.digest import RowsDigest
@@ -33,7 +32,6 @@ from sfumato.data.table.form import Form
 from sfumato.data.table.formats import listed
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.read import read_written
-from sfumato.data.table.values import with_values
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.assessment import assess
 from sfumato.release.certificates import read_certificate
@@ -41,7 +39,6 @@ from sfumato.release.make import judge_again
 from sfumato.release.manifest import near
 
 if TYPE_CHECKING:
-    from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
     from sfumato.release.table_release import TableRelease
 
@@ -296,34 +293,6 @@ def _needs_rows(model: Any, release: TableRelease) -> bool:
 
 
 # A table described by a recipe: read as it says, with the roles it gives.
-
-
-def described(dataset: Dataset, recipe: Recipe) -> Dataset:
-    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
-
-    Raises:
-        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
-    """
-    intake = dataset.source.intake.over(recipe.intake)
-    _require_layout(dataset, intake)
-    recipe.schema.check(dataset.columns, dataset.source)
-    valued = with_values(dataset, intake).with_schema(recipe.schema)
-    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
-
-
-def _require_layout(dataset: Dataset, intake: Any) -> None:
-    source = dataset.source
-    meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
-    other = [
-        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
-    ]
-    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
-        other.remove("encoding")
-    if other:
-        raise ParameterError(
-            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
-            "read it as the recipe says: sf.read(path, recipe=...)"
-        )
 
 
 def has_words(values: pl.Series) -> bool:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
     from sfumato.core.step import Plan
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.report.headline import Headline
 
 
@@ -209,7 +209,7 @@ class Release:
 
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
-        from sfumato.release.intruders import attack_release
+        from sfumato.release.attack_run import attack_release
 
         known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
@@ -224,7 +224,7 @@ class Release:
 
     def tried(self, *, seconds: float, progress: Progress) -> Self:
         """The same release with what attacks find before and after, half of the time each, and what it is worth."""
-        from sfumato.release.intruders import attack_unchanged
+        from sfumato.release.attack_run import attack_unchanged
 
         half: dict[str, Any] = {"seconds": seconds / 2, "progress": progress}
         before = attack_unchanged(self.original, models=self.recipe.meet, seed=self.seed, **half)
@@ -238,7 +238,8 @@ class Release:
 
     # Writing.
 
-    writer: ClassVar[str] = "write_people"
+    writer: ClassVar[str] = "write_data_files"
+    """What writes the files of the release; see :data:`sfumato.release.VERBS`."""
 
     def write(
         self,
@@ -279,7 +280,7 @@ class Release:
             )
         key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
         options: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        written: Path = VERBS[self.writer](self, Path(folder), force=force, sign=key, into=table, more=more, **options)
+        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **options)
         return written
 
     def plot(self) -> alt.LayerChart | None:

@@ -27,6 +27,7 @@ from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.data.table.read import read_written
+from sfumato.data.table.run import describe_table
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
@@ -36,7 +37,6 @@ from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
-from sfumato.release.read_back import described
 from sfumato.release.table_release import TableRelease
 from sfumato.release.verification import AGAINST_ORIGINAL
 
@@ -294,7 +294,7 @@ def made_again(
     if isinstance(original, LazyTable):
         return make_large(original.described(recipe.schema, recipe.intake), recipe, Context(**options))
     context = Context(format=made_for, memory=AsCertified(certificate), **options)
-    release: TableRelease = make_release(described(original, recipe), recipe, context)
+    release: TableRelease = make_release(describe_table(original, recipe), recipe, context)
     return release
 
 

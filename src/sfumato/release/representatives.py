@@ -16,6 +16,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.classes import remap_to
+from sfumato.core.encoding import Encoded, encode, relabelled
+from sfumato.kernels.keys import mapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,39 +40,74 @@ def first_rows(codes: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
     return first
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Representatives:
-    """For every value of a column the one that stands for it; what is not among ``values`` stands for itself.
+    """For every value of a column the one that stands for it; what is not known stands for itself.
 
-    No value comes twice, and none is missing.
+    ``stand`` has each of those that stand for others once.
     """
 
-    values: pl.Series
     stand: pl.Series
 
-    @classmethod
-    def of(cls, values: pl.Series, groups: NDArray[np.integer]) -> Representatives:
-        """Values of which those of one group stand for each other; the first of each is taken."""
-        first = first_rows(groups, int(groups.max(initial=-1)) + 1)
-        frame = pl.DataFrame({"value": values, "stand": values.gather(first[groups])}).drop_nulls()
+    @staticmethod
+    def of(values: pl.Series, groups: NDArray[np.integer]) -> Representatives:
+        """Values of which those of one group stand for each other; the first of each that is there is taken."""
+        present = values.is_not_null()
         if values.dtype.is_float():
-            frame = frame.filter(frame["value"].is_not_nan())
+            present &= values.is_not_nan().fill_null(False)
+        if not present.all():
+            values, groups = values.filter(present), groups[present.to_numpy()]
+        _, which = np.unique(groups, return_inverse=True)
+        first = first_rows(which, int(which.max(initial=-1)) + 1)
+        ranges = _ranges(values, which) if _is_ordered(values.dtype) else None
+        if ranges is not None:
+            order, starts, ends = ranges
+            return RangedRepresentatives(values.gather(first[order]), starts, ends)
+        frame = pl.DataFrame({"value": values, "which": which.astype(np.uint32)})
         if _is_ordered(values.dtype):
             frame = frame.sort("value")
         frame = frame.unique("value", keep="first", maintain_order=True)
-        return cls(frame["value"], frame["stand"])
+        return ListedRepresentatives(values.gather(first), frame["value"], frame["which"].to_numpy())
+
+    def places(self, column: pl.Series) -> pl.Series:
+        """Of every cell the place of what stands for it in ``stand``; missing where nothing does."""
+        raise NotImplementedError
+
+    def replaced(self, column: pl.Series) -> tuple[pl.Series, Encoded | None]:
+        """A column with the values that stand for its own; and its encoding where that follows from them."""
+        if column.dtype != self.stand.dtype or not len(self.stand):
+            return column, None
+        places = self.places(column)
+        stand = self.stand.gather(places).alias(column.name)
+        if places.null_count():
+            return stand.zip_with(places.is_not_null(), column), None
+        codes = mapped(places.to_numpy(), self._encoded.narrow)
+        return stand, relabelled(codes, self._encoded.labels)
 
     def put_into(self, column: pl.Series) -> pl.Series:
         """A column with the values that stand for its own."""
-        if column.dtype != self.values.dtype or not len(self.values):
-            return column
-        known = self._places(column)
-        stand = self.stand.gather(known).alias(column.name)
-        if known.null_count() == 0:
-            return stand
-        return stand.zip_with(known.is_not_null(), column)
+        return self.replaced(column)[0]
 
-    def _places(self, column: pl.Series) -> pl.Series:
+    @functools.cached_property
+    def _encoded(self) -> Encoded:
+        return encode(self.stand)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ListedRepresentatives(Representatives):
+    """Every value by itself, with the place of what stands for it. No value comes twice, and none is missing."""
+
+    stand: pl.Series
+    values: pl.Series
+    which: NDArray[np.uint32]
+
+    def places(self, column: pl.Series) -> pl.Series:
+        """Looked up among all values."""
+        known = self._known(column)
+        if known.null_count() == 0:
+            return pl.Series(mapped(known.to_numpy(), self.which))
+        return pl.Series(self.which).gather(known)
+
+    def _known(self, column: pl.Series) -> pl.Series:
         """Where each cell is among the values; missing where it is not."""
         if column.dtype == pl.String:
             return column.cast(self._labels, strict=False).to_physical().cast(pl.UInt32)
@@ -101,6 +138,65 @@ class Representatives:
         return self.values.to_physical().to_numpy()
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class RangedRepresentatives(Representatives):
+    """Ranges of numbers or times that do not overlap, in order: what lies from a start to an end has one that stands for it.
+
+    Millions of values make a few hundred ranges where a hierarchy cuts numbers into intervals.
+    """
+
+    stand: pl.Series
+    starts: NDArray[np.generic]
+    ends: NDArray[np.generic]
+
+    def places(self, column: pl.Series) -> pl.Series:
+        """The last range that does not start behind a cell, if it does not end before it."""
+        missing = column.null_count()
+        physical = column.to_physical()
+        cells = (physical.fill_null(0) if missing else physical).to_numpy()
+        behind = np.searchsorted(self.starts, cells, side="right")
+        places = np.maximum(behind - 1, 0).astype(np.uint32)
+        within = (behind > 0) & (cells <= self.ends[places])  # what is no number is in no range
+        if missing:
+            within &= column.is_not_null().to_numpy()
+        every_place = pl.Series(places)
+        if within.all():
+            return every_place
+        return every_place.zip_with(pl.Series(within), pl.Series([None], dtype=pl.UInt32))
+
+
+VALUES_A_RANGE = 8
+"""Ranges are looked up where they have so many values on average."""
+
+
+def _ranges(
+    values: pl.Series, which: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.generic], NDArray[np.generic]] | None:
+    """The groups in the order of their values, and the least and the greatest value of each; None where they overlap."""
+    groups = int(which.max(initial=-1)) + 1
+    if groups * VALUES_A_RANGE > len(values):
+        return None
+    frame = pl.DataFrame({"which": which, "value": values.to_physical()})
+    ends = frame.group_by("which").agg(pl.col("value").min().alias("start"), pl.col("value").max().alias("end"))
+    ends = ends.sort("start")
+    starts, lasts = ends["start"].to_numpy(), ends["end"].to_numpy()
+    if (lasts[:-1] >= starts[1:]).any():
+        return None
+    return ends["which"].to_numpy(), starts, lasts
+
+
+def represented(rows: Dataset, representatives: Mapping[str, Representatives]) -> Dataset:
+    """Rows with the values that stand for theirs in some columns, which are encoded at once."""
+    columns, codes = dict[str, pl.Series](), dict[str, Encoded]()
+    for name, stands in representatives.items():
+        columns[name], encoded = stands.replaced(rows.column(name))
+        if encoded is not None:
+            codes[name] = encoded
+    changed = rows.with_columns(columns)
+    changed.known.codes.update(codes)
+    return changed
+
+
 def _is_ordered(dtype: pl.DataType) -> bool:
     """Whether values are numbers for numpy."""
     return dtype.is_integer() or dtype.is_float() or dtype in (pl.Date, pl.Datetime, pl.Duration, pl.Time)
@@ -123,14 +219,15 @@ def representatives_in(
         standing = np.append(first[first < count], count - 1)  # the missing one, if there is one, is the last
         values = dataset.column(name).gather(first_rows(encoded.narrow, count))
         codes = np.unique(ladder.codes_of(encoded.labels)[standing])
-        found[name] = Representatives.of(values, groups), _limited(ladder, codes)
+        found[name] = Representatives.of(values, groups), limited(ladder, codes)
     return found
 
 
-def _limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:
+def limited(ladder: Ladder, codes: NDArray[np.int64]) -> Ladder:
     """A ladder of some of the values, in order; all levels above are as they were."""
     return dataclasses.replace(
         ladder,
+        bound=None,
         labels=(tuple(ladder.labels[0][code] for code in codes.tolist()), *ladder.labels[1:]),
         up=(ladder.up[0][codes], *ladder.up[1:]),
         leaves=(ladder.leaves[0][codes], *ladder.leaves[1:]),

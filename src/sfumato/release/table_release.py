@@ -73,7 +73,7 @@ class TableRelease(Release):
     """What answers for earlier releases of the same people; None: nobody was asked."""
     mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
     """By which random rule of the recipe columns were released, where a promise is about that."""
-    writer: ClassVar[str] = "write"
+    writer: ClassVar[str] = "write_table_files"
 
     @classmethod
     def assess_original(cls, original: Dataset, recipe: Recipe, context: Context) -> Any:

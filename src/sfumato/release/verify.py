@@ -18,7 +18,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather
+from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.limits import limits_of
 from sfumato.core.parameters import label_of
 from sfumato.core.schema import Attribute, Kind, Schema
@@ -34,7 +34,6 @@ from sfumato.release.certificates import pseudonymized, read_certificate, signat
 from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.documents import digest_of
 from sfumato.release.epsilon_certification import Certified, certified
-from sfumato.release.large import columns_seen
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.read_back import read_described

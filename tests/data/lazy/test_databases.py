@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.data.lazy import table as engine_table
 from sfumato.data.lazy.databases import RUNNING, Name, Transaction, address
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.drivers import begun
@@ -73,6 +74,21 @@ def test_a_database_releases_what_memory_releases(kind: str, tmp_path: Path, req
         lazy = sf.anonymize(held, MEET, steps, seed=5)
         assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
         assert in_rows(lazy.data).equals(rows_of(eager.data))
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_combinations_that_do_not_fit_are_counted_at_levels(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    step = sf.GlobalRecoding(budget=0.05)
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1200)
+    lazy = sf.anonymize(described(sf.read(uri, table="visits")), [sf.KAnonymity(3)], [step], seed=5)
+    begun_at = lazy.planned_steps[0].levels
+    assert begun_at
+    eager_step = sf.GlobalRecoding(budget=0.05, levels=begun_at)
+    eager = sf.anonymize(described(sf.read(table())), [sf.KAnonymity(3)], [eager_step], seed=5, format="parquet")
+    assert in_rows(lazy.data).equals(rows_of(eager.data))
 
 
 @pytest.mark.parametrize("kind", EVERY)

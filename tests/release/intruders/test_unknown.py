@@ -15,8 +15,8 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.release import intruders as battery
-from sfumato.release.intruders import Skipped, Tried
+from sfumato.release import attack_run as battery
+from sfumato.release.attack_report import Skipped, Tried
 from sfumato.release.make import make_release
 from sfumato.release.report.attacks import conclusion, unknown
 

@@ -37,9 +37,10 @@ class Coder:
 
     def coded(self, rows: Dataset) -> pl.DataFrame:
         """The rows with numbers in the place of text."""
-        return pl.DataFrame([self._column(rows, name) for name in rows.columns])
+        return pl.DataFrame([self.column(rows, name) for name in rows.columns])
 
-    def _column(self, rows: Dataset, name: str) -> pl.Series:
+    def column(self, rows: Dataset, name: str) -> pl.Series:
+        """A column with numbers in the place of text."""
         if rows.dtype(name) != pl.String or name in self.plain:
             return rows.column(name)
         if (quick := self._known(rows, name)) is not None:
@@ -99,6 +100,30 @@ class Coder:
             return self.labels(column.name).hash(key).gather(column)
         wide = pl.Int64 if column.dtype.is_signed_integer() else pl.Float64 if column.dtype.is_float() else column.dtype
         return column.cast(wide).hash(key)
+
+
+def counted_in_pieces(
+    pieces: Iterable[pl.DataFrame], columns: Sequence[str], name: str, most: int, coder: Coder
+) -> pl.DataFrame | None:
+    """The distinct rows of a coded table that comes in pieces, with their numbers under ``name``; None: more than ``most``.
+
+    Pieces are counted one by one and their counts merged when they have grown as large as what they are merged with:
+    memory stays near the size of the result, and every combination is merged a few times only.
+    """
+    merged, fresh = None, list[pl.DataFrame]()
+    for piece in pieces:
+        fresh.append(tallied(piece, columns, name))
+        if merged is None or sum(part.height for part in fresh) >= merged.height:
+            merged, fresh = _merged([merged, *fresh], columns, name, coder), []
+            if merged.height > most:
+                return None
+    counts = _merged([merged, *fresh], columns, name, coder)
+    return None if counts.height > most else counts
+
+
+def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
+    tables = [part for part in parts if part is not None]
+    return tables[0] if len(tables) == 1 else tallied(coder.together(tables), columns, name)
 
 
 def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:

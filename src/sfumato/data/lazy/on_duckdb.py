@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "duckdb"
+RESUMES = True
 workers = None
 """All rows come to us, in batches."""
 
@@ -80,14 +81,6 @@ def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     listed = ", ".join("'" + str(part).replace("'", "''") + "'" for part in parts)
     query = f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own, quoted
     made: nw.LazyFrame[Any] = nw.from_native(like.to_native().query("sfumato_beside", query)).lazy()
-    return made
-
-
-def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
-    """A few rows as a relation on the connection of ``like``, to be joined with it."""
-    held = rows.to_arrow()  # found by its name in the query below
-    made: nw.LazyFrame[Any] = nw.from_native(like.to_native().query("sfumato_beside", "SELECT * FROM held")).lazy()
-    del held
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,16 +11,17 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset
-from sfumato.data.lazy.codes import Coder, tallied
+from sfumato.data.lazy.codes import Coder, counted_in_pieces
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "polars"
+RESUMES = True
 workers = None
 """All rows come to us, in batches."""
-BATCH = 1_000_000
+BATCH = 500_000
 """Rows that are in memory at once, several times."""
 NEARLY_ALL = 0.9
 FIRST_ROWS = 1 << 16
@@ -40,28 +42,23 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
 def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``.
 
-    Batches are counted one by one and their counts merged when they have grown as large as what they are merged with:
-    memory stays near the size of the result, and every combination is merged a few times only. Where hardly two rows of the first
-    batch are alike, merging would find nothing: then polars groups all rows at once, if they are no more than ``most``.
+    Batches are counted one by one. Where hardly two rows of the first batch are alike, merging counts would find nothing: then
+    polars groups all rows at once, if they are no more than ``most``.
     """
     name, coder = spare(columns), Coder()
-    merged, fresh = None, list[pl.DataFrame]()
-    for batch in batches(frame, columns, tick):
-        if merged is None and _hardly_repeats(batch) and rows_of(frame) <= most:
-            return _grouped_at_once(frame, columns, name, tick)
-        fresh.append(tallied(coder.coded(Dataset(batch)), columns, name))  # type: ignore[arg-type]
-        if merged is None or sum(part.height for part in fresh) >= merged.height:
-            merged, fresh = _merged([merged, *fresh], columns, name, coder), []
-            if merged.height > most:
-                return None
-    found = _merged([merged, *fresh], columns, name, coder)
-    return None if found.height > most else coder.decoded(found, columns)
+    rows = batches(frame, columns, tick)
+    first = next(rows)
+    if hardly_repeats(first) and rows_of(frame) <= most:
+        return _grouped_at_once(frame, columns, name, tick)
+    pieces = (coder.coded(Dataset(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
+    counts = counted_in_pieces(pieces, columns, name, most, coder)
+    return None if counts is None else coder.decoded(counts, columns)
 
 
-def _hardly_repeats(batch: pl.DataFrame) -> bool:
+def hardly_repeats(batch: pl.DataFrame) -> bool:
     """Whether nearly all of the first rows of a batch are distinct, and there may be many batches more."""
-    some = batch.head(FIRST_ROWS)
-    return batch.height >= BATCH // 4 and some.n_unique() > NEARLY_ALL * some.height
+    head = batch.head(FIRST_ROWS)
+    return batch.height >= BATCH // 4 and head.n_unique() > NEARLY_ALL * head.height
 
 
 def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str, tick: Tick) -> pl.DataFrame:
@@ -72,11 +69,6 @@ def _grouped_at_once(frame: nw.LazyFrame[Any], columns: Sequence[str], name: str
         )
     tick(int(counts[name].sum()))
     return counts
-
-
-def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
-    there = [part for part in parts if part is not None]
-    return there[0] if len(there) == 1 else tallied(coder.together(there), columns, name)
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
@@ -97,11 +89,6 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     """Parts of Parquet as a frame of this engine; ``like`` is a frame that it stands beside."""
     return nw.from_native(pl.scan_parquet(list(parts), glob=False)).lazy()
-
-
-def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
-    """A few rows as a frame of this engine, to be joined with ``like``."""
-    return nw.from_native(rows.lazy()).lazy()
 
 
 def spare(columns: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Job, Tick
 
 NAME = "spark"
+RESUMES = False
 GROUPS = 8
 """Workers that put together what all saw, before one does."""
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -96,10 +97,6 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
             seen += batch.height
             tick(seen)
             yield batch
-
-
-def small(rows: pl.DataFrame, like: Any) -> None:
-    """Nothing of ours is put beside tables of a cluster."""
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
 NAME = "its database"
+RESUMES = False
 workers = None
 """All rows come to us, in batches."""
 
@@ -98,10 +99,6 @@ def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterato
         seen += batch.height
         tick(seen)
         yield batch
-
-
-def small(rows: pl.DataFrame, like: Any) -> None:
-    """Nothing of ours is put beside tables of a database."""
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:

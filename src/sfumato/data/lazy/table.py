@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.encoding import one_record_each
+from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, Source
 from sfumato.data.lazy import on_duckdb, on_polars, on_sql
+from sfumato.data.lazy.choice import distinct_rows
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.observed_values import Handed, Watch
 from sfumato.data.table.values import with_values
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +28,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.model import Evidence, Model
+    from sfumato.core.recipe import Recipe
+
 MOST_COMBINATIONS = 20_000_000
 """Distinct combinations that are counted in memory: about one gigabyte."""
 MOST_VALUES = 20_000_000
 """Distinct values of one column that are held in memory, so that what stands for each of them can be told to an engine."""
 
 
+SURELY = 2
+"""An estimate of combinations must be so many times what fits to be believed without counting."""
+
+
 class TooManyCombinations(SchemaError):
     """The combinations of values of some columns do not fit into memory."""
+
+
+def _too_many(names: Sequence[str], most: int) -> TooManyCombinations:
+    return TooManyCombinations(
+        f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do not fit into memory; "
+        "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
+    )
 
 
 class Tick(Protocol):
@@ -49,13 +66,14 @@ class Engine(Protocol):
     """What every engine does: the functions of its module."""
 
     NAME: str
+    RESUMES: bool
+    """Whether it costs little to look at a few rows and then to ask for all of them."""
 
     def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
     def rows_of(self, frame: Any) -> int: ...  # noqa: D102
     def counted(self, frame: Any, columns: Any, most: int, tick: Tick) -> pl.DataFrame | None: ...  # noqa: D102
     def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
     def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
-    def small(self, rows: pl.DataFrame, like: Any) -> Any: ...  # noqa: D102
 
     @property
     def workers(self) -> Workers | None:
@@ -193,6 +211,25 @@ class LazyTable(Described):
         """The digest that a certificate commits to."""
         return self.digest
 
+    def in_memory(self, purpose: str) -> NoReturn:
+        """Refuse: the rows stay with the engine."""
+        raise ParameterError(
+            f"{purpose} needs the rows of {self.source.name}, which {self.engine.NAME} holds; "
+            "read it into memory (engine='memory'), or a sample of it"
+        )
+
+    def counted_for(self, models: Sequence[Model]) -> Dataset:
+        """The combinations that models look at, counted by the engine."""
+        return self.counted(columns_seen(models, self.schema))
+
+    def described_by(self, recipe: Recipe) -> LazyTable:
+        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        return self.described(recipe.schema, recipe.intake)
+
+    def evidence(self, models: Sequence[Model], **known: Any) -> Evidence:
+        """Everything that the models need to judge the table, counted by the engine."""
+        return gather(self.counted_for(models), models, **known)
+
     def require_content(self) -> None:
         """Refuse a table without rows."""
         if not self.records:
@@ -207,8 +244,13 @@ class LazyTable(Described):
         """The frame in the user's own kind."""
         return self.frame.to_native()
 
-    def counted(self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None) -> Dataset:
+    def counted(
+        self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None, *, distinct: bool = True
+    ) -> Dataset:
         """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
+
+        Without ``distinct`` a combination may come more than once: where hardly two rows are alike they come as they
+        are, since merging them would cost more than all that is done with them, and leave nearly as many.
 
         Raises:
             TooManyCombinations: there are more than ``most``, twenty million where nothing is said.
@@ -216,56 +258,63 @@ class LazyTable(Described):
         wanted = set(columns)
         names = tuple(name for name in self.columns if name in wanted)
         if names not in self.memo:
-            self.memo[names] = self._count(names, tick, MOST_COMBINATIONS if most is None else most)
+            bound = MOST_COMBINATIONS if most is None else most
+            if self.engine.RESUMES and self.records > SURELY * bound and self._look_like_more(names, SURELY * bound):
+                raise _too_many(names, bound)
+            rows = None if distinct else self._rows_hardly_alike(names, tick, bound)
+            if rows is not None:
+                return rows.with_schema(self.part_of_schema(names))
+            self.memo[names] = self._count(names, tick, bound)
         found: Dataset = self.memo[names]
         return found.with_schema(self.part_of_schema(names))
+
+    def _look_like_more(self, names: tuple[str, ...], most: int) -> bool:
+        """Whether the first rows tell of more combinations: then it is in vain to let the engine group all of them."""
+        first = next(iter(self.engine.batches(self.frame, names, unheard)))
+        return distinct_rows(first, names, self.records) > most
+
+    def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset | None:
+        """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to look at."""
+        added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.columns(Role.UNIT)}
+        if not self.engine.RESUMES or added_up & set(names):
+            return None
+        pieces = list[pl.DataFrame]()
+        for batch in self.engine.batches(self.frame, names, tick):
+            if not pieces and not (on_polars.hardly_repeats(batch) and self.records <= most):
+                return None
+            pieces.append(batch)
+        rows = pl.concat(pieces)
+        if rows.height > most:
+            return None
+        self.memo.setdefault("records", rows.height)
+        return self.rows_in_memory(rows, one_record_each(rows.height)).with_text_coded()
 
     def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset:
         found = self.engine.counted(self.frame, names, most, tick)
         if found is None:
-            raise TooManyCombinations(
-                f"the columns {', '.join(names)} have more than {most:,} combinations of values, which do not fit into memory; "
-                "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
-            )
+            raise _too_many(names, most)
         if set(self.schema.columns(Role.WEIGHT)) & set(names):  # sums of fractions depend on their order
             found = found.sort(pl.nth(range(len(names))))
-        if len(names) == 1:
-            self.memo["as held", names[0]] = found.to_series(0)
         copies = found.to_series(found.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
-        return self._in_memory(found.drop(found.columns[-1]), copies).with_text_coded()
+        return self.rows_in_memory(found.drop(found.columns[-1]), copies).with_text_coded()
 
-    def values_of(self, name: str) -> tuple[pl.Series, Dataset]:
-        """The distinct values of a column as the engine has them, and row by row as they are read, counted.
+    def values_of(self, name: str) -> Dataset:
+        """The distinct values of a column, row by row as they are read, counted.
 
         Raises:
             TooManyCombinations: there are more than twenty million.
         """
-        read = self.counted([name], most=MOST_VALUES)
-        raw: pl.Series = self.memo["as held", name]
-        return raw, read
+        return self.counted([name], most=MOST_VALUES)
 
-    def replaced(self, tables: Mapping[str, pl.DataFrame]) -> LazyTable | None:
-        """The table in which the engine puts other values into some columns: of two columns the first is what it has, the second what it gets.
-
-        None: the engine cannot join it with tables of ours.
-        """
-        frame = self.frame
-        for name, table in tables.items():
-            old, new = table.columns
-            small = self.engine.small(table, self.frame)
-            if small is None:
-                return None
-            frame = frame.join(small, left_on=name, right_on=old, how="left").drop(name).rename({new: name})
-        return dataclasses.replace(self, frame=frame.select(*self.columns))
-
-    def _in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
+    def rows_in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
+        """Some rows of the table, read as was said about its values."""
         return in_memory(rows, self.source, copies)
 
     def collected(self) -> Dataset:
         """The whole table in memory."""
         rows = list(self._read(unheard))
-        made = self._in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
+        made = self.rows_in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
         return dataclasses.replace(made, source=dataclasses.replace(made.source, digest=self.digest)).with_schema(
             self.schema
         )
@@ -310,6 +359,12 @@ class LazyTable(Described):
                 learnt[name] = described.counted([name, column]).schema[name].hierarchy
         return described._with("hierarchy", learnt) if learnt else described
 
+    def pieces_of(self, columns: Sequence[str], tick: Tick = unheard) -> Iterator[Dataset]:
+        """Some columns of all rows as tables in memory, some rows at a time, in any order."""
+        schema = self.part_of_schema(columns)
+        for rows in self.engine.batches(self.frame, columns, tick):
+            yield self.rows_in_memory(rows).with_schema(schema)
+
     def part_of_schema(self, names: Iterable[str]) -> Schema:
         """What some of the columns are."""
         return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})
@@ -317,4 +372,4 @@ class LazyTable(Described):
     def batches(self, tick: Tick = unheard) -> Iterator[Dataset]:
         """All rows as tables in memory, some at a time, in any order."""
         for rows in self._read(tick):
-            yield self._in_memory(rows).with_schema(self.schema)
+            yield self.rows_in_memory(rows).with_schema(self.schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,14 @@ from sfumato.core.free_text import refuse_declared_text, refuse_free_text
 from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.randomness import marked
+from sfumato.core.source import with_names
 from sfumato.core.step import Goal, accounts
 from sfumato.data.table.fixed_form import in_fixed_form
-from sfumato.data.table.form import Form
+from sfumato.data.table.form import LAYOUT, Form
 from sfumato.data.table.formats import chosen_format
 from sfumato.data.table.indistinct import made_one, refuse_unwritable
+from sfumato.data.table.values import with_values
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +32,34 @@ if TYPE_CHECKING:
     from sfumato.core.model import Evidence, Model
     from sfumato.core.recipe import Recipe
     from sfumato.core.step import Plan
+
+
+def describe_table(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
+
+    Raises:
+        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
+    """
+    intake = dataset.source.intake.over(recipe.intake)
+    _require_layout(dataset, intake)
+    recipe.schema.check(dataset.columns, dataset.source)
+    valued = with_values(dataset, intake).with_schema(recipe.schema)
+    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
+
+
+def _require_layout(dataset: Dataset, intake: Any) -> None:
+    source = dataset.source
+    meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
+    other = [
+        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
+    ]
+    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
+        other.remove("encoding")
+    if other:
+        raise ParameterError(
+            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
+            "read it as the recipe says: sf.read(path, recipe=...)"
+        )
 
 
 def prepare_table(dataset: Dataset, recipe: Recipe, context: Context) -> Dataset:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.recipe import Recipe
     from sfumato.core.source import Intake
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.release import Release
     from sfumato.release.shaped.verifying import PeopleFolder
 
@@ -265,7 +265,7 @@ def attack(
 ) -> None:
     """Let attacks try a written release."""
     from sfumato.core.data import DataPair
-    from sfumato.release.intruders import attack_release
+    from sfumato.release.attack_run import attack_release
 
     written, before, released = _written(folder, original, people, said, quiet=quiet)
     if keep:

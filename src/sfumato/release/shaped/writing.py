@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +11,15 @@ import numpy as np
 import polars as pl
 
 from sfumato.core import environment, registry
-from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.data.table.form import runnable_cells
 from sfumato.data.table.formats import chosen_format
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.write import suffix_of, write_table
-from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
-from sfumato.release.exchange import in_place
+from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.make import judge_again
 from sfumato.release.manifest import sha256_of
-from sfumato.release.publish import keep_pseudonyms, seal, write_json
-from sfumato.release.read_back import require_kept
+from sfumato.release.publish import WrittenFiles, write_json
 from sfumato.release.shaped.documents import certificate, lock, owner_record
 from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
 
@@ -34,38 +31,24 @@ if TYPE_CHECKING:
 ALIGNMENT, PERSON = "alignment.parquet", "original_person"
 
 
-def publish(
+def write_data_files(
     release: Release,
-    folder: Path,
+    share: Path,
+    owner: Path,
     *,
     format: str | None,  # noqa: A002
-    force: bool,
-    sign: Path | None,
-    pictures: bool = False,
-    defuse: bool = False,
-    into: Any = None,
-    more: Callable[[Path], None] | None = None,
-) -> Path:
-    """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
-    require_kept(release)
-    if into is not None:
-        raise ParameterError(f"a release of shape {release.shape} is not written into a database; leave into out")
+    defuse: bool,
+    table: Mapping[str, Any],
+) -> WrittenFiles:
+    """Write the released tables, the lock and the alignment of data other than a table."""
     chosen = chosen_format(release.original.source, format or release.made_for)
-    with in_place(folder, force=force) as made:
-        share, owner = made / "share", made / "owner"
-        share.mkdir()
-        owner.mkdir(mode=PRIVATE_FOLDER)
-        tables = write_tables(release, share, chosen, defuse=defuse)
-        release = as_written(release, share, tables)
-        salt = environment.fresh_salt()
-        body = certificate(release, tables=tables, salt=salt)
-        write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
-        _write_alignment(release, owner)
-        if more is not None:
-            more(owner)
-        seal(made, body, owner_record(release), sign=sign, pictures=pictures)
-        keep_pseudonyms(release)
-    return folder
+    tables = write_tables(release, share, chosen, defuse=defuse)
+    release = as_written(release, share, tables)
+    salt = environment.fresh_salt()
+    body = certificate(release, tables=tables, salt=salt)
+    write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
+    _write_alignment(release, owner)
+    return WrittenFiles(release, body, owner_record(release))
 
 
 def write_tables(

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.classes import ClassTable
 from sfumato.core.objective import Landscape, Tally
 from sfumato.methods.steps.recoding.rollup_cache import Prices, Steps, Tower, smallest_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.classes import ClassTable
     from sfumato.methods.steps.recoding.lattice import Lattice, Node
 
 
@@ -43,7 +43,8 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     """Every node under k-anonymity, by one loop; None where that takes more effort than is allowed."""
     prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
     steps = Steps(lattice, prices)
-    tower = Tower(lattice, k, lattice.at(lattice.low), last, steps, range(len(lattice.columns)))
+    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
     tallies = _walk(tower, before, most_effort)
     if tallies is None:
         return None
@@ -204,9 +205,13 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once.
+    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once. Where
+    # nearly every row is alone at it too, that would hash as many classes again; then only their codes climb.
     low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
-    floor = lattice.at(low) if _shrinks(lattice, low) else lattice.base
+    if _shrinks(lattice, low):
+        floor = lattice.at(low)
+    else:
+        floor = lattice.base.climbed(dict(zip(lattice.columns, low, strict=True)))
     own = lattice.at(node, floor)
     above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
@@ -225,13 +230,14 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     if len(base) <= SAMPLE:
         return True
     step = len(base) // SAMPLE
-    sample = ClassTable(
-        columns=base.columns,
-        ladders=base.ladders,
-        levels=base.levels,
-        layout=base.layout,
+    sample = dataclasses.replace(
+        base,
         keys=base.keys[::step].copy(),
         records=base.records[::step].copy(),
+        counts={},
+        weights=None,
+        person=None,
+        population=None,
     )
     return len(lattice.at(node, sample)) < APART * len(sample)
 
