@@ -144,7 +144,8 @@ def _asked(family: str, spec: Any, shape: Shape, what: str) -> Any:
         return spec
     members = registry.family(family, shape)
     name = known_as(spec) if isinstance(spec, str) else known_as(str(next(iter(spec), "")))
-    if name not in members:
+    fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
+    if name not in members and not registry.is_placed(family, name, fields, shape):
         others = registry.serves(family, name)
         also = f"; it serves {' and '.join(map(str, others))}" if others else f".{did_you_mean(name, members)}"
         raise ParameterError(f"there is no {what} {name!r} for data of shape {shape}{also}")
