@@ -116,7 +116,7 @@ def test_data_of_another_shape_have_no_table_to_name(shape):
 
 
 def test_what_is_no_method_of_its_family_is_not_placed():
-    with pytest.raises(ParameterError, match="takes a step of ordinary tables"):
+    with pytest.raises(ParameterError, match="it takes a step of ordinary tables"):
         PlacedStep(KAnonymity(2), "visits")
     with pytest.raises(ParameterError, match="aim lists promises"):
         PlacedStep(GlobalRecoding(), "visits", aim=(GlobalRecoding(),))

@@ -127,7 +127,10 @@ class Data(Protocol):
 
 @runtime_checkable
 class SupportsTables(Protocol):
-    """What data of several tables can do with one of them; methods with ``table:`` ask for it (:mod:`sfumato.core.placed`)."""
+    """What data of several tables can do with one of them.
+
+    Methods with ``table:`` ask for it (:mod:`sfumato.core.placed`).
+    """
 
     def table(self, name: str) -> Dataset:
         """One table by itself; below the people each row has its person as unit."""
@@ -140,13 +143,13 @@ class SupportsTables(Protocol):
     def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Any:
         """Put a changed table back; rows below those that are gone go too.
 
-        ``changed.origin`` says which rows stay, in their order (None: all of them). ``drop="people"`` leaves out, everywhere,
-        whoever lost a row.
+        ``changed.origin`` says which rows stay, in their order (None: all of them).
+        ``drop="people"`` leaves out, everywhere, whoever lost a row.
         """
         ...
 
     def compare_table(self, name: str, original: Any) -> Pair:
-        """One table of this release beside the original one, row by row, without the numbers of persons."""
+        """One table of this release beside the original one, without the numbers of persons."""
         ...
 
     def table_goals(self, name: str, models: Sequence[Model]) -> tuple[Model, ...]:

@@ -1,13 +1,15 @@
 """A method of ordinary tables and the table it applies to, where the data are several tables.
 
-A recipe of several tables names a promise, step or metric of ordinary tables with ``table:`` beside its fields::
+A recipe of several tables names a promise, step or metric of ordinary tables with ``table:`` beside
+its fields::
 
     meet: [{k_anonymity: {k: 5, table: visits}}]
     steps: [{global_recoding: {budget: 0.02, table: visits, aim: [{k_anonymity: 4}], drop: people}}]
     contract: [{means: {columns: [cost], table: visits, at_most: 0.1}}]
 
-Here each of them is a class around the method, since a plug-in has no such fields. There are three classes because promises,
-steps and metrics answer to three contracts. What they ask of the data is :class:`~sfumato.core.data.SupportsTables`.
+Here each of them is a class around the method, since a plug-in has no such fields. There are three
+classes because promises, steps and metrics answer to three contracts. What they ask of the data is
+:class:`~sfumato.core.data.SupportsTables`.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class Placed:
 
     def __post_init__(self) -> None:
         if self.family not in type(self.method).__mro__:
-            raise ParameterError(f"{type(self).__name__}: a table takes a {self.family_name} of ordinary tables")
+            wrapper = type(self).__name__
+            raise ParameterError(f"{wrapper}: it takes a {self.family_name} of ordinary tables")
         if type(self.table) is not str:
             raise ParameterError(f"{self.name}: table should be the name of a table")
 
@@ -77,7 +80,7 @@ class Placed:
 
 def _require_tables(data: Any, method: str) -> SupportsTables:
     if not isinstance(data, SupportsTables):
-        raise ParameterError(f"{method}: the data are not several tables, of which one could be named by 'table:'")
+        raise ParameterError(f"{method}: the data are not several tables; none is called by its name")
     return data
 
 
@@ -85,9 +88,9 @@ def _require_tables(data: Any, method: str) -> SupportsTables:
 class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: those of the method
     """A promise about one table by itself, any that there is for ordinary tables.
 
-    Below the people every row counts for the person at the top: a class is as large as its distinct persons, and a person with
-    twenty visits is one. The distribution that a promise compares with is that of the released table. Missing values are a
-    category unless the column says otherwise.
+    Below the people every row counts for the person at the top: a class is as large as its distinct
+    persons, and a person with twenty visits is one. The distribution that a promise compares with is
+    that of the released table. Missing values are a category unless the column says otherwise.
 
     >>> from sfumato import examples
     >>> from sfumato.core.data import DataEvidence
@@ -113,7 +116,7 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
 
     def judge(self, evidence: DataEvidence) -> Verdict:
         """Judge the table by itself, persons counted."""
-        from sfumato.core.evidence import judge_all  # whoever only reads a recipe does not wait for it
+        from sfumato.core.evidence import judge_all  # reading a recipe does not wait for it
 
         table = _require_tables(evidence.data, self.name).table(self.table)
         (verdict,) = judge_all(self._evidence(table), [self.method])
@@ -145,7 +148,8 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
 class PlacedPlan(Plan):
     """What a step of ordinary tables decided about one of several.
 
-    ``changed`` is what it made of the table; its ``origin`` says which rows stay, in their order (None: all).
+    ``changed`` is what it made of the table; its ``origin`` says which rows stay, in their order
+    (None: all).
     """
 
     table: str
@@ -188,10 +192,11 @@ class PlacedPlan(Plan):
 class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those of the method
     """A step of ordinary tables, any that keeps rows as somebody's, carried out in one table.
 
-    It is planned on that table alone, with the promises that are about it (those with the same ``table``) and those of ``aim``,
-    which it should reach without their being promised. Below the people every row has its person as unit. Rows that it drops go
-    with all that belongs to them; ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped
-    when the tables were read.
+    It is planned on that table alone, with the promises that are about it (those with the same
+    ``table``) and those of ``aim``, which it should reach without their being promised. Below the
+    people every row has its person as unit. Rows that it drops go with all that belongs to them;
+    ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped when
+    the tables were read.
     """
 
     aim: tuple[Model, ...] = ()
@@ -214,12 +219,12 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             )
         if self.method.claims:
             raise ParameterError(
-                f"{self.name}: it works on direct identifiers, and these are dropped when several tables are read; "
-                "keys have key_pseudonyms"
+                f"{self.name}: it works on direct identifiers, and these are dropped when several "
+                "tables are read; keys have key_pseudonyms"
             )
 
     def fields(self) -> dict[str, Any]:
-        """What a recipe writes beside the name: the fields of the method, the table, the aim and what goes."""
+        """What a recipe writes beside the name: fields of the method, table, aim and what goes."""
         fields = super().fields()
         if self.aim:
             fields["aim"] = plain_data(self.aim)
@@ -258,7 +263,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         return PlacedPlan(self.table, plan, changed, rows_dropped=len(table) - len(changed))
 
     def _models(self, tables: SupportsTables, goal: Goal) -> tuple[Model, ...]:
-        """The promises about the table by itself, what those about all tables ask of it, and what to reach besides."""
+        """The promises about the table, what those about all tables ask of it, and the aim."""
         here: list[Model] = []
         about_all: list[Model] = []
         for model in goal.models:
@@ -276,12 +281,14 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         if isinstance(error, SchemaError):
             return SchemaError([f"{where}: {problem}" for problem in error.problems])
         if isinstance(error, ParameterError):
-            hint = "" if models else f" (k_anonymity: {{k: 5, table: {self.table}}}), or under 'aim' of this step"
+            hint = ""
+            if not models:
+                hint = f" (k_anonymity: {{k: 5, table: {self.table}}}), or under 'aim' of this step"
             return ParameterError(f"{where}: {error}{hint}")
         return error
 
     def _in_row_order(self, changed: Dataset, owners: NDArray[np.int64]) -> Dataset:
-        """The rows that stay, in the order they had; with ``drop: people`` only those of persons who lost none."""
+        """The rows that stay, in their order; ``drop: people``: those of persons who lost none."""
         rows = _rows_of(changed, len(owners))
         if len(rows) and (rows.min() < 0 or np.bincount(rows).max() > 1):
             raise ParameterError(
@@ -304,14 +311,16 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence.
 
-        >>> day, age = {"level": 2, "top": 4}, {"level": 3, "top": 3}
-        >>> PlacedStep.story({"table": "visits", "levels": {"ward": {"level": 0, "top": 1}, "day": day, "age": age}})
+        >>> ward, day, age = ({"level": n, "top": top} for n, top in ((0, 1), (2, 4), (3, 3)))
+        >>> PlacedStep.story({"table": "visits", "levels": {"ward": ward, "day": day, "age": age}})
         'It generalised day to level 2 of 4, left nothing of age and kept ward exact; all rows stayed.'
-        >>> PlacedStep.story({"table": "people", "kind": "class recoding", "regions": 586, "rows_dropped": 1})
+        >>> PlacedStep.story({"table": "people", "regions": 586, "rows_dropped": 1})
         'It was carried out (regions: 586); 1 row was dropped.'
         """
         dropped = told.get("rows_dropped", 0)
-        rows = f"{counted(dropped, 'row', 'rows')} {were(dropped)} dropped" if dropped else "all rows stayed"
+        rows = "all rows stayed"
+        if dropped:
+            rows = f"{counted(dropped, 'row', 'rows')} {were(dropped)} dropped"
         if told.get("levels"):
             return f"It {_levels_in_words(told['levels'])}; {rows}."
         facts = []
@@ -368,7 +377,7 @@ def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: those of the method
-    """A utility metric of ordinary tables, measured on one table: rows that are gone are lost as they are there."""
+    """A utility metric of ordinary tables on one table: rows that are gone are lost as they are there."""
 
     family: ClassVar[type] = Utility
     family_name: ClassVar[str] = "metric"
@@ -412,7 +421,15 @@ class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: 
         return _require_tables(pair.released, self.name).compare_table(self.table, original)
 
 
-PLACED: Mapping[str, type[Placed]] = {"models": PlacedModel, "steps": PlacedStep, "utility": PlacedMetric}
+PLACED: Mapping[str, type[Placed]] = {
+    "models": PlacedModel,
+    "steps": PlacedStep,
+    "utility": PlacedMetric,
+}
 """The class around a method of each family; members of other families are not placed."""
-KEYS: Mapping[str, tuple[str, ...]] = {"models": ("table",), "steps": ("table", "aim", "drop"), "utility": ("table",)}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "models": ("table",),
+    "steps": ("table", "aim", "drop"),
+    "utility": ("table",),
+}
 """What a recipe writes beside the fields of a placed method."""

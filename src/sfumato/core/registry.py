@@ -238,11 +238,12 @@ def utility_metrics() -> Members:
 
 
 def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
-    """Whether a method, as a recipe or the description of a plan writes it, is one of ordinary tables with its table.
+    """Whether a method, as a recipe or a plan writes it, is one of ordinary tables with its table.
 
-    So it is when the data are several tables and ``table`` stands among the fields. A class of the shape itself that has a field
-    ``table`` (``cap_rows``) keeps it; every other name with ``table`` means the method of ordinary tables, even where the shape
-    has one of the same name (``shift_dates``).
+    So it is when the data are several tables and ``table`` stands among the fields. A class of the
+    shape itself that has a field ``table`` (``cap_rows``) keeps it; every other name with ``table``
+    means the method of ordinary tables, even where the shape has one of the same name
+    (``shift_dates``).
 
     >>> is_placed("models", "k_anonymity", {"k": 5, "table": "visits"}, Shape.TABLES)
     True
@@ -260,7 +261,7 @@ def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
 
 
 def method_class(family_name: str, name: str, fields: Any, shape: Shape) -> Any:
-    """The class that a name means beside these fields, for data of a shape; None: nobody is called so."""
+    """The class that a name means beside these fields, for data of a shape; None: there is none."""
     if is_placed(family_name, name, fields, shape):
         shape = Shape.TABLE
     return family(family_name, shape).get(name)
@@ -295,11 +296,12 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
 
 
 def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
-    """A method of ordinary tables and where it applies: the keys that say so are taken off before the method is built."""
+    """A method of ordinary tables and where it applies; keys that say so are no fields of the method."""
     place = f"{where}: " if where else ""
     keys = PLACING_KEYS[family_name]
     placing = {key: value for key, value in arguments.items() if key in keys}
-    method = build(family_name, {name: {key: arguments[key] for key in arguments if key not in keys}}, where)
+    fields = {key: value for key, value in arguments.items() if key not in keys}
+    method = build(family_name, {name: fields}, where)
     if "aim" in placing:
         if not isinstance(placing["aim"], list | tuple):
             raise RecipeError(f"{place}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k: 5}}}}]")

@@ -135,7 +135,10 @@ class Tables(Data):
         return self[name].owner
 
     def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Self:
-        """Put a changed table back; what belongs to rows that are gone goes too, and with ``drop="people"`` their persons."""
+        """Put a changed table back; what belongs to rows that are gone goes too.
+
+        ``drop="people"``: so do their persons, everywhere.
+        """
         rows, tables = self[name], self
         if changed.origin is not None and len(changed) < len(rows):
             stays = np.zeros(len(rows), dtype=bool)
@@ -149,7 +152,7 @@ class Tables(Data):
         return tables.with_rows(tables[name].with_dataset(changed))
 
     def compare_table(self, name: str, original: Self) -> Pair:
-        """One table of this release beside the original one, row by row, without the numbers of persons."""
+        """One table of this release beside the original one, without the numbers of persons."""
         before, after = original[name], self[name]
         origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
         numbers = () if before.is_people else before.link.columns
@@ -157,7 +160,7 @@ class Tables(Data):
         return Pair.of(before.dataset.drop(numbers), released)
 
     def table_goals(self, name: str, models: Sequence[Model]) -> tuple[Model, ...]:
-        """What promises about persons ask of the people's table: k persons to every combination of their own columns."""
+        """What promises about persons ask of the people's table: k to every combination there."""
         if not self[name].is_people:
             return ()
         return tuple(OwnCrowd(model.crowd) for model in models if model.crowd is not None)
