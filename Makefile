@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick test-services golden house check guard format bench docs clean
+.PHONY: help demo test quick test-services test-all golden house check guard format bench docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,15 +23,19 @@ demo:  ## Anonymize a bundled hospital table: assessment, release, verdict, repo
 
 test:  ## Run all tests, doctests and documentation examples that need nothing but Python
 	@sh tools/install.sh test
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not service" $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m "not service" $(ARGS)
 
 quick:  ## Run the tests that take no time: after every change
 	@sh tools/install.sh test
-	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not slow and not service" -q tests $(ARGS)
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m "not slow and not service" -q tests $(ARGS)
 
 test-services:  ## Run the tests that need a browser, a server, a Java machine or a large library; those that are not there are skipped
 	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m service tests $(ARGS)
+
+test-all:  ## Run both at once, with a process more than there are cores: services mostly wait
+	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
+	@$(BIN)/python -m pytest --numprocesses $(or $(filter-out auto,$(WORKERS)),$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile $(ARGS)
 
 golden:  ## Compare golden releases with their digests in tests/golden; ARGS=--update stores new ones and prints what changed, ARGS='--keep FOLDER' writes comparable text
 	@sh tools/install.sh test

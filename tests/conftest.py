@@ -6,9 +6,12 @@ import gc
 import hashlib
 import itertools
 import os
+import random
+import secrets
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +25,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # load. This must happen before anything imports a kernel.
 if os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels"))
+    # The other cores are those of the other processes: `compare` would start more, which import everything again.
+    os.cpu_count = lambda: 1
+    # Thousands of releases wait for a disk to have them, 5 ms each. No test takes the power away: processes are killed,
+    # and what they wrote is there.
+    os.fsync = os.fstat  # type: ignore[assignment]
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -40,7 +48,24 @@ _COLLECTIONS = gc.get_threshold()
 gc.disable()  # until all tests are collected: nothing of that is garbage
 
 
-_LONG = ("test_docs.py", "test_faults.py", "test_learned_linkage.py")
+# What starts a Java machine stays in one process: each takes 2 GB and its time to start.
+SPARK = ("tests/golden/test_golden.py::test_the_files_are_as_stored[spark", "tests/data/lazy/test_spark.py")
+# What takes longest comes first: at the end, no process waits for another.
+LONG = (
+    *SPARK,
+    "tests/test_annexes.py",
+    "tests/interfaces/web/test_hands_browser.py",
+    "tests/interfaces/web/test_whole_walk.py",
+    "tests/test_docs.py",
+    "tests/data/lazy/test_grid.py",
+    "tests/release/report/test_browser.py",
+    "tests/guidance/recommendation/test_recommend.py",
+    "tests/methods/attacks/test_learned_linkage.py",
+    "tests/results/tables/test_many_tables.py",
+    "tests/golden/test_golden.py",
+)
+# Tests of a file share what they made, and run in one process; tests of these files share nothing.
+SPREAD = ("tests/test_docs.py", "tests/results/tables/test_many_tables.py", "tests/golden/test_golden.py")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,8 +76,41 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests come first: at the end, no process waits for another."""
-    items.sort(key=lambda item: item.path.name not in _LONG)
+    """Put first what takes longest."""
+    items.sort(key=rank_of)
+
+
+def rank_of(item: pytest.Item) -> int:
+    """Return the place of a test in LONG; those that are not there come last."""
+    for rank, start in enumerate(LONG):
+        if item.nodeid.startswith(start):
+            return rank
+    return len(LONG)
+
+
+def scope_of(nodeid: str) -> str:
+    """Name the tests that run in one process together with this one: mostly those of its file."""
+    if nodeid.startswith(SPARK):
+        return "spark"
+    file = nodeid.partition("::")[0]
+    if file in SPREAD:
+        return nodeid
+    return file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, processes get one scope after the other, in the order of collection."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ScopeScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return scope_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return ScopeScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
@@ -82,7 +140,10 @@ def reference_data() -> Path:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A release without a seed draws a fresh one; here the nth fresh seed of a test is the same in every run."""
+    """Let chance be the same in every run: seeds that a release without one draws, and secret noise, keys and tokens.
+
+    Processes that a test starts draw their own.
+    """
     numbers = itertools.count()
 
     def fresh_seed() -> randomness.Seed:
@@ -93,3 +154,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return randomness.Seed(value | 1 << (bits - 1))
 
     randomness.Seed.fresh = staticmethod(fresh_seed)
+    # `randbelow` and all tokens of the module come from this generator
+    secrets._sysrand = random.Random(item.nodeid)  # type: ignore[attr-defined]

@@ -298,7 +298,10 @@ def shown(case: Case, which: int, folder: Path) -> Shown:
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     file = out / "share" / certificate["data"]["file"]
     form = {k: v for k, v in certificate["data"].items() if k not in ("rows", "sha256", "formulas")}
-    form |= {"certified": certificate["differential_privacy"]["certified"], "types": release.dataset.to_polars().schema}
+    form |= {
+        "certified": certificate["differential_privacy"]["certified"],
+        "types": release.released.to_polars().schema,
+    }
     if case.target == "parquet":
         form["file"] = pl.read_parquet_schema(file)
     else:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core.caching import _CacheLocator
 
 import sfumato
 
@@ -62,12 +63,32 @@ for name in {cases!r}:
 """
 
 
+def _share_machine_code(copy: Path, cache: Path) -> None:
+    """Let loops of a copy of the package find the machine code of the original, which is minutes of work.
+
+    numba keeps the code of a folder in a folder that is named by its path, and looks whether the source has another
+    date or size: those of the copy are the same.
+    """
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    if folder is None:
+        return
+    names = []
+    for package in (Path(sfumato.__file__).parent, copy / "sfumato"):
+        source = package / "kernels" / "keys.py"
+        assert source.is_file()
+        names.append(_CacheLocator.get_suitable_cache_subpath(str(source)))
+    original, copied = names
+    (Path(folder) / original).mkdir(parents=True, exist_ok=True)
+    cache.mkdir()
+    (cache / copied).symlink_to(Path(folder) / original, target_is_directory=True)
+
+
 def _run(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A process that finds the copy of the package before the one that is installed."""
     paths = os.pathsep.join([str(copy), str(ROOT)])
     return subprocess.run(
         [sys.executable, *words],
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(copy.parent / "cache")},
         cwd=copy,
         capture_output=True,
         text=True,
@@ -81,6 +102,7 @@ def test_the_package_works_without_any_one_of_its_parts(tmp_path):
     """All in one copy, so that loops are compiled once: each part in turn is taken away and put back."""
     copy = tmp_path / "src"
     shutil.copytree(Path(sfumato.__file__).parent, copy / "sfumato")
+    _share_machine_code(copy, tmp_path / "cache")
     for annex, name in ANNEXES.items():
         (copy / "sfumato" / annex).rename(tmp_path / "aside")
         cases = ["sample", *(case for other, case in CASES.items() if other != annex)]

@@ -140,8 +140,8 @@ def test_pseudonyms_and_masking_in_the_same_tool(tmp_path):
     key = {"file": str(tmp_path / "office.key")}
     steps = [sf.Pseudonymize("insurance_number", key=key), sf.RankSwap(["cost"], p=0.1), sf.GlobalRecoding(budget=0.1)]
     release = sf.anonymize(people, sf.KAnonymity(3), steps, seed=1)
-    assert release.holds and "patient_name" not in release.dataset.columns
-    codes, names = release.dataset.column("insurance_number"), people.column("insurance_number")
+    assert release.holds and "patient_name" not in release.released.columns
+    codes, names = release.released.column("insurance_number"), people.column("insurance_number")
     assert not set(codes) & set(names) and codes.n_unique() == len(codes)
     assert sf.verify(release.write(tmp_path / "out") / "share").holds
 
@@ -156,7 +156,7 @@ def test_several_tables_keys_must_still_join(tmp_path):
     def released(frame: pl.DataFrame, quasi: str, domain: str) -> pl.DataFrame:
         step = sf.Pseudonymize("id", key={"file": str(tmp_path / "office.key")}, domain=domain)
         table = sf.read(frame).with_roles(direct=["id"], quasi=[quasi])
-        return sf.anonymize(table, sf.KAnonymity(5), [step, sf.Suppress("tuple")], seed=1).dataset.to_polars()
+        return sf.anonymize(table, sf.KAnonymity(5), [step, sf.Suppress("tuple")], seed=1).released.to_polars()
 
     joined = released(people, "sex", "study").join(released(stays, "ward", "study"), on="id")
     truth = people.join(stays, on="id")

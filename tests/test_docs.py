@@ -4,7 +4,8 @@ Per file, in one namespace and one empty folder, from top to bottom:
 
 - a ``python`` block is executed; with ``>>>`` prompts its output is compared as well;
 - a ``console`` block that calls ``sfumato`` is run line by line; each ``$`` command must exit with 0, or with N if
-  it ends in ``# exit N``; the lines between are what a reader sees and are not compared;
+  it ends in ``# exit N``; the lines between are what a reader sees and are not compared; the table that ``sfumato demo
+  --table`` writes is made shorter;
 - an HTML comment that starts with ``setup`` holds Python that a reader need not see.
 
 ``<!-- not executed: reason -->`` before a block leaves it out. Blocks of other languages are left alone.
@@ -39,6 +40,9 @@ COMMANDS = {"sfumato", "cat", "cd", "cp", "echo", "head", "ls", "mkdir", "printf
 CALLS_SFUMATO = re.compile(r"(^|\|\s*)sfumato\b")
 # What only a shell understands: pipes, files, patterns of names, and other programs.
 SHELL = re.compile(r"^(?!sfumato )|[|<>;&*?$~`]")
+TABLE = re.compile(r"sfumato demo --table (\S+\.csv)$")
+ROWS = 800
+"""Of the 3,000 rows that ``sfumato demo --table`` writes, so many are left for the commands that follow."""
 EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 FENCE = re.compile(r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
 SKIP = re.compile(r"<!--\s*not executed\b:?\s*(?P<reason>.*?)\s*-->")
@@ -138,6 +142,14 @@ def run_console(block: Block, page: str) -> None:
         wanted = int(found[1]) if (found := EXIT.search(command)) else 0
         code, said = run_shell(command) if SHELL.search(command) else run_here(command)
         assert code == wanted, f"{page}:{block.line}: $ {command}\nexit {code}\n{said}"
+        if table := TABLE.match(command):
+            shorten(Path(table[1]))
+
+
+def shorten(table: Path) -> None:
+    """Leave the first rows of the table to try things on: the commands of a page do the same with them, sooner."""
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join(lines[: ROWS + 1]), encoding="utf-8")
 
 
 def run_shell(command: str) -> tuple[int, str]:

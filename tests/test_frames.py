@@ -26,7 +26,7 @@ def test_verbs_take_a_frame_with_roles_and_one_promise_step_or_metric(kind):
     assert sf.judge(frame, "k_anonymity", roles=ROLES)[0].attained == 10
     assert sf.profile(frame).rows == 20
     release = sf.anonymize(frame, meet=sf.KAnonymity(5), steps=sf.GlobalRecoding(), roles=ROLES, seed=1)
-    assert type(release.dataset.to_native()) is type(frame)
+    assert type(release.released.to_native()) is type(frame)
     assert [m.name for m in sf.evaluate(release, metrics="loss").measures] == ["loss"]
     assert [m.name for m in sf.evaluate(frame, frame, "loss", roles=ROLES).measures] == ["loss"]
     assert sf.evaluate(frame, frame, [sf.Loss()], roles=ROLES).measures[0].raw == 0
@@ -139,10 +139,10 @@ def test_noise_keeps_the_types_it_can(kind):
     roles = {"quasi": ["n"], "plain": ["u", "f", "d"]}
     options = {"roles": roles, "seed": 1, "accept": {"d": {"implies": "n", "because": "both count up"}}}
     whole = sf.AddNoise(["n", "f"], alpha=0.1, keep_integers=True)
-    released = sf.anonymize(frame, sf.KAnonymity(1), whole, **options).dataset.to_native()
+    released = sf.anonymize(frame, sf.KAnonymity(1), whole, **options).released.to_native()
     assert types(released) == types(frame)
     loose = sf.AddNoise(["n", "f"], alpha=0.1)  # fractions do not fit into whole numbers
-    released = sf.anonymize(frame, sf.KAnonymity(1), loose, **options).dataset
+    released = sf.anonymize(frame, sf.KAnonymity(1), loose, **options).released
     assert released.column("n").dtype == pl.Float64 and released.column("f").dtype == pl.Float32
 
 
@@ -150,7 +150,7 @@ def test_noise_keeps_the_types_it_can(kind):
 def test_mondrian_keeps_the_types_of_columns_it_releases_as_they_were(kind):
     frame = typed(kind)
     roles = {"quasi": ["n", "d"], "plain": ["u", "f"]}
-    released = sf.anonymize(frame, sf.KAnonymity(1), sf.Mondrian(), roles=roles, seed=1).dataset.to_native()
+    released = sf.anonymize(frame, sf.KAnonymity(1), sf.Mondrian(), roles=roles, seed=1).released.to_native()
     assert types(released) == types(frame)
 
 
@@ -158,8 +158,8 @@ def test_mondrian_keeps_the_type_where_only_rows_went():
     table = pl.DataFrame({"n": pl.Series([30] * 6 + [31] * 6 + [77], dtype=pl.Int16), "m": ["x"] * 13})
     step = sf.Mondrian(budget=0.2)
     release = sf.anonymize(table, sf.KAnonymity(5), step, roles={"quasi": ["n"], "plain": "m"}, seed=1)
-    assert release.dataset.column("n").dtype == pl.Int16
-    assert sorted(release.dataset.column("n").to_list()) == [30] * 6 + [31] * 6
+    assert release.released.column("n").dtype == pl.Int16
+    assert sorted(release.released.column("n").to_list()) == [30] * 6 + [31] * 6
 
 
 @pytest.mark.parametrize("meet", [5, "k_anonymity", sf.KAnonymity, [sf.KAnonymity(2), 3]])

@@ -11,8 +11,8 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core.attack import Finding
 from sfumato.core.metric import Measure
+from sfumato.release.attack_report import AttackReport, Skipped, Tried
 from sfumato.release.evaluation import Evaluation
-from sfumato.release.intruders import AttackReport, Skipped, Tried
 from tests.release.report.test_pages import Page
 
 

@@ -24,7 +24,8 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.interfaces.cli import main
 from sfumato.interfaces.web.forms import form_of, read_form
-from sfumato.release.intruders import BATTERY, attack_release
+from sfumato.release.attack_run import attack_release
+from sfumato.release.intruders import BATTERY
 from sfumato.release.report.measures import plain_words, title_of
 from tests.methods.hierarchies.contract import keeps_the_contract
 from tests.methods.models import test_contract as model_contract

@@ -200,7 +200,7 @@ def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, format, secr
     people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
     step = sf.GlobalRecoding(suppress="cell", budget=0.6)
     release = sf.anonymize(people, [sf.KAnonymity(2)], [step], seed=1, format=format)
-    assert release.dataset.column("q").null_count() == 1
+    assert release.released.column("q").null_count() == 1
     with plain_pages():
         release.write(tmp_path / "out", format=format)
     raw = struct.pack("<d", secret) if isinstance(secret, float) else secret.encode()

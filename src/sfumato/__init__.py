@@ -20,12 +20,11 @@ _HOMES = {
     "sfumato.core.model": ("Verdict",),
     "sfumato.methods.formulas.transition": ("estimate_frequencies",),
     "sfumato.release.evaluation": ("Evaluation",),
-    "sfumato.release.intruders": ("AttackReport",),
+    "sfumato.release.attack_report": ("AttackReport",),
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
     "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
-    "sfumato.release.shaped.release": ("ShapedRelease",),
     "sfumato.interfaces.api": (
         "anonymize",
         "assess",

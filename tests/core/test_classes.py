@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -313,10 +314,10 @@ def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
     # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap round.
     paths = {f"{i:03}": (f"{i:03}", "*") for i in range(300)}
     whole = RandomTable([(v,) for v in paths], [paths])
-    keys, place = pack_rows(whole.dataset(), ["c0"])
-    part, _ = pack_rows(whole.dataset([("299",), ("000",)]), ["c0"], place)
+    keys, place = pack_rows(whole.released(), ["c0"])
+    part, _ = pack_rows(whole.released([("299",), ("000",)]), ["c0"], place)
     assert part.tolist() == [keys[299].tolist(), keys[0].tolist()]
-    classes, _ = count_rows(whole.dataset([("299",), ("000",)]), at=place)
+    classes, _ = count_rows(whole.released([("299",), ("000",)]), at=place)
     assert contents(classes) == {("299",): 1, ("000",): 1}
 
 
@@ -399,6 +400,24 @@ def test_keys_are_numbered_in_their_order(given_keys):
     ranks, known = keys.ranked(np.array(given_keys, dtype=np.uint64).reshape(-1, 1), 1000)
     assert known.tolist() == sorted(set(given_keys))
     assert known[ranks].tolist() == given_keys
+
+
+@given(given_keys=st.lists(st.integers(0, 999), max_size=60), span=st.sampled_from([1000, 1 << 62, 1 << 64]))
+def test_sorting_numbers_keys_as_their_order_does(given_keys, span):
+    packed = np.array(given_keys, dtype=np.uint64)
+    ranks, known = keys.sorted_ranks(packed, span)
+    assert known.tolist() == sorted(set(given_keys))
+    assert known[ranks].tolist() == given_keys
+    assert packed.tolist() == given_keys
+
+
+@given(st.lists(st.integers(0, 300), unique=True, max_size=60), st.lists(st.integers(0, 300), max_size=60))
+def test_keys_outside_are_those_nobody_knows(known, given_keys):
+    held, asked = (np.array(each, dtype=np.uint64).reshape(-1, 1) for each in (known, given_keys))
+    expected = [key not in known for key in given_keys]
+    assert keys.lie_outside(held, asked).tolist() == expected
+    with mock.patch.object(keys, "FEW", 0):
+        assert keys.lie_outside(held, asked).tolist() == expected
 
 
 def test_many_rows_are_grouped_as_few_are(monkeypatch):

@@ -23,9 +23,9 @@ def people(draw, persons, rows):
 
 def naive(original, release):
     """Persons with several numbers, persons, and the share of pairs of one person's records that have different numbers now."""
-    rows = release.dataset.origin
+    rows = release.released.origin
     who = [original.column("person")[int(row)] for row in rows]
-    now = release.dataset.column("person").to_list()
+    now = release.released.column("person").to_list()
     numbers = {p: {n for w, n in zip(who, now, strict=True) if w == p} for p in set(who)}
     pairs = [(a, b) for a, b in itertools.combinations(range(len(who)), 2) if who[a] == who[b]]
     lost = sum(now[a] != now[b] for a, b in pairs)
@@ -38,7 +38,7 @@ def test_lost_links_are_counted(case):
     original = people(draw, draw.randint(5, 30), draw.randint(1, 5))
     release = sf.anonymize(original, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.4)], seed=case)
     split, persons, lost = naive(original, release)
-    warnings = link_warnings(release.dataset, release.original)
+    warnings = link_warnings(release.released, release.original)
     if not split:
         assert not warnings
         return

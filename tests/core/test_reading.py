@@ -158,7 +158,7 @@ def test_ranges_of_moments_are_read_as_ranges_of_days_are(written):
     table = pl.DataFrame({"seen": moments, "ill": ["flu", "cold"] * 20})
     people = sf.read(table).with_roles(quasi=["seen"], sensitive=["ill"]).with_kinds(seen="date")
     release = sf.anonymize(people, sf.KAnonymity(5), Mondrian(), seed=1)
-    pair = Pair.of(people, release.dataset)
+    pair = Pair.of(people, release.released)
     column = pair.reading("seen")
     assert column.scale == "number" and column.truthful(pair.rows).all()
     assert 0 < pair.losses("seen").mean() < 0.5

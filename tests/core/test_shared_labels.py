@@ -78,7 +78,7 @@ def test_the_picture_spreads_a_label_over_the_values_of_its_level():
 
 def test_without_a_level_a_label_may_stand_for_what_any_level_writes_it_for():
     release = recoded(2)
-    reading = Pair.of(release.original, release.dataset).reading("job")
+    reading = Pair.of(release.original, release.released).reading("job")
     assert reading.level is None
     assert held(reading, "other") == set("bcdef") and held(reading, "b") == {"b"}
     assert reading.loss[reading.labels.index("other")] == pytest.approx(4 / 5)

@@ -130,7 +130,7 @@ def test_a_written_parquet_is_read_back_in_parts(tiny: None, tmp_path: Path) -> 
     whole = pl.read_parquet(file)
     assert max(len(part) for _, part in columnar.parquet_parts(file)) == 4
     assert pl.concat(part for _, part in columnar.parquet_parts(file)).equals(whole)
-    assert _all_came_back(release.dataset, file)
+    assert _all_came_back(release.released, file)
 
 
 @pytest.mark.parametrize("cells", [1, 8, 1000])

@@ -15,22 +15,13 @@ from pathlib import Path
 from sfumato.core import environment
 from sfumato.interfaces.cli import main
 from tests.golden.canonical import TEXT, json_text, page_text, text_of
+from tests.spark_sessions import local_session
 
 MOMENT = datetime.datetime(2026, 11, 2, 12, 0, 0, tzinfo=datetime.UTC)
 SALT = b"golden salt"
 SEED = "c0ffee11d15ea5ec0ffee11d15ea5e77"
 """Long enough not to be a rehearsal."""
 VARIABLES = {"COLUMNS": "100", "OFFICE_KEY": "a key that is the same in every run 0123456789", "TZ": "UTC"}
-
-SPARK = {
-    "spark.driver.memory": "1g",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-}
 HERE = "@/"
 """The folder of a case in the words of a command, for engines whose processes work elsewhere."""
 STATE = ".state"
@@ -52,7 +43,9 @@ class Case:
 
 def run_case(case: Case, folder: Path) -> dict[str, str]:
     """Run a case in an empty folder: the comparable text of every file that it wrote, and of what commands printed."""
-    session = _spark() if case.service else contextlib.nullcontext()
+    session: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    if case.service:
+        session = local_session("local[2]", partitions=2)  # begun in a folder that stays
     with session, _prepared_process(folder):
         case.prepare(folder)
         inputs = _files(folder)
@@ -99,23 +92,6 @@ def _files(folder: Path) -> set[Path]:
 def digests_of(results: dict[str, str]) -> dict[str, str]:
     """A short digest of every text."""
     return {name: hashlib.sha256(text.encode()).hexdigest()[:24] for name, text in results.items()}
-
-
-@contextlib.contextmanager
-def _spark() -> Iterator[None]:
-    """A session of Spark with two workers, begun in a folder that stays."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in SPARK.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    try:
-        yield
-    finally:
-        session.stop()
 
 
 @contextlib.contextmanager

@@ -167,7 +167,7 @@ def test_it_equals_the_pooled_release(seed):
     assert answer["levels"] == expected[1] and rows_of(answer) == expected[2]
     release = one_table(pooled(tables), paths, sf.KAnonymity(k), budget)
     assert release.plans[-1][1].levels == answer["levels"]
-    assert Counter(tuple(sorted(row.items())) for row in release.dataset.to_polars().to_dicts()) == rows_of(answer)
+    assert Counter(tuple(sorted(row.items())) for row in release.released.to_polars().to_dicts()) == rows_of(answer)
 
 
 def one_table(data, paths, models, budget):

@@ -203,7 +203,7 @@ def test_the_lattice_is_that_of_the_table_the_step_saw():
     people = sf.examples.hospital(rows=ROWS)
     made = sf.anonymize(people, [sf.KAnonymity(3)], [FirstRows(300), sf.GlobalRecoding(budget=0.1)])
     found = made.alternatives()
-    assert found.records == 300 and found.chosen.suppressed == 300 - len(made.dataset)
+    assert found.records == 300 and found.chosen.suppressed == 300 - len(made.released)
     assert found.chosen.levels == made.plans[1][1].levels
 
 

@@ -15,7 +15,7 @@ from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.step import LOOKS, Account, Effect, Step, account_of, declaration_of
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.release.epsilon_certification import TYPES_FOUND, certified, certified_release
+from sfumato.release.epsilon_certification import TYPES_FOUND, certified
 
 SEED = "0123456789abcdef0123456789abcdef"
 SAFE = sf.SafeAnonymize(1.0, delta=1e-5)
@@ -45,7 +45,7 @@ def test_a_search_before_the_accounted_step_breaks_it(tmp_path):
         made.append(sf.anonymize(people, [sf.KAnonymity(50)], steps, seed=SEED))
     assert set(made[0].data["age"]) != set(made[1].data["age"]), "the table shows that there is something to find"
     for place, release in enumerate(made):
-        found = certified_release(release)
+        found = release.certified
         assert found is not None and not found.holds
         assert "global_recoding looks at data" in found.reasons[0]
         assert any("no ε is certified" in warning for warning in release.warnings)
@@ -181,7 +181,7 @@ def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeyp
     shares = []
     for place, people in enumerate((table(), table((97, "x", "zed")))):
         release = sf.anonymize(people, [ONE], steps, **options)
-        assert certified_release(release).holds and len(release.dataset) == 600
+        assert release.certified.holds and len(release.released) == 600
         assert len(release.contract) == 1, "the owner knows"
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0].keys() == shares[1].keys() and "share/report.html" in shares[0]
@@ -199,7 +199,7 @@ def test_one_person_replaced_changes_nothing_that_is_shared(tmp_path, monkeypatc
     for place, age in enumerate((118, 90)):  # the same once cut off at the bounds
         data = table((age, "f", "zed")).drop(["sex"])
         release = sf.anonymize(data, [ONE], [step], seed=SEED)
-        assert certified_release(release).holds
+        assert release.certified.holds
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0] == shares[1]
 
@@ -231,7 +231,7 @@ def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tm
         file.write_text("age,sex\n" + "20,f\n30,m\n" * 200 + more)
         people = sf.read(file, text=True).with_roles(quasi=["age", "sex"])
         release = sf.anonymize(people, [ONE], [SAFE], seed=SEED)
-        assert certified_release(release).holds and len(release.dataset) == 400
+        assert release.certified.holds and len(release.released) == 400
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0] == shares[1]
 
@@ -242,7 +242,7 @@ def test_types_found_from_all_cells_certify_nothing(tmp_path):
     file.write_text("age,sex\n" + "20,f\n30,m\n" * 200)
     roles = {"quasi": ["age", "sex"]}
     usual = sf.anonymize(sf.read(file).with_roles(**roles), [ONE], [SAFE], seed=SEED)
-    assert certified_release(usual).reasons == (TYPES_FOUND,)
+    assert usual.certified.reasons == (TYPES_FOUND,)
     recipe = sf.Recipe(sf.read(file).with_roles(**roles).schema, (ONE,), (SAFE,))
     by_recipe = sf.run(sf.read(file, recipe=recipe), recipe, seed=SEED)
-    assert certified_release(by_recipe).holds
+    assert by_recipe.certified.holds

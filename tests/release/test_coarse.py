@@ -171,7 +171,7 @@ def test_the_top_is_the_last_resort(engine: str, most: int, tmp_path: Path, monk
     )
     levels = plan_of(made)["levels"]
     assert all(verdict.holds for verdict in made.verdicts)
-    assert made.dataset.records == 4000 - made.suppressed
+    assert made.released.records == 4000 - made.suppressed
     assert any(at["level"] == at["top"] for at in levels.values())
     bounded = sf.GlobalRecoding(budget=0.05, levels={n: (at["level"],) * 2 for n, at in levels.items()})
     eager = sf.anonymize(described(sf.read(people(missing=False))), [sf.KAnonymity(2)], [bounded], format="parquet")

@@ -82,7 +82,7 @@ def test_recoded_classes_confuse_as_many_as_they_hold():
     release = sf.anonymize(people(), meet, [sf.GlobalRecoding(budget=0.1)], limits={"linkage": 1}, seed=1)
     crowd, confusion = release.verdicts
     assert confusion.holds and confusion.attained == crowd.attained
-    sizes = release.dataset.to_polars().group_by("age", "sex").len()["len"].min()
+    sizes = release.released.to_polars().group_by("age", "sex").len()["len"].min()
     assert confusion.attained == sizes
 
 

@@ -111,7 +111,7 @@ def test_rows_set_aside_are_rows_of_the_original(table):
     release = sf.anonymize(table, (), DrawColumns(), limits={"copied_records": 1, "recognised_members": 1}, seed=2)
     both = np.concatenate([release.learnt_from, release.held_out])
     assert sorted(both.tolist()) == list(range(300)) and len(release.held_out) == 60
-    assert release.dataset.origin.tolist() == [NOBODY] * 300
+    assert release.released.origin.tolist() == [NOBODY] * 300
 
 
 def test_rows_dropped_before_were_neither_learnt_from_nor_set_aside(table):

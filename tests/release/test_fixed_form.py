@@ -16,12 +16,12 @@ from sfumato.core.hierarchy import ValueByValue
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.step import Effect, account_of
 from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.errors import RecipeError, SchemaError
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.release.documents import digest_of
-from sfumato.release.epsilon_certification import certified, certified_release
-from sfumato.release.fixed_form import in_fixed_form
+from sfumato.release.epsilon_certification import certified
 from tests.neighbouring_tables import CHANGES
 
 SAFE = sf.SafeAnonymize(1.0, k=2)
@@ -40,7 +40,7 @@ def recipe_of(*steps, **column):
 
 def released(recipe, ages, **options):
     release = sf.run(pl.DataFrame({"age": ages}, strict=False), recipe, shuffle=False, **options)
-    assert certified_release(release).holds
+    assert release.certified.holds
     return release.data["age"]
 
 
@@ -74,7 +74,7 @@ def test_a_pandas_column_with_one_gap_stays_what_it_is(everybody):
     types = []
     for ages in (AGES, [*AGES, None], [*AGES, "old"]):
         release = sf.run(pd.DataFrame({"age": ages}), recipe, shuffle=False)
-        types.append(release.dataset.dtype("age"))
+        types.append(release.released.dtype("age"))
     assert types == [pl.Float64()] * 3
 
 
@@ -193,7 +193,7 @@ def test_a_proposed_recipe_certifies_nothing(tmp_path):
     recipe = sf.Recipe(schema, (ONE,), (SAFE,), proposed_from="recommend")
     assert recipes.parse(recipes.dump(recipe)) == recipe
     release = sf.run(pl.DataFrame({"age": AGES}), recipe)
-    found = certified_release(release)
+    found = release.certified
     assert not found.holds and "proposed by sfumato recommend" in found.reasons[0]
     release.write(tmp_path)
     private = json.loads((tmp_path / "share" / "certificate.json").read_text())["differential_privacy"]

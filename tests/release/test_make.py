@@ -15,27 +15,27 @@ def visits() -> sf.Release:
 
 
 def test_classes_hold_enough_distinct_persons_not_only_rows(visits):
-    quasi = list(visits.dataset.schema.quasi)
+    quasi = list(visits.released.schema.quasi)
     persons = visits.data.group_by(quasi).agg(pl.col("patient").n_unique())["patient"]
     assert persons.min() >= 3
 
 
 def test_nobody_can_be_followed_from_class_to_class(visits):
-    quasi = list(visits.dataset.schema.quasi)
+    quasi = list(visits.released.schema.quasi)
     places = visits.data.group_by("patient").agg(pl.struct(quasi).n_unique().alias("classes"))["classes"]
     assert places.max() == 1
 
 
 def test_new_numbers_are_not_the_old_ones(visits):
-    old = visits.original.to_polars()["patient"].gather(visits.dataset.origin).cast(pl.String)
+    old = visits.original.to_polars()["patient"].gather(visits.released.origin).cast(pl.String)
     assert (old == visits.data["patient"].cast(pl.String)).mean() < 0.05
 
 
 def test_rows_are_shuffled_and_the_alignment_undoes_it():
     people = sf.examples.hospital(rows=300)
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)])
-    origin = release.dataset.origin
-    assert sorted(origin) != list(origin) and len(set(origin.tolist())) == len(release.dataset)
+    origin = release.released.origin
+    assert sorted(origin) != list(origin) and len(set(origin.tolist())) == len(release.released)
     straight = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], shuffle=False)
     assert straight.data.equals(release.data[origin.argsort()])
 
@@ -54,6 +54,6 @@ def test_the_same_kind_of_frame_comes_out_with_the_same_rows(kind):
     release = sf.anonymize(sf.read(given).with_schema(people.schema), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
     expected = sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
     assert type(release.data) is type(given)
-    ours = release.dataset.to_polars()
+    ours = release.released.to_polars()
     for column in expected.data.columns:
         assert ours[column].cast(pl.String).to_list() == expected.data[column].cast(pl.String).to_list()

@@ -104,11 +104,11 @@ def test_every_registered_step_is_here():
 @pytest.mark.slow
 @every_case
 def test_neither_frame_nor_order_changes_the_release(name):
-    expected = multiset(released(name).dataset)
+    expected = multiset(released(name).released)
     for kind, table in in_all_frames(table_of(CASES[name].table)).items():
         if name in IN_ROW_ORDER and "order" in kind:
             continue
-        assert multiset(released(name, table).dataset) == expected, kind
+        assert multiset(released(name, table).released) == expected, kind
 
 
 @every_case
@@ -149,8 +149,8 @@ def _in_python(name: str, file: Path) -> sf.Dataset:
     """The release of a case made in Python: of the table, or of its file where every cell is to be read for itself."""
     made = recipe_of(name)
     if not accounts(made.steps, made.schema):
-        return released(name).dataset
-    return sf.run(sf.read(file, recipe=made), made, seed=seed_of(name)).dataset
+        return released(name).released
+    return sf.run(sf.read(file, recipe=made), made, seed=seed_of(name)).released
 
 
 def _nothing_told(out: Path, name: str, done: Outcome) -> None:
@@ -275,7 +275,7 @@ def test_steps_in_a_row(name, tmp_path, undrawn):
     release = sf.run(table, recipe, seed=SEED)
     assert all(release.verdicts) and len(release.plans) == len(steps)
     other = sf.run(in_all_frames(table)["arrow, other order"], recipe, seed=SEED)
-    assert multiset(other.dataset) == multiset(release.dataset)
+    assert multiset(other.released) == multiset(release.released)
     release.write(tmp_path / "out")
     share = tmp_path / "out" / "share"
     assert all(sf.check(sf.read(share / "data.csv"), recipe, original=table))
@@ -304,6 +304,6 @@ def test_the_reference_of_t_closeness_is_the_original():
     promise = {"t_closeness": {"sensitive": "cost", "t": 1.0, "distance": "numeric"}}
     recipe = recipe_of("shift_dates", meet=[{"k_anonymity": 4}, promise], steps=steps)
     release = sf.run(table, recipe, seed=1)
-    against = sf.check(release.dataset, recipe, original=table)[1].attained
-    alone = sf.check(release.dataset, recipe)[1].attained
+    against = sf.check(release.released, recipe, original=table)[1].attained
+    alone = sf.check(release.released, recipe)[1].attained
     assert release.verdicts[1].attained == pytest.approx(against) and abs(against - alone) > 0.01

@@ -12,7 +12,6 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import ReleaseRefused
 from sfumato.methods.steps.synthesis import mst
 from sfumato.methods.steps.synthesis.noisy_counts import PrivateTable
-from sfumato.release.epsilon_certification import certified_release
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.test_certified import share_of
 
@@ -62,7 +61,7 @@ def test_a_person_is_the_unit_where_a_column_names_persons(tmp_path):
     private = certificate_of(tmp_path / "out")["differential_privacy"]
     assert private["unit_of_privacy"] == "one person (at most 2 rows of each count)"
     assert "one person (at most 2 rows of each count) more or less" in private["neighbours"]
-    assert release.dataset.columns == ["town", "work"]
+    assert release.released.columns == ["town", "work"]
     assert sf.verify(tmp_path / "out" / "share").result == "not all verified"
 
 
@@ -72,11 +71,11 @@ def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
     release = sf.anonymize(people(), [], [STEP], seed=SEED)
     release.write(tmp_path / "out")
     told = certificate_of(tmp_path / "out")
-    assert _accounted(told, release.dataset).status == "needs original"
+    assert _accounted(told, release.released).status == "needs original"
     told["differential_privacy"]["epsilon"] = 1.0
-    assert _accounted(told, release.dataset).status == "fails"
+    assert _accounted(told, release.released).status == "fails"
     told["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}})
-    assert "does not follow" in _accounted(told, release.dataset).detail
+    assert "does not follow" in _accounted(told, release.released).detail
 
 
 def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(tmp_path, monkeypatch):
@@ -90,7 +89,7 @@ def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts
     shares = []
     for place, data in enumerate((people(), people(("b", "zed", "x")))):
         release = sf.anonymize(data, [], [STEP], seed=SEED)
-        assert certified_release(release).holds
+        assert release.certified.holds
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0].keys() == shares[1].keys() and "share/data.csv" in shares[0]
     for name, text in shares[0].items():
@@ -104,18 +103,18 @@ def _first(made, learnt):
 
 def test_a_rehearsal_certifies_nothing_and_a_step_before_breaks_it():
     rehearsed = sf.anonymize(people(), [], [STEP], seed=3)
-    assert not certified_release(rehearsed).holds and "rehearsal" in " ".join(rehearsed.warnings)
+    assert not rehearsed.certified.holds and "rehearsal" in " ".join(rehearsed.warnings)
     looked = sf.anonymize(people(), [], [sf.Sample(0.9), STEP], seed=SEED)
-    assert any("sample looks" in reason for reason in certified_release(looked).reasons)
+    assert any("sample looks" in reason for reason in looked.certified.reasons)
     after = sf.anonymize(people(), [sf.KAnonymity(3)], [STEP, sf.Suppress("tuple")], seed=SEED)
-    assert certified_release(after).holds
+    assert after.certified.holds
 
 
 def test_what_compares_with_the_original_may_not_decide():
     step = sf.SynthesizePrivately(epsilon=2.0, delta=1e-6, holdout=0.3)
     recipe = Recipe(people().schema, (), (step,), limits={"copied_records": 1.0})
     release = sf.run(people(), recipe, seed=SEED)
-    assert any("limit on copied_records" in reason for reason in certified_release(release).reasons)
+    assert any("limit on copied_records" in reason for reason in release.certified.reasons)
 
 
 def test_spending_comes_before_looking(tmp_path, monkeypatch):

@@ -55,19 +55,19 @@ def released(options, rows=60, seed=None):
 @EVERY
 def test_the_claimed_column_is_released_as_pseudonyms_and_checks(options):
     release = released(options)
-    people, table = visits(), release.dataset.to_polars()
+    people, table = visits(), release.released.to_polars()
     assert table.columns == ["number", "age", "sex"]
-    truth = people.column("number").gather(release.dataset.origin)
+    truth = people.column("number").gather(release.released.origin)
     pairs = set(zip(truth.to_list(), table["number"].to_list(), strict=True))
     assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
     assert not {str(b) for _, b in pairs} & set(truth.to_list())
     change = next(c for c in release.columns if c.name == "number")
     assert change.action.startswith("pseudonymized")
     recipe = Recipe(people.schema, (sf.KAnonymity(3),), release.recipe.steps)
-    assert all(sf.check(release.dataset, recipe))
+    assert all(sf.check(release.released, recipe))
     plain = Recipe(people.schema, (sf.KAnonymity(3),), (sf.GlobalRecoding(budget=0.1),))
     with pytest.raises(ReleaseRefused, match="still holds direct identifiers: number"):
-        sf.check(release.dataset, plain)
+        sf.check(release.released, plain)
 
 
 @pytest.mark.slow
@@ -92,8 +92,8 @@ def test_nothing_is_stored_before_the_release_is_written(method, tmp_path):
         release.write("taken")
     assert not (tmp_path / "people.vault").exists()
     release.write("out")
-    code = release.dataset.column("number")[0]
-    truth = visits().column("number")[int(release.dataset.origin[0])]
+    code = release.released.column("number")[0]
+    truth = visits().column("number")[int(release.released.origin[0])]
     named = sf.vault.reidentify("people.vault", [code], key={"file": "office.key"}, reason="test")
     assert named == {str(code): (truth,)}
 
@@ -110,8 +110,8 @@ def test_a_vault_that_cannot_be_written_stops_the_release(tmp_path):
 
 def test_people_keep_their_pseudonyms_in_the_next_release_by_choice():
     def codes(release):
-        origin = visits(90).column("number").gather(release.dataset.origin)
-        return dict(zip(origin.to_list(), release.dataset.column("number").to_list(), strict=True))
+        origin = visits(90).column("number").gather(release.released.origin)
+        return dict(zip(origin.to_list(), release.released.column("number").to_list(), strict=True))
 
     first = released(METHODS["random_table"], rows=60)
     first.write("one")
@@ -157,6 +157,6 @@ steps:
     assert recipes.parse(recipes.dump(recipe)) == recipe
     table = sf.read(pl.DataFrame({"name": ["Ann", "Ann", "Bo"], "born": [1, 2, 1], "age": [30, 30, 31]}))
     release = sf.run(table, recipe, seed=1)
-    assert release.dataset.columns == ["name", "age"]
-    assert release.dataset.column("name").n_unique() == 3
-    assert all(sf.check(release.dataset, recipe))
+    assert release.released.columns == ["name", "age"]
+    assert release.released.column("name").n_unique() == 3
+    assert all(sf.check(release.released, recipe))

@@ -174,7 +174,7 @@ def test_spellings_of_a_number_are_one_value_although_the_last_word_of_the_colum
     made(table).write(tmp_path / "csv")
     assert naive_classes(tmp_path / "csv" / "share" / "data.csv")[0].count("'1'") == 4
     later = made(table, format="parquet")
-    assert "none" not in later.dataset.column("s").to_list()
+    assert "none" not in later.released.column("s").to_list()
     with pytest.raises(ReleaseRefused, match="reads column 's' as numbers"):
         later.write(tmp_path / "out", format="csv")
 
@@ -259,7 +259,7 @@ def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format
     from sfumato.release.verify import read_released
 
     back = read_released(tmp_path / "out" / "share", read_certificate(tmp_path / "out" / "share"))
-    assert back.to_polars().equals(release.dataset.to_polars())
+    assert back.to_polars().equals(release.released.to_polars())
     found = sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner")
     assert {claim.status for claim in found.claims} == {"holds"}, str(found)
 

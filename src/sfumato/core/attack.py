@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sfumato.core.data import Data
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Posterior
-    from sfumato.core.pair import Pair
     from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
 
@@ -281,7 +280,7 @@ def not_a_sample(scene: Scene) -> str:
 class Memory(Protocol):
     """What was released of the same people before; a register answers for it (see :mod:`sfumato.release.register`)."""
 
-    def kept(self, limit: float, pair: Pair) -> Kept:
+    def kept(self, limit: float, pair: Any) -> Kept:
         """What a release tells together with all earlier ones, held against a limit; what is not known does not keep it."""
         ...
 

@@ -107,6 +107,9 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
     if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
         ranks, distinct = kernels.keys.ranked(keys, span)
         return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
+    if keys.shape[1] == 1 and (len(keys) <= kernels.keys.FEW or kernels.keys.mostly_distinct(keys[:, 0])):
+        ranks, distinct = kernels.keys.sorted_ranks(keys[:, 0], span)
+        return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
     ids, first = kernels.keys.group(keys)
     if keys.shape[1] == 1:
         order = np.argsort(keys[first, 0])
@@ -438,11 +441,11 @@ def pack_rows(
 ) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
     ladders: list[Ladder] = []
-    columns: list[tuple[Encoded, NDArray[np.int64]]] = []
+    columns: list[tuple[Encoded, NDArray[np.uint32]]] = []
     for a, name in enumerate(names):
         encoded = encode_column(dataset, name)
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
-        columns.append((encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0)))
+        columns.append((encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32)))
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
 

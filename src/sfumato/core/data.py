@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from sfumato.core.progress import Progress, silent
 from sfumato.core.shape import DATA, PEOPLE, Shape
+from sfumato.core.step import Goal
+from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,8 +25,48 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
+    from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.source import Source
+    from sfumato.core.step import Plan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Context:
+    """Everything that a run takes besides data and recipe.
+
+    ``format`` is the one the release will be written in, by default that of the source: values it cannot tell apart are one value
+    from the start, and what it cannot hold is refused. ``population`` is the table of everyone that models may compare with, where
+    they do not name a file themselves. ``memory`` answers for earlier releases of the same people, where the recipe limits what
+    all of them tell together. ``workspace`` is the folder that the release will be written to: parts of a table that an
+    engine holds are made beside it. With ``refuse=False`` what breaks a promise is made all the same, to be looked at and
+    compared; it cannot be written. Without ``implied`` a column that undoes the release does not refuse it; the caller must ask.
+    """
+
+    seed: Seed
+    shuffle: bool = True
+    format: str | None = None
+    population: Any = None
+    memory: Any = None
+    workspace: Path | None = None
+    refuse: bool = True
+    implied: bool = True
+    progress: Progress = silent
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StepsResult:
+    """Outcome of the steps: the released data, ready to be written, and what was decided.
+
+    ``learnt_from`` and ``held_out`` are original rows that synthetic rows were learnt from, and such as were set aside before;
+    None: no row is synthetic. ``mechanisms`` says by which random rule columns were released, where a promise is about that.
+    """
+
+    released: Any
+    plans: tuple[tuple[str, Plan], ...]
+    learnt_from: NDArray[np.int64] | None = None
+    held_out: NDArray[np.int64] | None = None
+    mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
 
 
 @runtime_checkable
@@ -41,6 +85,16 @@ class Data(Protocol):
     source: Source
     origin: NDArray[np.int64] | None
     notes: tuple[str, ...]
+    unit_name: ClassVar[str] = "people"
+    """What ``size`` counts, in sentences."""
+    release_kind: ClassVar[str] = "people"
+    """What kind of release is made of the data; ``table`` and ``lazy`` know more than others."""
+    drawn: ClassVar[bool] = False
+    """Whether some records are synthetic and nobody's; only rows of a table can be."""
+    attacked_by_run: ClassVar[bool] = True
+    """Whether ``run`` attacks and measures each release."""
+    options: ClassVar[frozenset[str]] = frozenset()
+    """The options of a run that only some data know: ``population`` and ``memory``."""
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
@@ -81,6 +135,48 @@ class Data(Protocol):
     def to_tables(self) -> Mapping[str, pl.DataFrame]:
         """The tables to write by name, the first one first, as :meth:`from_tables` reads them."""
         ...
+
+    def input_digest(self) -> str:
+        """The digest that a certificate commits to: of the files that were read, else of what would be written."""
+        return self.source.digest or joint_digest([digest_of_frame(frame) for frame in self.to_tables().values()])
+
+    # A run, in this order; see release/make.py.
+
+    def require_content(self) -> None:
+        """Refuse data without anybody in it."""
+        if not self.size:
+            raise SchemaError(f"{self.source.name} holds nobody; there is nothing to release")
+
+    def prepare(self, recipe: Recipe, context: Context) -> Self:
+        """The data that the steps work on; of people who are no table all was put right when they were read."""
+        return self
+
+    def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
+        """Plan and apply all steps one after the other, then shuffle and seal what came out."""
+        released: Any = self
+        plans = []
+        for place, step in enumerate(recipe.steps):
+            plan = step.plan(released, Goal(recipe.meet, context.seed, context.progress, None, place))
+            released = step.apply(released, plan)
+            plans.append((step.name, plan))
+        if not released.size:
+            raise ReleaseRefused("the steps left nobody, so there is nothing to release; allow more, or promise less")
+        released = released.finish(context.seed, shuffle=context.shuffle)
+        require_alignment(self, released)
+        return StepsResult(released, tuple(plans))
+
+    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> DataEvidence:
+        """What the models judge; one that compares with the original is not judged without it."""
+        blind = [model.promise for model in models if model.compares and original is None]
+        if blind:
+            raise ParameterError(
+                f"{' and '.join(blind)} compares the release with the original; give that too (--original, original=)"
+            )
+        return DataEvidence(self, original)
+
+    def compare(self, original: Any, steps: StepsResult) -> DataPair:
+        """Original and release side by side, for attacks and metrics."""
+        return DataPair(original, self)
 
     def sealed(self, seed: Seed) -> Self:
         """The same people as they may be released, once all steps are done: what nobody else may see is replaced by now."""
@@ -168,6 +264,7 @@ class DataPair:
 
     original: Any
     released: Any
+    has_intruders: ClassVar[bool] = False
     aligned: ClassVar[bool] = True
     counted: ClassVar[None] = None
     of_a_sample: ClassVar[str] = ""
@@ -187,3 +284,25 @@ class DataEvidence:
     original: Any = None
     drawn: ClassVar[bool] = False
     mechanisms: ClassVar[Mapping[str, Mechanism]] = {}
+
+
+def require_alignment(original: Data, released: Data) -> None:
+    """Raise where it is not known who is who: scores would be wrong without a word."""
+    origin = released.origin
+    if origin is None:
+        if released.size != original.size:
+            raise InternalError("a step left people out without saying whom")
+    elif len(origin) != released.size or (len(origin) and not -1 <= origin.min() <= origin.max() < original.size):
+        raise InternalError("a step says of other people than there are who they were")
+
+
+def joint_digest(digests: Sequence[str]) -> str:
+    """One digest of several files, in their order; that of the file itself where there is one, or all are the same."""
+    if len(set(digests)) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def digest_of_frame(frame: pl.DataFrame) -> str:
+    """SHA-256 of a frame, written as JSON lines."""
+    return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -15,6 +16,7 @@ from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source, lacking
 from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
@@ -22,8 +24,12 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.data import Context, StepsResult
     from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.model import Evidence, Model
+    from sfumato.core.pair import Pair
     from sfumato.core.randomness import Marks
+    from sfumato.core.recipe import Recipe
 
 
 NOBODY = -1
@@ -36,6 +42,13 @@ LARGE = 1 << 17
 """Rows from which a table that is read holds its text as categories."""
 MOST_CATEGORIES = 1 << 16
 SAMPLED = 1 << 14
+
+
+def _function_of_run(name: str) -> Any:
+    """A function that makes a release of a table; it is built on tables, so the registry knows where it is."""
+    from sfumato.core import registry
+
+    return registry.function_of_run(name)
 
 
 def _repeats(text: pl.Series) -> bool:
@@ -72,6 +85,11 @@ class Described:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The columns of each table by its name; there is one."""
+        return {DATA: self.schema}
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
@@ -155,6 +173,12 @@ class Dataset(Described):
     take a tenth of the room (see :meth:`with_text_coded`).
     """
 
+    shape: ClassVar[Shape] = Shape.TABLE
+    unit_name: ClassVar[str] = "records"
+    release_kind: ClassVar[str] = "table"
+    attacked_by_run: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"population", "memory"})
+
     frame: nw.DataFrame[Any]
     origin: NDArray[np.int64] | None = None
     copies: NDArray[np.int64] | None = None
@@ -178,6 +202,59 @@ class Dataset(Described):
     def records(self) -> int:
         """Number of records: the rows, or what they stand for together."""
         return len(self) if self.copies is None else int(self.copies.sum())
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self)
+
+    def input_digest(self) -> str:
+        """The digest that a certificate commits to: of the file that was read, or of the frame written as CSV."""
+        if self.source.digest is not None:
+            return self.source.digest
+        frame = self.to_polars()
+        frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
+        return hashlib.sha256(frame.write_csv().encode()).hexdigest()
+
+    def in_memory(self, purpose: str) -> Dataset:
+        """The table itself: its rows are at hand for every purpose."""
+        return self
+
+    def counted_for(self, models: Sequence[Model]) -> Dataset:
+        """The table itself: models count its rows."""
+        return self
+
+    def described_by(self, recipe: Recipe) -> Dataset:
+        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        table: Dataset = _function_of_run("describe_table")(self, recipe)
+        return table
+
+    # A run, in this order; see release/make.py.
+
+    def require_content(self) -> None:
+        """Refuse a table without rows."""
+        if not self.records:
+            raise SchemaError(f"{self.source.name} has no rows; there is nothing to release")
+
+    def prepare(self, recipe: Recipe, context: Context) -> Dataset:
+        """The table that the steps work on: values that the format cannot tell apart are one, free text is refused."""
+        table: Dataset = _function_of_run("prepare_table")(self, recipe, context)
+        return table
+
+    def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
+        """Plan and apply all steps, drop direct identifiers, renumber units, shuffle."""
+        result: StepsResult = _function_of_run("run_table_steps")(self, recipe, context)
+        return result
+
+    def evidence(self, models: Sequence[Model], **known: Any) -> Evidence:
+        """Everything that the models need to judge the table, counted once."""
+        evidence: Evidence = _function_of_run("table_evidence")(self, models, **known)
+        return evidence
+
+    def compare(self, original: Dataset, steps: StepsResult) -> Pair:
+        """Original and release side by side, at the levels that the plans say."""
+        pair: Pair = _function_of_run("compare_tables")(self, original, steps)
+        return pair
 
     @property
     def drawn(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from sfumato import kernels
 from sfumato.core.labels import MANY, Labels, TextLabels, labels_of, some_of, text_of
 from sfumato.core.labels import missing_in as missing_in  # noqa: PLC0414 - given out here too
 from sfumato.core.labels import positions_in as positions_in  # noqa: PLC0414
+from sfumato.core.sums import PART
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
@@ -33,6 +33,8 @@ SEPARATOR = "\x1f"
 WORD = 1 << 63
 FIRST_ROWS = 1024
 """Rows that are looked at to guess which texts a column holds."""
+FEWEST_REPEATS = 8
+"""So often a text of the first rows must come on average, if these are to be most of the texts."""
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -231,22 +233,44 @@ def _encode_floats(column: pl.Series) -> Encoded:
 
 
 SCALES = (1, 100, 1000)
-"""Numbers with no more decimals than these, as prices and shares have, are told apart without sorting."""
+"""Numbers with no more decimals than these, as prices and shares have, are told apart as whole numbers."""
 
 
 def _distinct_numbers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The distinct numbers in their order, and the place of every number among them."""
     for scale in SCALES if len(numbers) > kernels.keys.FEW else ():
         low, high = float(numbers.min()) * scale, float(numbers.max()) * scale
-        if not (-PLAIN[1] < low and high < PLAIN[1] and high - low < 32 * len(numbers)):
+        if not (-PLAIN[1] < low and high < PLAIN[1]):
             break
-        whole = np.rint(numbers * scale)
-        if (whole / scale == numbers).all():
-            start = round(low)
-            keys = (whole.astype(np.int64) - start).astype(np.uint64)
-            ranks, distinct = kernels.keys.ranked(keys, int(keys.max()) + 1)
-            return (distinct.astype(np.int64) + start) / scale, ranks
+        keys = _scaled(numbers, scale, round(low))
+        if keys is None:
+            continue
+        span = round(high) - round(low) + 1
+        ranks_of = kernels.keys.ranked if span <= BITS_A_ROW * len(numbers) else kernels.keys.sorted_ranks
+        ranks, distinct = ranks_of(keys, span)
+        return (distinct.view(np.int64) + round(low)) / scale, ranks
     return np.unique(numbers, return_inverse=True)
+
+
+BITS_A_ROW = 32
+"""So many possible numbers for every row are looked up in a table of bits; beyond that sorting is as quick."""
+
+
+def _scaled(numbers: NDArray[np.float64], scale: int, start: int) -> NDArray[np.uint64] | None:
+    """The numbers times ``scale`` as whole numbers above ``start``; None where one has more decimals. The first tell it mostly.
+
+    >>> _scaled(np.array([0.25, 0.5]), 100, 25), _scaled(np.array([0.25, 0.5]), 1, 0)
+    (array([ 0, 25], dtype=uint64), None)
+    """
+    keys = np.empty(len(numbers), dtype=np.int64)
+    for first in range(0, len(numbers), PART):
+        part = numbers[first : first + PART]
+        whole = np.rint(part * scale)
+        if not (whole / scale == part).all():
+            return None
+        keys[first : first + PART] = whole
+    keys -= start
+    return keys.view(np.uint64)
 
 
 def _with_missing(labels: pl.Series) -> pl.Series:
@@ -282,25 +306,32 @@ def _encode_text(column: pl.Series) -> Encoded:
 
 
 def _likely(column: pl.Series) -> tuple[pl.Series, pl.Series | None]:
-    """The labels of the first rows, and the column placed among them if each came more than once; what is none of them is missing.
+    """The labels of the first rows, and the column placed among them; what is none of them is missing.
 
-    Then these are likely to be most there are, and what is distinct need not be looked for in every row.
+    If a label comes several times on average, these are likely to be most there are, and what is distinct need not be
+    looked for in every row. Otherwise the column is not placed.
     """
-    seen = Counter(column.head(FIRST_ROWS).to_list())
-    del seen[None]
-    labels = pl.Series(column.name, sorted(seen), dtype=pl.String)
-    return labels, column.cast(pl.Enum(labels), strict=False) if min(seen.values(), default=0) > 1 else None
+    first_rows = column.head(FIRST_ROWS).to_list()
+    distinct = set(first_rows)
+    distinct.discard(None)
+    labels = pl.Series(column.name, sorted(distinct), dtype=pl.String)
+    if not distinct or len(distinct) * FEWEST_REPEATS > len(first_rows):
+        return labels, None
+    return labels, column.cast(pl.Enum(labels), strict=False)
 
 
 def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
-    """The encoding of a column in which some text, or none, is not among the labels."""
-    left = placed.is_null()
-    names = column.filter(left).to_list()
+    """The encoding of a column in which a few rows hold text, or nothing, that is not among the labels."""
+    unplaced = np.iinfo(np.uint32).max
+    codes = placed.to_physical().cast(pl.UInt32).fill_null(unplaced).to_numpy()
+    rows = np.flatnonzero(codes == unplaced)
+    names = column.gather(rows).to_list()
     known = labels.to_list()
     place = {name: len(known) + i for i, name in enumerate(dict.fromkeys(names))}
-    codes = placed.to_physical().cast(pl.Int64).fill_null(0).to_numpy().copy()
-    codes[left.to_numpy()] = [place[name] for name in names]
-    return relabelled(codes, [*known, *place])
+    widest = np.min_scalar_type(len(known) + len(place))
+    narrow = codes.astype(widest)  # the unplaced ones are written next
+    narrow[rows] = [place[name] for name in names]
+    return relabelled(narrow, [*known, *place])
 
 
 def _present(column: pl.Series) -> pl.Series:

@@ -11,10 +11,11 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, count_rows
 from sfumato.core.consistency import Pairs, origin_of, pair_up
-from sfumato.core.encoding import value_counts
+from sfumato.core.encoding import parts_of, value_counts
 from sfumato.core.model import Evidence, Model, Needs, Verdict, before_masking
 from sfumato.core.population import matched, require_population, weight_column
-from sfumato.core.schema import Missing, Schema
+from sfumato.core.schema import Missing, Role, Schema
+from sfumato.core.step import Span
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.schema import Schema
+    from sfumato.core.step import Step
 
 
 # Counting where a missing value matches everything.
@@ -112,6 +114,15 @@ def needed(models: Sequence[Model], schema: Schema) -> Needs:
         posteriors=any(needs.posteriors for needs in all_needs),
         weights=any(needs.weights for needs in all_needs),
     )
+
+
+def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
+    """The columns that promises and plans look at."""
+    counts = needed(models, schema).counts
+    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
+    wanted += schema.columns(Role.UNIT)
+    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
+    return list(dict.fromkeys(wanted))
 
 
 def population_path(models: Sequence[Model]) -> str | None:

@@ -75,7 +75,7 @@ class TextLabels(Sequence[str | None]):
         if isinstance(other, TextLabels):
             return self.series.equals(other.series, null_equal=True)
         if isinstance(other, tuple):
-            return len(other) == len(self) and tuple(self) == other
+            return len(other) == len(self) and tuple(self.series.to_list()) == other
         return NotImplemented
 
     def __hash__(self) -> int:

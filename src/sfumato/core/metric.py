@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Evidence
-    from sfumato.core.pair import Pair
     from sfumato.core.schema import Schema
 
 
@@ -121,7 +120,7 @@ class Utility(Metric):
     counts: ClassVar[bool] = False
     """Whether it needs no more than how many records have each combination of the values of its columns, before and after."""
 
-    def looks_at(self, pair: Pair) -> Pair:
+    def looks_at(self, pair: Any) -> Any:
         """What it is measured on: of a sample the counts of all records, where these are known and enough; else the pair."""
         counted = pair.counted
         return counted if self.counts and counted is not None and counted.original.has(self.reads) else pair
@@ -144,7 +143,7 @@ class Utility(Metric):
         """None when the metric makes sense for these data (it always does, unless it says so), else the reason it does not."""
         return None
 
-    def out_of_place(self, pair: Pair) -> str | None:
+    def out_of_place(self, pair: Any) -> str | None:
         """Why it is not measured on a pair: the rows it would follow are nobody's, or what ``applies`` says; None: it is."""
         return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
 

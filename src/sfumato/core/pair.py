@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -43,6 +43,9 @@ class Pair:
     table has, where both are a sample of it; ``counted`` is then the whole table before and after as counted combinations of some
     columns, whose rows stand for several records, where that is known.
     """
+
+    has_intruders: ClassVar[bool] = True
+    """Whether named intruders, who know columns, try it."""
 
     original: Dataset
     released: Dataset
@@ -136,6 +139,26 @@ class Pair:
             self.memo[name] = found
         reading: Reading = self.memo[name]
         return reading
+
+    def of_released(self, rows: NDArray[np.int64]) -> Pair:
+        """The pair of some released rows; what was read of columns for all of them is not read again."""
+        pair = dataclasses.replace(self, released=self.released.take(rows), origin=self.origin[rows])
+        for name in self.columns if self.released.copies is None else ():
+            reading: Reading | None = self.memo.get(name)
+            if reading is not None and self._read_alike(reading):
+                after = reading.after.taken(rows)
+                pair.memo["encoded", name] = (reading.before, after)
+                pair.memo[name] = reading.of_released(after)
+        return pair
+
+    def _read_alike(self, reading: Reading) -> bool:
+        """Whether some of the released rows would be read as all are: at a level, or without any hierarchy.
+
+        Where no level explains all cells, one may explain those of a few rows.
+        """
+        return reading.level is not None or (
+            reading.name not in self.levels and self.original.schema[reading.name].hierarchy is None
+        )
 
     def truthful(self, name: str) -> NDArray[np.bool_]:
         """Per released row whether its cell of a column may stand for its own original; found once."""

@@ -103,8 +103,12 @@ class Reading:
     @functools.cached_property
     def line(self) -> NDArray[np.int64]:
         """The original values that have a place, by code, in the order of the line; sorted once."""
-        order = np.argsort(self.places, kind="stable")
-        return order[: len(order) - int(np.isnan(self.places).sum())]
+        there = len(self.places) - int(np.isnan(self.places).sum())
+        order = np.argsort(self.places)[:there]  # five times as quick as a stable sort
+        line = self.places[order]
+        if (line[1:] == line[:-1]).any():
+            order = np.argsort(self.places, kind="stable")[:there]
+        return order
 
     def fits(self, value: int, label: int) -> bool:
         """Whether a released label may stand for an original value, both given by code."""
@@ -155,6 +159,33 @@ class Reading:
             loss=np.maximum(self.loss, np.minimum(1.0, shares)),
             level=None,
         )
+
+    def of_released(self, after: Encoded) -> Reading:
+        """The same column where only some of the released rows are looked at: ``after`` has their codes.
+
+        What a label stands for does not depend on the other labels, so nothing is read again.
+        """
+        kept = positions_in(self.labels, after.labels)
+        inside = np.zeros(len(self.labels), dtype=bool)
+        inside[kept] = True
+        sizes = np.diff(self.starts)
+        some = dataclasses.replace(
+            self,
+            labels=after.labels,
+            low=self.low[kept],
+            high=self.high[kept],
+            starts=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64),
+            members=self.members[np.repeat(inside, sizes)],
+            everything=self.everything[kept],
+            loss=self.loss[kept],
+            after=after,
+            unplaced={new: self.unplaced[old] for new, old in enumerate(kept.tolist()) if old in self.unplaced}
+            if self.unplaced
+            else {},
+        )
+        if "line" in self.__dict__:  # sorted before
+            some.__dict__["line"] = self.line
+        return some
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""

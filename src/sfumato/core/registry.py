@@ -102,6 +102,15 @@ def shaped(shape: Shape) -> type[Data]:
     return noun
 
 
+TABLE_RUN = "sfumato.data.table.run"
+"""Where the functions are by which a release is made of a table in memory."""
+
+
+def function_of_run(name: str) -> Any:
+    """A function by which a release is made of a table in memory."""
+    return getattr(importlib.import_module(TABLE_RUN), name)
+
+
 def installed_shapes() -> tuple[Shape, ...]:
     """The shapes of data whose packages are there: an installation may leave out all but tables."""
     shapes = []
@@ -183,12 +192,17 @@ def _called(point: importlib.metadata.EntryPoint) -> str:
     return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
-def attacks() -> Members:
-    """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
+def attacks(shape: Shape = Shape.TABLE) -> Members:
+    """The attacks of the risk family, by name: everything there that can be carried out in a scene.
+
+    Only tables have risks besides, which the file shows as it is.
+    """
+    if shape in SHAPES:
+        return family("risk", shape)
     return _half("sfumato.methods.attacks", Attack)
 
 
-def asked_attack(spec: Any) -> Attack:
+def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
     """An attack by its name, with parameters as in a recipe (``{"suda": {"most": 3}}``, or the same as text), or as it is.
 
     >>> asked_attack({"interval-disclosure": {"kind": "deviation"}}).kind
@@ -200,14 +214,37 @@ def asked_attack(spec: Any) -> Attack:
         return spec
     if isinstance(spec, str) and ":" in spec:
         spec = read_yaml(spec, "an attack")
-    known = attacks()
+    known = attacks(shape)
     name = next(iter(spec)) if isinstance(spec, Mapping) and len(spec) == 1 else spec
     if not isinstance(name, str):
         raise ParameterError("an attack is a name, with its parameters where it takes any: 'suda: {most: 3}'")
     if known_as(name) not in known:
-        raise ParameterError(f"there is no attack {name!r}.{did_you_mean(known_as(name), known)}")
-    attack: Attack = build("risk", spec)
+        raise ParameterError(f"there is no attack {name!r}{_for_shape('risk', known_as(name), shape, known)}")
+    attack: Attack = build("risk", spec, shape=shape)
     return attack
+
+
+def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
+    """A utility metric by its name or as in a recipe (``{"c_avg": {"k": 5}}``), or as it is."""
+    if not isinstance(spec, str | Mapping):
+        metric: Utility = spec
+        return metric
+    known = family("utility", shape)
+    name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
+    fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
+    if shape in SHAPES and name not in known and not is_placed("utility", name, fields, shape):
+        raise ParameterError(f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}")
+    built: Utility = build("utility", spec, shape=shape)
+    return built
+
+
+def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str:
+    """What a message adds about a name that data of a shape do not know."""
+    if shape not in SHAPES:
+        return f".{did_you_mean(name, known)}"
+    others = serves(family_name, name)
+    also = f"; it serves {of_shape(others)}" if others else f".{did_you_mean(name, known)}"
+    return f" for data of shape {shape}{also}"
 
 
 def risks() -> Members:

@@ -23,6 +23,7 @@ import polars as pl
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
 from sfumato.core.notebook import html_headline, html_table
 from sfumato.core.parameters import known_as, words_of
@@ -31,15 +32,15 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
 from sfumato.core.yaml_text import read_yaml
+from sfumato.data.table.run import describe_table
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
-from sfumato.release.documents import canonical, digest_of_input
+from sfumato.release.attack_run import attack_release
+from sfumato.release.documents import canonical
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.exchange import telling
-from sfumato.release.intruders import attack_release
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.publish import write_pictures
-from sfumato.release.read_back import described
 from sfumato.release.report.measures import title_of
 from sfumato.release.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
 
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Memory
     from sfumato.core.pair import Pair
-    from sfumato.release.release import Release
     from sfumato.release.report.pictures import Picture
+    from sfumato.release.table_release import TableRelease
 
 
 # Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in turn::
@@ -400,13 +401,13 @@ def try_candidate(
 
 def try_and_keep(
     dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
-) -> tuple[CandidateOutcome, Release | None]:
+) -> tuple[CandidateOutcome, TableRelease | None]:
     """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
     started = time.monotonic()
     recipe = candidate.recipe
-    how: dict[str, Any] = {"seed": terms.seed, "refuse": False, "memory": memory}
+    context = Context(terms.seed, refuse=False, memory=memory, progress=_part(progress, 0.0, 0.6))
     try:
-        release = make_release(described(dataset, recipe), recipe, progress=_part(progress, 0.0, 0.6), **how)
+        release = make_release(describe_table(dataset, recipe), recipe, context)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
     return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release
@@ -418,7 +419,7 @@ def _part(progress: Progress, start: float, end: float) -> Progress:
 
 
 def _outcome(
-    candidate: Candidate, release: Release, terms: CommonTerms, started: float, progress: Progress
+    candidate: Candidate, release: TableRelease, terms: CommonTerms, started: float, progress: Progress
 ) -> CandidateOutcome:
     measured = _measured(release, terms, progress)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
@@ -427,7 +428,7 @@ def _outcome(
         name=candidate.name,
         holds=release.holds,
         reason="; ".join(broken),
-        records=len(release.dataset),
+        records=len(release.released),
         suppressed=release.suppressed,
         promises=(
             *(verdict.promise for verdict in release.verdicts),
@@ -435,13 +436,13 @@ def _outcome(
         ),
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
-        drawn=release.dataset.drawn,
+        drawn=release.released.drawn,
         **measured,
     )
 
 
-def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
-    if not len(release.dataset):
+def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> dict[str, Any]:
+    if not len(release.released):
         return {"risks": {}, "intervals": {}, "utilities": {}, "higher": ()}
     pair = release.pair
     report = attack_release(
@@ -455,7 +456,7 @@ def _measured(release: Release, terms: CommonTerms, progress: Progress) -> dict[
         progress=progress,
     )
     worth = evaluate(pair, quick_metrics())
-    of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
+    of_file = {} if release.released.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
     return {
         "risks": {**report.values(), **of_file},
         "intervals": report.intervals(),
@@ -574,7 +575,7 @@ def _try_in_worker(candidate: Candidate, terms: CommonTerms) -> CandidateOutcome
 def _key(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> str:
     parts = {
         "recipe": recipes.to_dict(candidate.recipe),
-        "input": digest_of_input(dataset),
+        "input": dataset.input_digest(),
         "terms": {**dataclasses.asdict(terms), "seed": terms.seed.text},
         "version": __version__,
     }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.data import Context
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
 from sfumato.errors import Unsatisfiable
@@ -119,7 +120,7 @@ def _paid(dataset: Dataset, recipe: Recipe, k: int) -> tuple[int | None, float |
     others = tuple(model for model in recipe.goals if type(model) is not type(promise))
     trial = dataclasses.replace(recipe, meet=(promise, *others), limits={}, contract=())
     try:
-        release = make_release(dataset, trial, seed=Seed(0), refuse=False)
+        release = make_release(dataset, trial, Context(Seed(0), refuse=False))
     except Unsatisfiable:
         return None, None
     if not release.holds:

@@ -11,7 +11,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import read_acceptances, text_only_columns
 from sfumato.core.arguments import as_tuple
-from sfumato.core.data import is_shaped
+from sfumato.core.data import Context, DataPair, is_shaped
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -32,16 +32,13 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
+from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
+from sfumato.release.data_assessment import assess_data
 from sfumato.release.evaluation import evaluate as _evaluate
-from sfumato.release.intruders import attack_release
 from sfumato.release.make import make_release, population_of
-from sfumato.release.read_back import described
 from sfumato.release.release import Release
-from sfumato.release.shaped.making import make_and_try
 from sfumato.release.shaped.places import InDatabase, several_places
 from sfumato.release.shaped.reading import people_of, schemas_of
-from sfumato.release.shaped.release import ShapedRelease
-from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
@@ -49,8 +46,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.verification import Verification
     from sfumato.results.integral.algorithms import Computed
     from sfumato.results.integral.integral_privacy import IntegralPrivacy
@@ -117,24 +114,14 @@ def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
     return {**(recipe.intake.about_values.said() if recipe else {}), **options}
 
 
-def in_memory(table: Dataset | LazyTable, what: str) -> Dataset:
-    """A table that is in memory; one that an engine holds is refused, with what to do."""
-    if isinstance(table, Dataset):
-        return table
-    raise ParameterError(
-        f"{what} needs the rows of {table.source.name}, which {table.engine.NAME} holds; read it into memory (engine='memory'), or a sample "
-        "of it"
-    )
-
-
 Table = Any
 """A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
 
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
 
-Made = Release | Any
-"""A release of a table; of people who are no table, a :class:`ShapedRelease`."""
+Made = Any
+"""A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
 
 CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
@@ -148,8 +135,12 @@ def any_recipe(recipe: Any) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
 
-def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
-    """A table whose columns have roles; one that has none is refused, with what to do."""
+def _described(table: Table, roles: Roles | None, what: str) -> Any:
+    """Data whose columns have roles; a table that has none is refused, with what to do."""
+    if is_shaped(table):
+        if roles is not None:
+            raise ParameterError("roles are said when the data are read; leave them out")
+        return table
     dataset = read(table)
     if roles is not None:
         if roles and set(roles) <= set(dataset.columns):
@@ -187,12 +178,12 @@ def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
     given = dataset if places is None else places
     if isinstance(given, Mapping):
         several = {
-            name: one.read({}) if isinstance(one, InDatabase) else in_memory(read(one), "profile")
+            name: one.read({}) if isinstance(one, InDatabase) else read(one).in_memory("profile")
             for name, one in given.items()
         }
         return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
     table: Any = parquet_columns(dataset) or read(dataset)
-    table = parquet_columns(table) or in_memory(table, "profile")
+    table = parquet_columns(table) or table.in_memory("profile")
     return propose_recipe(table if isinstance(table, ParquetColumns) else table.to_polars(), table.source)
 
 
@@ -216,22 +207,10 @@ def judge(
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
-    if is_shaped(dataset):
-        asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in as_tuple(meet)]
-        return judge_people(dataset, asked, original)  # type: ignore[arg-type]
-    models = [registry.ask(model).model if isinstance(model, str) else model for model in as_tuple(meet)]
-    people = population_of(models, population)
-    table = _counted(_described(dataset, roles, "judge"), models)
-    return judge_all(gather(table, models, original=original, population=people, posteriors=posteriors), models)
-
-
-def _counted(table: Dataset | LazyTable, models: Sequence[Model]) -> Dataset:
-    """A table in memory; of one that an engine holds, the combinations that promises look at, counted by the engine."""
-    if isinstance(table, Dataset):
-        return table
-    from sfumato.release.large import columns_seen
-
-    return table.counted(columns_seen(models, table.schema))
+    data = _described(dataset, roles, "judge")
+    models = [registry.ask(model, data.shape).model if isinstance(model, str) else model for model in as_tuple(meet)]
+    known = {"original": original, "population": population_of(models, population), "posteriors": posteriors}
+    return judge_all(data.evidence(models, **known), models)
 
 
 def assess(
@@ -250,14 +229,14 @@ def assess(
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
     models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
     models name a file, its path starts from ``base``. People who are no table are attacked as if they were released as they are,
-    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.shaped.trying.PeopleAssessment`.
+    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.data_assessment.DataAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
-    if is_shaped(dataset):
-        return assess_people(dataset, models, seconds=seconds, progress=progress)
-    people = population_of(models, population, base)
-    table = _counted(_described(dataset, roles, "assess"), models)
-    return _assess(table, models, threshold=threshold, population=people)
+    data = _described(dataset, roles, "assess")
+    if data.attacked_by_run:
+        return assess_data(data, models, seconds=seconds, progress=progress)
+    everyone = population_of(models, population, base)
+    return _assess(data.counted_for(models), models, threshold=threshold, population=everyone)
 
 
 def why_alone(
@@ -270,10 +249,7 @@ def why_alone(
 def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
     loaded = _loaded(recipe)
-    table = read(dataset, recipe=loaded)
-    return (
-        described(table, loaded) if isinstance(table, Dataset) else table.described(loaded.schema, loaded.intake)
-    ), loaded
+    return read(dataset, recipe=loaded).described_by(loaded), loaded
 
 
 def anonymize(
@@ -290,7 +266,7 @@ def anonymize(
     progress: Progress = silent,
     population: Dataset | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float | None = None,
 ) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
@@ -300,42 +276,29 @@ def anonymize(
     release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
     models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
     cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
-    ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
+    ``seconds`` of computing at most (0: not at all).
     """
-    if is_shaped(dataset):
-        if accept is not None:
-            raise ParameterError("accept belongs to releases of one table; leave it out")
-        parts: dict[str, Any] = {"meet": as_tuple(meet), "steps": as_tuple(steps), "contract": as_tuple(contract)}
-        people_recipe = Recipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
-        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
-        return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
-    table = _described(dataset, roles, "anonymize")
-    promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
-    recipe = Recipe(
-        table.schema, promises, means, dict(limits or {}), as_tuple(contract), accept=read_acceptances(accept)
-    )
-    return _made(
-        table, recipe, format, None, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
-    )
+    promises, methods = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
+    parts: dict[str, Any] = {"meet": promises, "steps": methods, "limits": dict(limits or {})}
+    parts["contract"] = as_tuple(contract)
+    context = Context(Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format)
+    data = _described(dataset, roles, "anonymize")
+    recipe = Recipe.about(data.shape, schemas_of(data), accept=read_acceptances(accept), **parts)
+    return _make(data, recipe, context, seconds)
 
 
-def _made(
-    table: Dataset | LazyTable,
-    recipe: Recipe,
-    format: str | None,  # noqa: A002
-    into: str | Path | None,
-    **options: Any,
-) -> Release:
-    """A release of a table in memory, or of one that an engine holds."""
-    if isinstance(table, Dataset):
-        return make_release(table, recipe, format=format, **options)
-    if format not in (None, "parquet"):
-        raise ParameterError(
-            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {format}"
-        )
-    from sfumato.release.large import make_large
+def _make(data: Any, recipe: Recipe, context: Context, seconds: float | None) -> Made:
+    """A release of data of any shape; attacked and measured, for so many seconds, where ``run`` does that with such data."""
+    if data.attacked_by_run:
+        release = make_release(data, recipe, context)
+        return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
+    if seconds is not None:
+        raise ParameterError("seconds is for data that run attacks; attack a release of a table by release.attack()")
+    if isinstance(data, LazyTable):
+        from sfumato.release.large import make_large
 
-    return make_large(table, recipe, into=None if into is None else Path(into), **options)
+        return make_large(data, recipe, context)
+    return make_release(data, recipe, context)
 
 
 def run(
@@ -349,7 +312,7 @@ def run(
     format: str | None = None,  # noqa: A002 - the word users know
     into: str | Path | None = None,
     people: Any = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float | None = None,
     memory: Memory | None = None,
 ) -> Made:
     """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
@@ -359,16 +322,22 @@ def run(
     (:class:`sfumato.release.register.memory.Remembered`).
     """
     loaded = any_recipe(recipe)
+    context = Context(
+        Seed.of(seed),
+        shuffle=shuffle,
+        format=format,
+        population=population,
+        memory=memory,
+        workspace=None if into is None else Path(into),
+        progress=progress,
+    )
     if loaded.shape is not Shape.TABLE:
-        who = people_of(dataset, loaded, people=people, format=format)
-        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
-        return make_and_try(who, loaded, seed=Seed.of(seed), **told)
-    table, loaded = with_recipe(dataset, loaded)
-    options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
-    if memory is not None:
-        options["memory"] = memory
-        in_memory(table, "a register")
-    return _made(table, loaded, format, into, **options)
+        data: Any = people_of(dataset, loaded, people=people, format=format)
+    elif people is not None:
+        raise ParameterError("people is a second table of data that are no table; leave it out")
+    else:
+        data, loaded = with_recipe(dataset, loaded)
+    return _make(data, loaded, context, seconds)
 
 
 def check(
@@ -406,7 +375,7 @@ def check(
     people = population_of(loaded.meet, population, loaded.base)
     if people is None:
         schema = _as_released(schema)
-    counted = _counted(table.with_schema(schema), loaded.meet)
+    counted = table.with_schema(schema).counted_for(loaded.meet)
     if isinstance(original, LazyTable):
         original = original.counted(name for name in counted.columns if name in original.columns)
     evidence = gather(counted, loaded.meet, original=original, population=people)
@@ -457,17 +426,23 @@ def attack(
     original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
     ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
     """
-    from sfumato.core.alignment import pair_elsewhere
-
     for name in ("steps", "only"):
         if options.get(name) is not None:
             options[name] = as_tuple(options[name])
+    return attack_release(_pair(original, released, roles, align, control, "attack"), **options)
+
+
+def _pair(
+    original: Table, released: Table, roles: Roles | None, align: str | None, control: Table | None, what: str
+) -> Pair | DataPair:
+    """Original and release side by side, each read where it must be."""
+    from sfumato.core.alignment import pair_elsewhere
+
     if is_shaped(original) and is_shaped(released):
-        _refuse_alignment("attack", align, control)
-        return attack_people(original, released, **options)
-    others = None if control is None else in_memory(read(control), "attack")
-    pair = pair_elsewhere(*_both(original, released, roles, "attack"), align=align, control=others)
-    return attack_release(pair, **options)
+        _refuse_alignment(what, align, control)
+        return DataPair(original, released)
+    others = None if control is None else read(control).in_memory(what)
+    return pair_elsewhere(*_both(original, released, roles, what), align=align, control=others)
 
 
 def _refuse_alignment(what: str, align: str | None, control: Table | None) -> None:
@@ -480,7 +455,7 @@ def _refuse_alignment(what: str, align: str | None, control: Table | None) -> No
 
 def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
     """An original and what was released of it, both with roles; the released table may lack columns."""
-    before, after = in_memory(_described(original, roles, what), what), in_memory(read(released), what)
+    before, after = _described(original, roles, what).in_memory(what), read(released).in_memory(what)
     if not after.schema.attributes:
         shared = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
         after = after.with_schema(Schema(shared))
@@ -508,25 +483,16 @@ def evaluate(
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
-    from sfumato.core.alignment import pair_elsewhere
     from sfumato.core.pair import Pair as _Pair
 
     wanted = None if metrics is None else as_tuple(metrics)
-    alone = isinstance(original, _Pair | Release | ShapedRelease)
+    alone = isinstance(original, _Pair | Release)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
-    if alone or is_shaped(original):
+    if alone:
         _refuse_alignment("evaluate", align, control)
-    if isinstance(original, ShapedRelease):
-        return original.evaluate(wanted)
-    if is_shaped(original) and is_shaped(released):
-        return evaluate_people(original, released, wanted)
-    if isinstance(original, Release):
-        original = original.pair
-    elif not alone:
-        others = None if control is None else in_memory(read(control), "evaluate")
-        original = pair_elsewhere(*_both(original, released, roles, "evaluate"), align=align, control=others)
-    return _evaluate(original, wanted)
+        return _evaluate(original.pair if isinstance(original, Release) else original, wanted)
+    return _evaluate(_pair(original, released, roles, align, control, "evaluate"), wanted)
 
 
 def compare(
@@ -565,7 +531,7 @@ def compare(
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make them agree"
         )
-    table = in_memory(read(dataset, recipe=wanted[0].recipe if wanted else None), "compare")
+    table = read(dataset, recipe=wanted[0].recipe if wanted else None).in_memory("compare")
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
@@ -577,7 +543,7 @@ def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **o
     """
     from sfumato.results.integral.integral_privacy import integral_privacy as _integral_privacy
 
-    return _integral_privacy(in_memory(read(data), "integral privacy"), algorithm, k, size=size, **options)
+    return _integral_privacy(read(data).in_memory("integral privacy"), algorithm, k, size=size, **options)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

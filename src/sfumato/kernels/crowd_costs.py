@@ -76,28 +76,31 @@ PROVED, REFUTED, STOPPED = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
-    """Whether every choice of levels that leaves the chosen class ``k`` records costs at least ``goal``.
+    """Whether every choice of levels that leaves each chosen class ``k`` records costs at least ``goal``.
 
-    Columns are decided in ``order``, depth first. The *candidates* of a prefix are the classes that the decided levels leave
-    together with the chosen one; ``sums`` are their sums of terms. A prefix is cut off when its candidates hold fewer than *k*
-    records, for higher levels of other columns never bring a class back; when the decided terms and the
-    least sums over the other columns of *k* records reach the goal, for *k* records must stay and each of them costs
-    its sum; and when a lower level of its last column has the same candidates, for that one costs no more and leaves the
-    same choices.
+    Columns are decided in ``order``, depth first. The *candidates* of a chosen class under a prefix are the classes that
+    the decided levels leave together with it; ``sums[m]`` are the sums of terms of the *m*-th chosen class. A prefix is
+    cut off when the candidates of one chosen class hold fewer than *k* records, for higher levels of other columns never
+    bring a class back; when the decided terms and the least sums over the other columns of *k* records of one chosen
+    class reach the goal, for *k* records must stay and each of them costs its sum; and when a lower level of its last
+    column has the same candidates for all chosen classes, for that one costs no more and leaves the same choices.
 
-    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, ``limits`` is ``goal, k, most``. ``work[0]`` counts the candidates that are looked at, and the search ends unproved when they are more than ``most``. Room:
-    the candidates of one prefix a column.
+    ``tree`` is ``meets, offsets, levels`` as :func:`meet` has them, with a row of ``meets`` a chosen class; ``limits``
+    is ``goal, k, most``. ``work[0]`` counts the candidates that are looked at, and the search ends unproved when they
+    are more than ``most``. Room: the candidates of one prefix a column and chosen class.
     """
     (meets, offsets, levels), (goal, k, most) = tree, limits
     n, columns = codes.shape
-    candidates, rest = np.empty((columns + 1, n), np.int32), np.empty((columns + 1, n))
-    sizes, decided = np.zeros(columns + 1, np.int64), np.zeros(columns + 1)
+    members = sums.shape[0]
+    candidates, rest = np.empty((members, columns + 1, n), np.int32), np.empty((members, columns + 1, n))
+    sizes, decided = np.zeros((columns + 1, members), np.int64), np.zeros(columns + 1)
     level, before = np.full(columns + 1, -1, np.int64), np.full(columns + 1, -1, np.int64)
     held = np.empty(n, np.int64)
-    for s in range(n):
-        if sums[s] < goal:  # whoever costs the goal alone is in no cheaper choice
-            candidates[0, sizes[0]], rest[0, sizes[0]] = s, sums[s]
-            sizes[0] += 1
+    for m in range(members):
+        for s in range(n):
+            if sums[m, s] < goal:  # whoever costs the goal alone is in no cheaper choice
+                candidates[m, 0, sizes[0, m]], rest[m, 0, sizes[0, m]] = s, sums[m, s]
+                sizes[0, m] += 1
     depth = 0
     while depth >= 0:
         if depth == columns:
@@ -108,24 +111,30 @@ def costs_as_much(codes, records, terms, tree, order, sums, limits, work):
             level[depth], before[depth] = -1, -1
             depth -= 1
             continue
-        work[0] += sizes[depth]
+        cost = decided[depth] + terms[a, level[depth]]
+        total, cut = 0, False
+        for m in range(members):
+            work[0] += sizes[depth, m]
+            size, weight = 0, 0
+            for i in range(sizes[depth, m]):
+                s = candidates[m, depth, i]
+                at = meets[m, offsets[a] + codes[s, a]]
+                if at <= level[depth]:
+                    candidates[m, depth + 1, size] = s
+                    rest[m, depth + 1, size] = rest[m, depth, i] - terms[a, at]
+                    held[size] = records[s]
+                    weight += records[s]
+                    size += 1
+            sizes[depth + 1, m] = size
+            total += size
+            if weight < k or cost + crowd_sum(rest[m, depth + 1], held, size, k) >= goal:
+                cut = True
+                break
         if work[0] > most:
             return STOPPED
-        size, weight = 0, 0
-        for i in range(sizes[depth]):
-            s = candidates[depth, i]
-            at = meets[offsets[a] + codes[s, a]]
-            if at <= level[depth]:
-                candidates[depth + 1, size], rest[depth + 1, size] = s, rest[depth, i] - terms[a, at]
-                held[size] = records[s]
-                weight += records[s]
-                size += 1
-        if size == before[depth] or weight < k:
+        if cut or total == before[depth]:
             continue
-        before[depth] = size
-        cost = decided[depth] + terms[a, level[depth]]
-        if cost + crowd_sum(rest[depth + 1], held, size, k) >= goal:
-            continue
+        before[depth] = total
         depth += 1
-        sizes[depth], decided[depth] = size, cost
+        decided[depth] = cost
     return PROVED

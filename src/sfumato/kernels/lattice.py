@@ -220,18 +220,21 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
     the last column and the records, ``costs`` a row a group with what the cells of its columns cost. ``bounds`` has a row
     a table: its first group, the end of its groups, its first entry, the end of its entries.
 
-    ``table`` is ``source, target, k, levels``: the table to roll up and the one to write (the same: nothing is rolled up), the
-    size below which a class is suppressed, and how many levels of the last column are tallied (0: the table is only written).
+    ``table`` is ``source, target, k, levels, budget``: the table to roll up and the one to write (the same: nothing is
+    rolled up), the size below which a class is suppressed, how many levels of the last column are tallied (0: the table
+    is only written), and how many suppressed records end the tally of a level.
     ``rise`` is ``climbs, steps``. ``climbs`` has a row a column that climbs: the shift and width of its bits, which cost its cells count to, the place of its
     level before, and how many levels it climbs. ``steps`` is ``ups, prices, starts``: the levels of all columns one behind the
     other: the code one level above every code, what a cell costs, and where each level begins.
     ``last`` is the same of the last column alone (0 above the top), with one more beginning at the end. ``scratch`` is room to work in: a power
     of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
-    more than the codes of all levels of the last column.
+    more than the codes of all levels of the last column; ``jumps`` of as many as its lowest level has; ``changes`` of
+    all codes of ``steps``, and ``begins`` of all columns. No array is made here: what numba imports for that takes
+    longer than a search.
 
     ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them and the sum of their
     squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
-    by feature.
+    by feature. Of a level that suppresses more than the budget all that counts is that it does.
     """
     source, target = bounds[table[0]], bounds[table[1]]
     if table[0] == table[1]:
@@ -244,17 +247,22 @@ def climb(groups, entries, costs, bounds, table, rise, last, scratch, whole, los
 
 
 @njit(cache=True, nogil=True)
-def _risen(key, climbs, steps):
-    """A key with its columns higher."""
+def _find_changes(climbs, steps, changes, begins):
+    """Write, for every column that climbs, the change of its bits by code, all levels at once; and where it begins.
+
+    A key is raised by one exclusive or a column, ``key ^= changes[begins[c] + code]``: a column at bit 8 that climbs
+    from code 5 to code 1 has ``(5 ^ 1) << 8`` there. Costs one look-up a code and level.
+    """
     ups, _, starts = steps
+    begin = _ZERO
     for c in range(climbs.shape[0]):
-        shift, mask = np.uint64(climbs[c, 0]), (_ONE << np.uint64(climbs[c, 1])) - _ONE
-        code = (key >> shift) & mask
-        above = code
-        for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
-            above = np.uint64(ups[starts[level] + above])
-        key ^= (code ^ above) << shift
-    return key
+        shift, begins[c] = np.uint64(climbs[c, 0]), begin
+        for code in range(starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]):
+            above = code
+            for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
+                above = np.uint64(ups[starts[level] + above])
+            changes[begin] = (code ^ above) << shift
+            begin += _ONE
 
 
 @njit(cache=True, nogil=True)
@@ -279,8 +287,13 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
         slots[h] = _EMPTY
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
+    changes, begins = scratch[5], scratch[6]
+    _find_changes(climbs, steps, changes, begins)
     for g in range(source[0], source[1]):
-        key = _risen(groups[g, 0], climbs, steps)
+        key = before = groups[g, 0]
+        for c in range(climbs.shape[0]):
+            mask = (_ONE << np.uint64(climbs[c, 1])) - _ONE
+            key ^= changes[begins[c] + ((before >> np.uint64(climbs[c, 0])) & mask)]
         h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         new = slots[h]
         while new >= 0 and groups[begin + new, 0] != key:
@@ -309,9 +322,12 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
     A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
     what cannot be guessed by the processor is not a branch.
     """
-    following, first, seen, sums = scratch[1][0], scratch[1][1], scratch[2], scratch[3]
+    following, first, seen, sums, jumps = scratch[1][0], scratch[1][1], scratch[2], scratch[3], scratch[4]
     ups, prices, starts = last
-    k, levels = table[2], table[3]
+    k, levels, budget = table[2], np.uint64(table[3]), table[4]
+    # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group suppresses most on the
+    # lowest level. ``jumps`` leads from a code to the one above it on that level.
+    lowest = _ZERO
     for level in range(levels):
         whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
@@ -332,8 +348,25 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             end += _ONE
             if levels == 0:
                 sums[code] = 0
-        for level in range(levels):
-            here, above = starts[level], starts[level + 1]
+        while lowest < levels and whole[lowest, 0] > budget:
+            for code in range(starts[1]):
+                before = np.uint64(jumps[code]) if lowest > _ZERO else code
+                jumps[code] = ups[starts[lowest] + before]
+            lowest += _ONE
+        if lowest > _ZERO and levels > _ZERO:
+            n, distinct = _ZERO, n
+            here = starts[lowest]
+            for i in range(distinct):
+                code = np.uint64(seen[i])
+                size = sums[code]
+                sums[code] = 0
+                above = np.uint64(jumps[code])
+                seen[here + n] = above
+                n += _ONE if sums[here + above] == 0 else _ZERO
+                sums[here + above] += size
+        level = lowest
+        while level < levels and n > _ONE:
+            here, above = starts[level], starts[level + _ONE]
             gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
             n, distinct = _ZERO, n
             for i in range(here, here + distinct):
@@ -358,9 +391,162 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             lost[level, 0] += cost
             for f in range(costs.shape[1]):
                 lost[level, 1 + f] += gone * costs[new, f]
-        sums[starts[levels]] = 0  # above the top all went into one
+            level += _ONE
+        if level < levels:  # one code is left, and its size is that of the group on all levels from here on
+            code = np.uint64(seen[starts[level]])
+            size = np.int64(sums[starts[level] + code])
+            sums[starts[level] + code] = 0
+            if size < k:
+                for above in range(level, levels):
+                    whole[above, 0] += size
+                    lost[above, 0] += np.float64(size) * prices[starts[above] + code]
+                    for f in range(costs.shape[1]):
+                        lost[above, 1 + f] += size * costs[new, f]
+                    code = np.uint64(ups[starts[above] + code])
+            else:
+                for above in range(level, levels):
+                    whole[above, 1] += 1
+                    whole[above, 2] = min(whole[above, 2], size)
+                    whole[above, 3] += size * size
+        else:
+            sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
+
+
+@njit(cache=True, nogil=True)
+def lay_groups(keys, codes, records, known, steps, scratch, groups, entries, costs):
+    """Lay out classes as the groups of a tower's lowest table; returns how many groups there are.
+
+    ``keys`` are those of the classes without the bits of the last column, ``codes`` the codes of that column.
+    ``known`` has a row a column that costs something: the shift and width of its bits, which cost its cells count to,
+    and the place of its level in ``steps``. ``groups`` and ``costs`` receive a row a group, in order of first
+    appearance; ``entries`` a row a class, those of a group one behind the other and in the order of the classes.
+
+    ``scratch`` is room to work in: a power of two of hash slots (all -1), at least twice the classes, and three rows of
+    one more than the classes. One hash a class; entries are sorted by counting.
+    """
+    slots, (ids, firsts, ends) = scratch
+    slot_mask, high_bits = np.uint64(slots.size - 1), np.uint64(64)
+    for bit in range(63):
+        if (1 << bit) < slots.size:
+            high_bits -= _ONE
+    count = 0
+    ends[0] = 0
+    for i in range(keys.size):
+        h = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
+        group = slots[h]
+        while group >= 0 and keys[firsts[group]] != keys[i]:
+            h = (h + _ONE) & slot_mask
+            group = slots[h]
+        if group < 0:
+            group = count
+            slots[h] = count
+            firsts[count] = i
+            ends[count + 1] = 0
+            count += 1
+        ids[i] = group
+        ends[group + 1] += 1
+    _, prices, starts = steps
+    for group in range(count):
+        ends[group + 1] += ends[group]
+        key = keys[firsts[group]]
+        groups[group, 0], groups[group, 1], groups[group, 2] = key, ends[group], ends[group + 1]
+        for f in range(costs.shape[1]):
+            costs[group, f] = 0.0
+        for c in range(known.shape[0]):
+            code = (key >> np.uint64(known[c, 0])) & ((_ONE << np.uint64(known[c, 1])) - _ONE)
+            costs[group, known[c, 2]] += prices[starts[known[c, 3]] + code]
+    for i in range(keys.size):
+        at = ends[ids[i]]
+        entries[at, 0], entries[at, 1] = codes[i], records[i]
+        ends[ids[i]] += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def least_beside(keys, records, columns, steps, limits, room, levels):
+    """The lowest levels of one column that leave few enough records in small classes, beside each level of others.
+
+    ``columns`` has a row a column, the one in question last: the shift and width of its bits, the place of its lowest
+    level in ``steps``, and how many levels it has. ``limits`` is ``k, budget``. ``levels[i, l]`` receives the lowest
+    level of the last column at which the two columns alone, the other one on level *l*, leave at most ``budget``
+    records in classes below *k*; 0 where the two make more cells than ``room`` has. Whatever other columns do,
+    classes of a node are no larger than those of two of its columns, so lower levels are in no node that keeps the
+    budget.
+
+    ``room`` has three rows of cells to work in. One count a class and column; then tables of two columns, which are
+    small, are folded level by level.
+    """
+    k, budget = limits
+    starts = steps[2]
+    last = columns.shape[0] - 1
+    shift, mask = np.uint64(columns[last, 0]), (_ONE << np.uint64(columns[last, 1])) - _ONE
+    place, spans = columns[last, 2], columns[last, 3]
+    size = starts[place + 1] - starts[place]
+    for i in range(last):
+        other = columns[i, 2]
+        rows = starts[other + 1] - starts[other]
+        if rows * size > room.shape[1]:
+            for level in range(columns[i, 3]):
+                levels[i, level] = 0
+            continue
+        other_shift = np.uint64(columns[i, 0])
+        other_mask = (_ONE << np.uint64(columns[i, 1])) - _ONE
+        counts = 0  # which row of the room has the counts on the present level of the other column
+        for cell in range(rows * size):
+            room[counts, cell] = 0
+        for c in range(keys.size):
+            cell = ((keys[c] >> other_shift) & other_mask) * size + ((keys[c] >> shift) & mask)
+            room[counts, cell] += records[c]
+        for level in range(columns[i, 3]):
+            rows = starts[other + level + 1] - starts[other + level]
+            least, source, width = 0, counts, size
+            while least < spans - 1 and _in_small_classes(room[source], rows * width, k) > budget:
+                # The counts of the lowest level are needed again; what is folded goes to and fro between two rows.
+                target = 2 if source != 2 else 1 - counts
+                width = _fold_codes(room[source], room[target], rows, steps, place + least)
+                source = target
+                least += 1
+            levels[i, level] = least
+            if level + 1 < columns[i, 3]:
+                _fold_rows(room[counts], room[1 - counts], size, steps, other + level)
+                counts = 1 - counts
+
+
+@njit(cache=True, nogil=True)
+def _fold_codes(source, target, rows, steps, place):
+    """Write a table with its columns one level higher, and say how many columns that are."""
+    ups, _, starts = steps
+    begin, end, width = starts[place], starts[place + 1], starts[place + 2] - starts[place + 1]
+    for cell in range(rows * width):
+        target[cell] = 0
+    for row in range(rows):
+        for code in range(end - begin):
+            target[row * width + np.uint64(ups[begin + code])] += source[row * (end - begin) + code]
+    return width
+
+
+@njit(cache=True, nogil=True)
+def _fold_rows(source, target, width, steps, place):
+    """Write a table with its rows one level higher."""
+    ups, _, starts = steps
+    begin, end = starts[place], starts[place + 1]
+    for cell in range((starts[place + 2] - end) * width):
+        target[cell] = 0
+    for row in range(end - begin):
+        above = np.uint64(ups[begin + row]) * width
+        for code in range(width):
+            target[above + code] += source[row * width + code]
+
+
+@njit(cache=True, nogil=True)
+def _in_small_classes(counts, cells, k):
+    """Records of the cells that hold fewer than *k*."""
+    records = _NOTHING
+    for cell in range(cells):
+        records += counts[cell] if counts[cell] < k else _NOTHING
+    return records
 
 
 # The loop that finds which points nothing beats.

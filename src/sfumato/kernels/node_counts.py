@@ -1,7 +1,8 @@
 """Loops that count the classes of one node after the other in a table of all combinations, without hashing.
 
-Every row is a class of the finest table: ``keys`` has its codes, ``records`` its records and ``ids`` the group it belongs to among
-the columns decided so far. A group and a code of the next column make a cell ``group * size + code``.
+Every row is a class of the finest table: ``codes`` has its code of the next column at the lowest level that is searched, ``records`` its
+records and ``ids`` the group it belongs to among the columns decided so far. ``climb`` has for such a code that of a higher level, of
+which there are ``size``. A group and a code make a cell ``group * size + code``.
 """
 
 from __future__ import annotations
@@ -12,14 +13,40 @@ from sfumato.kernels.loop_cache import njit
 
 
 @njit(cache=True, nogil=True)
-def count_cells(ids, keys, records, shift, mask, climb, size, counts):
-    """Add the records of every class to its cell of ``counts``; one read, two look-ups and one addition a class.
-
-    ``climb`` has the code of the column at its level for the code in the key, which lies at ``shift`` under ``mask``.
-    """
+def read_codes(keys, shift, width, climb, codes):
+    """Write into ``codes`` what ``climb`` has for the code of a column, which lies at ``shift`` of a key of one word."""
+    mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     for i in range(keys.size):
-        code = climb[(keys[i] >> shift) & mask]
-        counts[np.uint64(ids[i]) * np.uint64(size) + np.uint64(code)] += records[i]
+        codes[i] = climb[(keys[i] >> np.uint64(shift)) & mask]
+
+
+@njit(cache=True, nogil=True)
+def count_cells(ids, codes, records, climb, size, counts):
+    """Add the records of every class to its cell of ``counts``: three reads in order, a look-up in a small table and an addition."""
+    for i in range(codes.size):
+        counts[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])] += records[i]
+
+
+@njit(cache=True, nogil=True)
+def count_lost(ids, codes, records, climb, size, k, share, slots):
+    """At least so many records are in cells of fewer than ``k``: counted in one of 2^``share`` cells, drawn by a hash.
+
+    ``slots`` (all 0, a power of two of them) has the records of those cells, each in the slot that further bits of its hash say.
+    Cells that meet in a slot look larger together than each is, so no cell is taken for smaller than it is; and records of
+    the cells that are not looked at are left out. Most classes are read and passed over: unlike the table of all cells, the slots
+    stay in the cache.
+    """
+    few = np.uint64(slots.size - 1)
+    for i in range(codes.size):
+        cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
+        h = cell * np.uint64(0x9E3779B97F4A7C15)
+        if h >> np.uint64(64 - share) == 0:
+            slots[(h >> np.uint64(16)) & few] += records[i]
+    lost = np.int64(0)
+    for slot in range(slots.size):
+        if slots[slot] < k:
+            lost += slots[slot]
+    return lost
 
 
 @njit(cache=True, nogil=True)
@@ -68,10 +95,9 @@ def number_cells(counts):
 
 
 @njit(cache=True, nogil=True)
-def regroup(ids, keys, shift, mask, climb, size, numbers):
+def regroup(ids, codes, climb, size, numbers):
     """The group of every class when one more column is decided: what ``numbers`` has for its cell."""
     found = np.empty(ids.size, np.uint32)
     for i in range(ids.size):
-        code = climb[(keys[i] >> shift) & mask]
-        found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(code)]
+        found[i] = numbers[np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])]
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import environment
+from sfumato.core.data import Context
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
@@ -23,7 +24,7 @@ from sfumato.release.replay import POLICIES
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 # The compliance record: under which policies a release was made, and how to notice that they changed since.
 #
@@ -34,7 +35,7 @@ MARK = "sfumato_compliance"
 VERSION = 1
 
 
-def compliance_record(release: Release, compiled: Compiled, policies: Policies) -> dict[str, Any]:
+def compliance_record(release: TableRelease, compiled: Compiled, policies: Policies) -> dict[str, Any]:
     """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts. No data values."""
     return {
         MARK: VERSION,
@@ -148,7 +149,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 class Enforced:
     """A release made under policies, and the record of it."""
 
-    release: Release
+    release: TableRelease
     compiled: Compiled
     record: dict[str, Any]
 
@@ -191,5 +192,5 @@ def enforce(
     table = policies.assigned(dataset, by) if policies.groups and by is not None else dataset
     compiled = compile_policies(policies, table, purpose=purpose, recipient=recipient, **options)
     described = table.with_schema(compiled.recipe.schema)
-    release = make_release(described, compiled.recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress)
+    release = make_release(described, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress))
     return Enforced(release, compiled, compliance_record(release, compiled, policies))

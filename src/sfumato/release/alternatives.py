@@ -16,15 +16,15 @@ from sfumato.release.report.scatter import loss_risk_map
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.objective import Landscape
-    from sfumato.release.release import Release
     from sfumato.release.report.pictures import Picture
+    from sfumato.release.table_release import TableRelease
 
 MOST_NODES = 2_000_000
-MOST_EFFORT = 5e10
-"""Nodes times classes up to which a whole lattice is evaluated on request: a minute or two."""
+MOST_EFFORT = 5e10 / 8
+"""Effort (classes that are put together, times levels) up to which a whole lattice is evaluated on request: a minute."""
 MOST_NODES_IN_PASSING = 100_000
-MOST_EFFORT_IN_PASSING = 1e9
-"""The same where nobody asked for it: a second or two while a release is written."""
+MOST_EFFORT_IN_PASSING = 1e9 / 8
+"""The same where nobody asked for it: less than a second while a release is written."""
 EXACT = ("optimal", "mingen", "incognito")
 """Algorithms that end with the optimum or not at all."""
 POINT = 0.01
@@ -141,7 +141,7 @@ class Alternatives:
         return f"Alternatives({self.lattice_nodes:,} nodes, {len(self.front)} on the front)"
 
 
-def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) -> Alternatives:
+def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: float) -> Alternatives:
     """Look at the lattice that the last global recoding of a release chose from."""
     landscape, plan = landscape_of(release, most_nodes=most_nodes, most_effort=most_effort)
     found = alternatives_in(landscape, plan.levels)
@@ -156,7 +156,7 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
 
 
 def landscape_of(
-    release: Release, *, most_nodes: int = MOST_NODES, most_effort: float = MOST_EFFORT
+    release: TableRelease, *, most_nodes: int = MOST_NODES, most_effort: float = MOST_EFFORT
 ) -> tuple[Landscape, Any]:
     """The lattice that the last global recoding of a release chose from, and its plan, which has the ``levels`` it chose."""
     step, dataset, plan = _surveyed(release)
@@ -164,7 +164,7 @@ def landscape_of(
     return step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort), plan
 
 
-def alternatives_in_passing(release: Release) -> Alternatives | None:
+def alternatives_in_passing(release: TableRelease) -> Alternatives | None:
     """The same where nobody asked for it: with less effort, once, and None when no step chose from a lattice."""
     if not any(step.surveys for step in release.recipe.steps):
         return None
@@ -172,7 +172,7 @@ def alternatives_in_passing(release: Release) -> Alternatives | None:
     return release.once("alternatives in passing", lambda: alternatives_of(release, **effort))
 
 
-def _surveyed(release: Release) -> tuple[Any, Dataset, Any]:
+def _surveyed(release: TableRelease) -> tuple[Any, Dataset, Any]:
     """The last step that chose from a lattice, the table it saw, and its plan."""
     steps = release.planned_steps
     last = max((i for i, step in enumerate(steps) if step.surveys), default=None)

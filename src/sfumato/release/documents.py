@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.evidence import population_path
@@ -24,17 +23,16 @@ from sfumato.core.threads import meanwhile
 from sfumato.methods.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.assessment import DEFAULT_THRESHOLD
-from sfumato.release.epsilon_certification import certified_release, told_plan
+from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.evaluation import Evaluation, evaluate, joined, report_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.metric import Utility
     from sfumato.core.pair import Pair
     from sfumato.release.epsilon_certification import Certified
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
 # What a report draws besides verdicts: every column before and after, how columns go together, and where cells are gone.
@@ -49,7 +47,7 @@ MOST_ROWS = 1_000_000
 """Larger tables are drawn from a random sample of the records."""
 
 
-def story_of(release: Release, pair: Pair) -> dict[str, Any]:
+def story_of(release: TableRelease, pair: Pair) -> dict[str, Any]:
     """The story of a release as plain data; ``pair`` is its original and what is shared of it.
 
     Bins are named by data values: it is for the owner (see :func:`public_story`).
@@ -62,7 +60,7 @@ def story_of(release: Release, pair: Pair) -> dict[str, Any]:
         "cards": [card_of(pair, b) for b in bins.values()],
         "maps": maps_of(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
         "suppressed_cells": {c: _gone(pair, c) for c in shown},
-        "sampled": len(pair.released) < release.dataset.records,
+        "sampled": len(pair.released) < release.released.records,
     }
 
 
@@ -77,12 +75,11 @@ def public_story(story: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sampled(release: Release, pair: Pair) -> Pair:
+def _sampled(release: TableRelease, pair: Pair) -> Pair:
     if len(pair.released) <= MOST_ROWS:
         return pair
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
-    some = pair.released.take(rows)
-    return dataclasses.replace(pair, released=some, origin=pair.origin[rows])
+    return pair.of_released(rows)
 
 
 def card_of(pair: Pair, column: Binned) -> dict[str, Any]:
@@ -164,19 +161,21 @@ class Told:
     other: Alternatives | None
 
     @classmethod
-    def of(cls, release: Release) -> Told:
+    def of(cls, release: TableRelease) -> Told:
         """Measure and draw, once for a release; slow metrics are left to ``sfumato evaluate``."""
         return release.once("told", lambda: cls._measured(release))
 
     @classmethod
-    def _measured(cls, release: Release) -> Told:
+    def _measured(cls, release: TableRelease) -> Told:
         pair = release.pair  # one for both: columns are read once
         other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
         worth = evaluated(release, pair, report_metrics(pair))
-        return cls(worth, story_of(release, pair), other.result())
+        story = story_of(release, pair)
+        release.forget_pair()
+        return cls(worth, story, other.result())
 
 
-def evaluated(release: Release, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:
+def evaluated(release: TableRelease, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:
     """What a release is worth by these metrics, without anything per record; each is measured once, whoever asks again.
 
     ``pair`` is the original and what is shared of it.
@@ -204,28 +203,19 @@ def commitment(input_digest: str, salt: str) -> str:
     return hmac.new(bytes.fromhex(salt), bytes.fromhex(input_digest), hashlib.sha256).hexdigest()
 
 
-def digest_of_input(dataset: Dataset) -> str:
-    """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
-    if dataset.source.digest is not None:
-        return dataset.source.digest
-    frame = dataset.to_polars()
-    frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
-    return hashlib.sha256(frame.write_csv().encode()).hexdigest()
-
-
 def certificate(
-    release: Release, *, told: Told, data_file: Mapping[str, Any], salt: str, input_digest: str
+    release: TableRelease, *, told: Told, data_file: Mapping[str, Any], salt: str, input_digest: str
 ) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
     Of the original only the attained values, the suppressed count and how far the release is from it are told; where an ε is
     certified, nothing at all but what the accounted steps made of it (:mod:`sfumato.release.epsilon_certification`).
     """
-    judged = certified_release(release)
+    judged = release.certified
     body: dict[str, Any] = {
         "sfumato_certificate": CERTIFICATE_VERSION,
         "created": release.created.isoformat(timespec="seconds"),
-        "data": {**data_file, "rows": release.dataset.records, "columns": release.released_columns},
+        "data": {**data_file, "rows": release.released.records, "columns": release.released_columns},
         "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
         "roles": {n: [str(r) for r in a.roles] for n, a in release.released_schema.attributes.items()},
@@ -238,9 +228,9 @@ def certificate(
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": None
-        if release.dataset.drawn or (judged is not None and judged.secret_count)
+        if release.released.drawn or (judged is not None and judged.secret_count)
         else release.suppressed,
-        **({"drawn_anew": told_drawn(release, judged)} if release.dataset.drawn else {}),
+        **({"drawn_anew": told_drawn(release, judged)} if release.released.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
@@ -249,9 +239,9 @@ def certificate(
     return plain_json(body)
 
 
-def told_drawn(release: Release, judged: Certified | None) -> dict[str, Any]:
+def told_drawn(release: TableRelease, judged: Certified | None) -> dict[str, Any]:
     """What a certificate says of rows that are nobody's; counts of the original only where no ε is certified."""
-    told: dict[str, Any] = {"rows": release.dataset.records, "means": OF_THE_FILE}
+    told: dict[str, Any] = {"rows": release.released.records, "means": OF_THE_FILE}
     if judged is not None and judged.holds:
         return told
     learnt, aside = (0 if rows is None else len(rows) for rows in (release.learnt_from, release.held_out))
@@ -264,7 +254,7 @@ def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _compared(release: Release, told: Told) -> dict[str, Any]:
+def _compared(release: TableRelease, told: Told) -> dict[str, Any]:
     """What was found by comparing the release with its original: utility, distances, attacks."""
     attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
     implied = release.implied
@@ -273,7 +263,7 @@ def _compared(release: Release, told: Told) -> dict[str, Any]:
     return {"utility": {m.name: m.value for m in told.worth.measures}, "story": public_story(told.story), **attacks}
 
 
-def classes_of(release: Release) -> dict[str, Any]:
+def classes_of(release: TableRelease) -> dict[str, Any]:
     """The classes of what is shared: how many of each size, and the risks that follow."""
     after = release.after
     return {
@@ -296,7 +286,7 @@ def _version(name: str) -> str:
     return importlib.metadata.version(name)
 
 
-def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str, Any]:
+def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dict[str, Any]:
     """Everything about a release that its owner may see beside its certificate: before and after, efforts, alternatives.
 
     No data values but the names of the bins in its story; see :func:`sfumato.release.documents.story_of`.
@@ -319,7 +309,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
     }
 
 
-def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+def lock(release: TableRelease, *, salt: str, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     return {
         "sfumato_lock": LOCK_VERSION,
@@ -335,14 +325,14 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
     }
 
 
-def locked_recipe(release: Release) -> dict[str, Any]:
+def locked_recipe(release: TableRelease) -> dict[str, Any]:
     """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
     steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
     return recipes.to_dict(dataclasses.replace(release.recipe, steps=steps), base=Path())
 
 
-def is_locked(release: Release, lock: Mapping[str, Any]) -> bool:
+def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
     """Whether a lock is that of this release: the same recipe, seed, input and format."""
     mine = {"recipe": locked_recipe(release), "seed": release.seed.text, "made_for": release.made_for}
-    mine |= {"input_sha256": digest_of_input(release.original)}
+    mine |= {"input_sha256": release.original.input_digest()}
     return canonical(plain_json(mine)) == canonical({name: lock.get(name) for name in mine})

@@ -8,7 +8,7 @@ the original stands beside its output. So ε is a property of the whole recipe:
 - nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
   promise judged against the original or a population;
 - what the columns are was not found by looking at all cells of a text, and the recipe was not proposed by looking at the table;
-- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.release.fixed_form`);
+- types, labels, layout and errors follow from the recipe alone (:mod:`sfumato.data.table.fixed_form`);
 - no step reads a second table, a vault, or identifiers that no step accounts for;
 - coins come from the operating system, and the release is no rehearsal.
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.release.release import Release
-    from sfumato.release.shaped.release import ShapedRelease
 
 KEPT = "kept by the owner"
 NEIGHBOURS = {
@@ -172,13 +171,6 @@ def certified(
     return Certified(parts, tuple(reasons), kept)
 
 
-def certified_release(release: Release) -> Certified | None:
-    """The judgement about a release."""
-    shared = release.dataset
-    found = release.original.source.types_found
-    return certified(release.recipe, shared.columns, shared.schema, rehearsal=release.seed.rehearsal, types_found=found)
-
-
 class _Walk:
     """The steps in their order, and which columns an accounted step has covered so far."""
 
@@ -259,7 +251,7 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
     return "compares the release with a population" if needs.population else None
 
 
-def told_plan(release: Release | ShapedRelease, judged: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the first accounted one only their name. Where the

@@ -13,12 +13,15 @@ from sfumato.core.choices import required_fields
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.notebook import html_headline, html_list, html_table
 from sfumato.core.pair import Pair
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.report.measures import best_of, first_and_more, title_of
 from sfumato.release.report.pictures import measure_chart
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from sfumato.core.data import DataPair
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,9 +122,10 @@ def _value(measure: Measure) -> str:
     return f"{measure.value:.4f}"
 
 
-def default_metrics() -> tuple[Utility, ...]:
-    """Every metric that needs no parameter."""
-    return tuple(cls() for cls in registry.family("utility").values() if not required_fields(cls))
+def default_metrics(shape: Shape = Shape.TABLE) -> tuple[Utility, ...]:
+    """Every metric for such data that needs no parameter and is measured when nobody asks for it."""
+    classes = registry.family("utility", shape).values()
+    return tuple(cls() for cls in classes if cls.by_default and not required_fields(cls))
 
 
 SLOW = ("propensity", "predictive_accuracy")
@@ -149,7 +153,7 @@ SYNTHETIC_REPORT_METRICS = (*REPORT_METRICS, "marginal_error")
 def report_metrics(pair: Pair) -> tuple[Utility, ...]:
     """The metrics that a certificate and a report show of this release."""
     names = REPORT_METRICS if pair.aligned else SYNTHETIC_REPORT_METRICS
-    return tuple(_built(name) for name in names)
+    return tuple(registry.asked_metric(name) for name in names)
 
 
 def quick_metrics() -> tuple[Utility, ...]:
@@ -157,13 +161,11 @@ def quick_metrics() -> tuple[Utility, ...]:
     return tuple(metric for metric in default_metrics() if metric.name not in SLOW)
 
 
-def _built(metric: Any) -> Utility:
-    built: Utility = registry.build("utility", metric) if isinstance(metric, str | Mapping) else metric
-    return built
-
-
 def evaluate(
-    pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None, *, per_record: bool = True
+    pair: Pair | DataPair,
+    metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    *,
+    per_record: bool = True,
 ) -> Evaluation:
     """Measure a release beside its original; by default with every metric that needs no parameter.
 
@@ -174,7 +176,12 @@ def evaluate(
     """
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
-    asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
+    require_same_shape(pair.original, pair.released)
+    shape = pair.original.shape
+    if metrics is None:
+        asked = default_metrics(shape)
+    else:
+        asked = tuple(registry.asked_metric(metric, shape) for metric in metrics)
     for metric in asked:
         seen = metric.looks_at(pair)
         reason = metric.out_of_place(seen)
@@ -188,8 +195,16 @@ def evaluate(
         else:
             skipped[metric.name] = reason
     name = pair.original.source.name
-    counts = len(pair.original), len(pair.released)
-    return Evaluation(name, *counts, tuple(measures), skipped, drawn=not pair.aligned)
+    counts = pair.original.size, pair.released.size
+    unit = pair.original.unit_name
+    return Evaluation(name, *counts, tuple(measures), skipped, unit, drawn=not pair.aligned)
+
+
+def require_same_shape(first: Any, *others: Any) -> None:
+    """Refuse, by name, to put data of different shapes side by side."""
+    for other in others:
+        if other.shape is not first.shape:
+            raise ParameterError(f"data of shape {first.shape} and of shape {other.shape} cannot be compared")
 
 
 def joined(pair: Pair, evaluations: Sequence[Evaluation]) -> Evaluation:

@@ -18,13 +18,13 @@ from sfumato.core.pair import Pair, levels_of
 from sfumato.core.randomness import Seed
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.indistinct import made_one
+from sfumato.data.table.run import describe_table
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.certificates import read_certificate
-from sfumato.release.documents import commitment, digest_of_input, plain_json
+from sfumato.release.documents import commitment, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.publish import PEOPLE, linked, seal
-from sfumato.release.read_back import described
 from sfumato.release.replay import as_released, digest_of_table, is_same, made_again
 from sfumato.release.verify import read_released
 
@@ -114,7 +114,7 @@ class WrittenRelease(Folder):
         if isinstance(original, LazyTable) or isinstance(self.released, LazyTable):
             return self._sampled(original, population)
         format = self.certificate["data"].get("format", "csv")  # noqa: A001
-        table, _ = made_one(described(original, self.recipe), format)
+        table, _ = made_one(describe_table(original, self.recipe), format)
         rows = read_alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self.require_committed(original.source.name, _digests(original))
         learnt_from, held_out = _people(self.folder / "owner" / PEOPLE, len(original))
@@ -167,7 +167,7 @@ def _digests(original: Dataset | LazyTable) -> Iterator[str]:
         if original.source.digest is not None:
             yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).digest
         return
-    yield digest_of_input(dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)))
+    yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
 
 
 def read_alignment(file: Path, released: int, original: int, column: str = "original_row") -> NDArray[np.int64]:

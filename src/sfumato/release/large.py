@@ -14,12 +14,12 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core import environment
+from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import parts_of
-from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.evidence import columns_seen, gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
@@ -32,13 +32,14 @@ from sfumato.data.table.indistinct import made_one
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
 from sfumato.release.assessment import assess
 from sfumato.release.coarse import Coarse, coarsely_counted
+from sfumato.release.column_changes import ColumnChange, changes_of
 from sfumato.release.exchange import Workplace
-from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
+from sfumato.release.limit_checks import judge_limits
+from sfumato.release.make import population_of, refuse_broken, require_sense
 from sfumato.release.planning import FORMAT, Alongside, Pipeline, Planning, alike
-from sfumato.release.release import ColumnChange, Release
+from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.step import Preserved
@@ -48,10 +49,10 @@ SAMPLE = 100_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LargeRelease(Release):
+class LargeRelease(TableRelease):
     """A release whose table an engine holds.
 
-    ``dataset`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
+    ``released`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
     ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals. ``seen`` is
     what steps that chose from a lattice saw, counted, by their place in the recipe; ``searched`` are the steps as they were
     planned: the first begins at the levels at which the engine counted.
@@ -120,32 +121,31 @@ class LargeRelease(Release):
         return self.table.schema
 
 
-def make_large(table: LazyTable, recipe: Recipe, *, into: Path | None = None, **options: Any) -> LargeRelease:
-    """A release of a table that an engine holds; options are those of a release in memory.
+def make_large(table: LazyTable, recipe: Recipe, context: Context) -> LargeRelease:
+    """A release of a table that an engine holds.
 
-    ``into`` is the folder that the release will be written to: parts are made beside it, so that they need not be copied. Where
-    there is no release none of them is left.
+    Parts are made beside the folder that the release will be written to (``context.workspace``), so that they need not be copied.
+    Where there is no release none of them is left.
     """
-    with Workplace(into) as place:
-        return _make(table, recipe, place, **options)
+    if context.format not in (None, "parquet"):
+        raise ParameterError(
+            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {context.format}"
+        )
+    require_sense(table, recipe, context)
+    with Workplace(context.workspace) as place:
+        return _make(table, recipe, place, context)
 
 
 def _make(
     table: LazyTable,
     recipe: Recipe,
     place: Workplace,
-    *,
-    seed: Seed,
-    shuffle: bool = True,
-    progress: Progress = silent,
-    population: Dataset | None = None,
-    refuse: bool = True,
-    implied: bool = True,
+    context: Context,
 ) -> LargeRelease:
     """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
-    require_sense(table, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=table.source.intake)
-    population = population_of(recipe.meet, population, recipe.base)
+    population = population_of(recipe.meet, context.population, recipe.base)
+    seed, shuffle, progress = context.seed, context.shuffle, context.progress
     _require_counts(table, recipe)
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     original, coarse = _counted(table, seen, recipe, population, progress)
@@ -163,7 +163,7 @@ def _make(
     limits, contract = _bounds_kept(written, recipe, seed, shared)
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
-        dataset=shared,
+        released=shared,
         original=dataclasses.replace(original, source=dataclasses.replace(original.source, digest=table.digest)),
         recipe=recipe,
         plans=plans,
@@ -184,8 +184,8 @@ def _make(
         seen=planning.seen,
         searched=planning.steps,
     )
-    if refuse:
-        refuse_broken(release, implied=implied)
+    if context.refuse:
+        refuse_broken(release, implied=context.implied)
     return release
 
 
@@ -251,15 +251,6 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
             f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
             "Leave it out, or read the table into memory (engine='memory')"
         )
-
-
-def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
-    """The columns that promises and plans look at."""
-    counts = needed(models, schema).counts
-    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
-    wanted += schema.columns(Role.UNIT)
-    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
-    return list(dict.fromkeys(wanted))
 
 
 def _counted(

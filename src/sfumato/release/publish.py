@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import dataclasses
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,19 +18,20 @@ import polars as pl
 
 from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
+from sfumato.core.indented_json import indented_json
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
 from sfumato.data.table.form import Form, runnable_cells
 from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import ParameterError, printable_json
+from sfumato.release import VERBS
 from sfumato.release.certificates import FILE, public_half, shape_of, signed
 from sfumato.release.documents import (
     CERTIFICATE_VERSION,
     Told,
     certificate,
     digest_of,
-    digest_of_input,
     lock,
     owner_record,
 )
@@ -40,10 +42,10 @@ from sfumato.release.report import people
 from sfumato.release.report.gallery import named_cards, owner_pictures, public_pictures
 from sfumato.release.report.pages import as_shown, owner_page, public_page
 from sfumato.release.report.pictures import png
+from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-    from sfumato.release.shaped.release import ShapedRelease
 
 
 # The documents of a written release, made so that the certificate covers all that is shared.
@@ -151,7 +153,7 @@ def described_pictures(drawn: Mapping[str, Any]) -> str:
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:
     """Write a document as people can read it."""
-    replace(file, (printable_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n").encode())
+    replace(file, (printable_json(indented_json(document)) + "\n").encode())
 
 
 def replace(file: Path, content: bytes) -> None:
@@ -173,6 +175,15 @@ def linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class WrittenFiles:
+    """What was written of a release: the release as the files hold it, what its certificate says, and what its owner may see besides."""
+
+    release: Any
+    certificate: dict[str, Any]
+    record: dict[str, Any]
+
+
 def publish(
     release: Release,
     folder: Path,
@@ -191,14 +202,25 @@ def publish(
     stands just before the folder does, so that nobody reads of a table that is not there.
     """
     require_kept(release)
-    beside = contextlib.nullcontext(dict[str, Any]()) if into is None else stored(release, into)
-    with in_place(folder, force=force) as made, beside as table:
-        _write(release, made, format, sign, pictures, defuse, more, table)
+    beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
+    if into is not None:
+        if not isinstance(release, TableRelease):
+            raise ParameterError(f"a release of shape {release.shape} is not written into a database; leave into out")
+        beside = stored(release, into)
+    with in_place(folder, force=force) as draft, beside as table:
+        share, owner = draft / "share", draft / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        write_files: Callable[..., WrittenFiles] = VERBS[release.writer]
+        files = write_files(release, share, owner, format=format, defuse=defuse, table=table)
+        if more is not None:
+            more(owner)
+        seal(draft, files.certificate, files.record, sign=sign, pictures=pictures)
         keep_pseudonyms(release)
     return folder
 
 
-def drafted(release: Release, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
+def drafted(release: TableRelease, *, format: str | None = None, within: Path | None = None) -> tuple[str, str]:  # noqa: A002
     """The two reports of a release as they would be written (to share, to keep), without writing one.
 
     The table is written into a private folder, read back and judged, and goes with the folder, which is made ``within`` another one.
@@ -209,8 +231,8 @@ def drafted(release: Release, *, format: str | None = None, within: Path | None 
         share, owner = folder / "share", folder / "owner"
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
-        input_digest = digest_of_input(release.original)
-        release, told, data_file = _written_and_told(release, share, format, defuse=False)
+        input_digest = release.original.input_digest()
+        release, told, data_file = _write_and_summarize(release, share, format, defuse=False)
         salt = environment.fresh_salt()
         body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
         seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
@@ -218,14 +240,14 @@ def drafted(release: Release, *, format: str | None = None, within: Path | None 
     return public, private
 
 
-def publish_table(release: Release, into: str, table: str, *, force: bool) -> None:
+def publish_table(release: TableRelease, into: str, table: str, *, force: bool) -> None:
     """Write the released table alone into a database; it stands when it holds and what steps must remember is stored."""
     require_kept(release)
     with stored(release, Target(into, table, force)):
         keep_pseudonyms(release)
 
 
-def publish_data(release: Release, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
+def publish_data(release: TableRelease, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
     """Write the released table alone into a file (``-``: to stdout); it stands when it holds, as in a database."""
 
     def inspect(draft: Path, form: Form) -> None:
@@ -234,54 +256,50 @@ def publish_data(release: Release, file: str | Path, *, format: str | None, defu
 
     require_kept(release)
     source = release.original.source
-    write_table(release.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
+    write_table(release.released.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
 
 
-def keep_pseudonyms(release: Release | ShapedRelease) -> None:
+def keep_pseudonyms(release: Release) -> None:
     """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
     for _, plan in release.plans:
         if (store := plan.after_writing) is not None:
             store()
 
 
-def _write(
-    release: Release,
-    folder: Path,
+def write_table_files(
+    release: TableRelease,
+    share: Path,
+    owner: Path,
+    *,
     format: str | None,  # noqa: A002
-    sign: Path | None,
-    pictures: bool,
     defuse: bool,
-    more: Callable[[Path], None] | None,
     table: Mapping[str, Any],
-) -> None:
-    share, owner = folder / "share", folder / "owner"
-    share.mkdir()
-    owner.mkdir(mode=PRIVATE_FOLDER)
-    salt, input_digest = environment.fresh_salt(), digest_of_input(release.original)
-    release, told, data_file = _written_and_told(release, share, format, defuse=defuse)
-    data_file |= {"table": dict(table)} if table else {}
-    body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
+) -> WrittenFiles:
+    """Write the released table, the lock and the alignment; ``table`` is what a certificate says of a table of a database."""
+    salt, input_digest = environment.fresh_salt(), release.original.input_digest()
+    release, summary, data_file = _write_and_summarize(release, share, format, defuse=defuse)
+    if table:
+        data_file["table"] = dict(table)
+    body = certificate(release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
     _write_alignment(release, owner / "alignment.parquet")
     _write_people(release, owner / PEOPLE)
-    if more is not None:
-        more(owner)
-    seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=sign, pictures=pictures)
+    return WrittenFiles(release, body, owner_record(release, told=summary, input_digest=input_digest))
 
 
 ONE_AFTER_THE_OTHER = 1 << 22
 """A table of more rows is measured after it was written: its text and what measures need would not be small beside each other."""
 
 
-def _written_and_told(
-    release: Release,
+def _write_and_summarize(
+    release: TableRelease,
     share: Path,
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[Release, Told, dict[str, Any]]:
+) -> tuple[TableRelease, Told, dict[str, Any]]:
     """Write the table while what is told of it is measured; measured again where the file holds something else."""
-    if len(release.dataset) > ONE_AFTER_THE_OTHER:
+    if len(release.released) > ONE_AFTER_THE_OTHER:
         written, data_file = _write_data(release, share, format, defuse=defuse)
         return written, Told.of(written), data_file
     telling = meanwhile(lambda: Told.of(release))
@@ -294,16 +312,16 @@ def _written_and_told(
 
 
 def _write_data(
-    release: Release,
+    release: TableRelease,
     share: Path,
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[Release, dict[str, Any]]:
+) -> tuple[TableRelease, dict[str, Any]]:
     """Write the released table and read it back: the release as the file holds it, and what a certificate says of the file."""
     if release.parts:
         return release, _put_parts(release.parts, share, format, defuse=defuse)
-    source, frame = release.original.source, release.dataset.to_polars()
+    source, frame = release.original.source, release.released.to_polars()
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
     form = write_table(frame, file, source, format=chosen, defuse=defuse)
@@ -329,21 +347,21 @@ def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse
     return {"file": DATA, "sha256": sha256_of_parts(folder), "format": "parquet", "form": {}, "parts": len(parts)}
 
 
-def _write_alignment(release: Release, file: Path) -> None:
+def _write_alignment(release: TableRelease, file: Path) -> None:
     """Row of the original for every released row, in released order; a table that an engine holds has no row numbers.
 
     Shuffled numbers hardly compress: thorough compression takes ten times as long, and saves a seventh.
     """
     if release.parts:
         return
-    origin = release.dataset.origin
-    rows = np.arange(len(release.dataset)) if origin is None else origin
-    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.dataset.drawn else ()))
+    origin = release.released.origin
+    rows = np.arange(len(release.released)) if origin is None else origin
+    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
     kind = np.result_type(*map(np.min_scalar_type, ends))
     pl.DataFrame({"original_row": rows.astype(kind)}).write_parquet(file, compression="lz4")
 
 
-def _write_people(release: Release, file: Path) -> None:
+def _write_people(release: TableRelease, file: Path) -> None:
     """The rows of the original that drawn rows were learnt from, and which of those given were set aside before; for attacks."""
     if release.learnt_from is None:
         return

@@ -6,7 +6,6 @@ What was judged in memory is worth nothing where the file says something else. S
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import dataclasses
 import shlex
@@ -19,7 +18,7 @@ import polars as pl
 from sfumato.core.acceptance import text_only_columns
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
-from sfumato.core.source import LAYOUT, Source, with_names
+from sfumato.core.source import Source
 from sfumato.core.step import accounts
 from sfumato.data.lazy.databases import Name, Transaction, address
 from sfumato.data.lazy.digest import RowsDigest
@@ -33,20 +32,18 @@ from sfumato.data.table.form import Form
 from sfumato.data.table.formats import listed
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.read import read_written
-from sfumato.data.table.values import with_values
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.assessment import assess
 from sfumato.release.certificates import read_certificate
-from sfumato.release.make import judged_again
+from sfumato.release.make import judge_again
 from sfumato.release.manifest import near
 
 if TYPE_CHECKING:
-    from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.table_release import TableRelease
 
 
-def require_kept(release: Release | ShapedRelease) -> None:
+def require_kept(release: Release) -> None:
     """Raise unless a release keeps its promises, and has some; a step that accounts for an ε is one."""
     promised = release.verdicts or release.limits or accounts(release.recipe.steps, release.recipe.schema)
     if not release.holds or not promised:
@@ -55,16 +52,16 @@ def require_kept(release: Release | ShapedRelease) -> None:
         )
 
 
-def as_written(release: Release, file: Path, form: Form) -> Release:
+def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     """The release judged on the file that was written of it; raises :class:`ReleaseRefused` where the file breaks a promise.
 
     Values that come back as they were need not be judged twice. Whoever reads a CSV without its form may take text for numbers:
     where that makes values one, the promises must hold for such a reader too.
     """
-    if form.format == "parquet" and _all_came_back(release.dataset, file):
+    if form.format == "parquet" and _all_came_back(release.released, file):
         return release
     frame = _read_back(release, file, form)
-    others = [name for name in frame.columns if not _came_back(release.dataset, frame[name])]
+    others = [name for name in frame.columns if not _came_back(release.released, frame[name])]
     if others:
         release = _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
     text_only = text_only_columns(release.recipe.accept)
@@ -80,11 +77,11 @@ def as_written(release: Release, file: Path, form: Form) -> Release:
     return release
 
 
-def _judged_as_read(release: Release, frame: pl.DataFrame, reading: ReadAsOne) -> None:
+def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsOne) -> None:
     """Refuse a release that a default reader would find broken, because it takes several values for one."""
-    found = reading.of(dataclasses.replace(release.dataset, frame=frame))  # type: ignore[arg-type]
+    found = reading.of(dataclasses.replace(release.released, frame=frame))  # type: ignore[arg-type]
     try:
-        judged_again(dataclasses.replace(release, original=reading.of(release.original)), found)
+        judge_again(dataclasses.replace(release, original=reading.of(release.original)), found)
     except SfumatoError as error:
         names = list(reading.keys)
         accept = ", ".join(f"{name}: text only" for name in names)
@@ -107,12 +104,12 @@ def _all_came_back(released: Dataset, file: Path) -> bool:
     return list(ends) == list(released.columns) and set(ends.values()) <= {len(released)}
 
 
-def _read_back(release: Release, file: Path, form: Form) -> pl.DataFrame:
+def _read_back(release: TableRelease, file: Path, form: Form) -> pl.DataFrame:
     try:
         frame, _ = read_written(file, form)
     except SfumatoError as error:
         raise OutputError(f"the file would not be readable as {form.format}, so it is not written: {error}") from None
-    expected = (len(release.dataset), release.dataset.columns)
+    expected = (len(release.released), release.released.columns)
     if (frame.height, frame.columns) != expected:
         raise OutputError(
             f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,} columns come back of {expected[0]:,} and "
@@ -121,11 +118,11 @@ def _read_back(release: Release, file: Path, form: Form) -> pl.DataFrame:
     return frame
 
 
-def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
+def _judged(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRelease:
     """The release with what a reader finds in its place, judged again."""
-    found = dataclasses.replace(release.dataset, frame=frame)  # type: ignore[arg-type]
+    found = dataclasses.replace(release.released, frame=frame)  # type: ignore[arg-type]
     try:
-        return judged_again(release, found)
+        return judge_again(release, found)
     except SfumatoError as error:  # a model may also find too few values to judge
         raise ReleaseRefused(
             f"{reason}: {error}; make the release for the format it is written in (format=, --format), or write another"
@@ -246,7 +243,7 @@ def target_in(given: str | None, table: str | None, *, force: bool) -> Target | 
 
 
 @contextlib.contextmanager
-def stored(release: Release, target: Target) -> Iterator[dict[str, Any]]:
+def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
     """Write the released table into a database and judge it there; it stands when the block ends without an error.
 
     Everything is one transaction: a run that fails or is killed leaves no table, and with ``force`` the old one. Gives what a certificate
@@ -261,10 +258,10 @@ def stored(release: Release, target: Target) -> Iterator[dict[str, Any]]:
         running.commit()
 
 
-def _put(release: Release, running: Transaction, name: Name) -> str:
+def _put(release: TableRelease, running: Transaction, name: Name) -> str:
     """Write all rows in the order in which they are released; returns their digest."""
     digest = RowsDigest(release.released_columns)
-    batches = (pl.read_parquet(part) for part in release.parts) if release.parts else [release.dataset.to_polars()]
+    batches = (pl.read_parquet(part) for part in release.parts) if release.parts else [release.released.to_polars()]
     for number, batch in enumerate(batches):
         rows = running.storable(batch)
         digest.add(rows)
@@ -272,12 +269,12 @@ def _put(release: Release, running: Transaction, name: Name) -> str:
     return digest.hexdigest()
 
 
-def _require_same(release: Release, table: LazyTable, digest: str) -> None:
+def _require_same(release: TableRelease, table: LazyTable, digest: str) -> None:
     """Read the table back and judge it; refused unless its rows are those written, and every number is the one certified."""
     if table.digest != digest or table.columns != release.released_columns:
         raise OutputError(f"{table.source.name} does not give back the rows that were written into it; it is not kept")
     described = table.with_schema(release.released_schema)
-    shared = described.counted(release.dataset.columns) if release.parts else described.collected()
+    shared = described.counted(release.released.columns) if release.parts else described.collected()
     models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
     found = judge_all(gather(shared, models, original=release.original, population=release.population), models)
     said = {verdict.promise: verdict for verdict in release.verdicts}
@@ -289,41 +286,13 @@ def _require_same(release: Release, table: LazyTable, digest: str) -> None:
         )
 
 
-def _needs_rows(model: Any, release: Release) -> bool:
+def _needs_rows(model: Any, release: TableRelease) -> bool:
     """Whether a promise is about records beside their originals, which a table does not hold; its rows are the judged ones."""
     needs = needed([model], release.released_schema)
     return bool(needs.pairs or needs.unmasked or needs.posteriors)
 
 
 # A table described by a recipe: read as it says, with the roles it gives.
-
-
-def described(dataset: Dataset, recipe: Recipe) -> Dataset:
-    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
-
-    Raises:
-        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
-    """
-    intake = dataset.source.intake.over(recipe.intake)
-    _require_layout(dataset, intake)
-    recipe.schema.check(dataset.columns, dataset.source)
-    valued = with_values(dataset, intake).with_schema(recipe.schema)
-    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
-
-
-def _require_layout(dataset: Dataset, intake: Any) -> None:
-    source = dataset.source
-    meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
-    other = [
-        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
-    ]
-    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
-        other.remove("encoding")
-    if other:
-        raise ParameterError(
-            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
-            "read it as the recipe says: sf.read(path, recipe=...)"
-        )
 
 
 def has_words(values: pl.Series) -> bool:

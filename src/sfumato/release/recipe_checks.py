@@ -26,6 +26,7 @@ from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
+from sfumato.release.attack_report import Tried
 from sfumato.release.certificates import IMPLIED, KNOWN
 from sfumato.release.consistency import (
     count_of,
@@ -42,8 +43,7 @@ from sfumato.release.consistency import (
     told_otherwise,
 )
 from sfumato.release.evaluation import default_metrics
-from sfumato.release.intruders import Tried
-from sfumato.release.make import about_all_releases, kept_within
+from sfumato.release.limit_checks import about_all_releases, kept_within
 from sfumato.release.manifest import NEAR, Claim, near
 from sfumato.release.read_back import has_words
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 from sfumato.release.certificates import read_certificate
-from sfumato.release.documents import digest_of_input
-from sfumato.release.epsilon_certification import certified_release
 
 if TYPE_CHECKING:
     from sfumato.release.register.joint_disclosure import Together
     from sfumato.release.register.memory import Newcomer, Remembered
     from sfumato.release.register.store import Register
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
 @dataclasses.dataclass
@@ -39,14 +37,14 @@ class Remembering:
 
         return Remembered(self.register, self.person)
 
-    def write(self, release: Release, folder: str | Path, **how: Any) -> Path:
+    def write(self, release: TableRelease, folder: str | Path, **how: Any) -> Path:
         """Write a release as :meth:`Release.write` does, planned in the register before and entered after; ``found`` says what it tells with others."""
         with self.registered(release, Path(folder), elsewhere=how.get("into") is not None) as written:
             made = release.write(folder, **how)
             written(made)
         return made
 
-    def together(self, release: Release) -> Together:
+    def together(self, release: TableRelease) -> Together:
         """What a release tells together with those of the register, before anything is written."""
         if self.register is None:
             raise ParameterError("there is no register to ask")
@@ -54,7 +52,7 @@ class Remembering:
 
     @contextlib.contextmanager
     def registered(
-        self, release: Release, folder: Path, *, elsewhere: bool = False
+        self, release: TableRelease, folder: Path, *, elsewhere: bool = False
     ) -> Iterator[Callable[[Path], None]]:
         """Plan the release in the register, let it be written, and say that it was; one that was not written counts no more.
 
@@ -74,14 +72,14 @@ class Remembering:
                     state: Any = "released" if done else "withdrawn"
                     self.register.now_is(int(self.number or 0), state, certificate=done[0] if done else None)
 
-    def _newcomer(self, register: Register, release: Release) -> Newcomer:
+    def _newcomer(self, register: Register, release: TableRelease) -> Newcomer:
         from sfumato.release.register.memory import Newcomer
 
-        judged = certified_release(release)
+        judged = release.certified
         private = None if judged is None else judged.to_dict()
         return Newcomer.of(register, release.pair, person=self.person, private=private)
 
-    def _planned(self, register: Register, release: Release, folder: Path) -> None:
+    def _planned(self, register: Register, release: TableRelease, folder: Path) -> None:
         from sfumato.release.register.joint_disclosure import NAME
 
         newcomer = self._newcomer(register, release)
@@ -92,7 +90,7 @@ class Remembering:
                 raise ReleaseRefused(f"another release was registered meanwhile, nothing is released: {kept.sentence}")
             told: dict[str, Any] = {
                 "certificate": "",
-                "digest": digest_of_input(release.original),
+                "digest": release.original.input_digest(),
                 "k": release.after.smallest_class,
             }
             self.number = register.plan(newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people)

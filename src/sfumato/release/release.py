@@ -1,4 +1,4 @@
-"""The outcome of a run: data, plans, verdicts, before and after."""
+"""The outcome of a run: released data, plans, verdicts, before and after."""
 
 from __future__ import annotations
 
@@ -6,243 +6,240 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import polars as pl
-
-from sfumato.core.design import link_warnings, weight_warnings
+from sfumato.core import environment
+from sfumato.core.data import StepsResult
+from sfumato.core.evidence import judge_all
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
-from sfumato.core.pair import Pair, levels_of
-from sfumato.core.step import Span, accounts
+from sfumato.core.parameters import Members
+from sfumato.core.step import accounts
+from sfumato.data.table.formats import chosen_format
 from sfumato.release import VERBS
-from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
-from sfumato.release.epsilon_certification import certified_release
+from sfumato.release.epsilon_certification import Certified, certified
 from sfumato.release.evaluation import evaluate
-from sfumato.release.implied import Implied, implied_by
+from sfumato.release.limit_checks import check_agreement, judge_limits
+from sfumato.release.report.curves import curves_on_white
 from sfumato.release.report.headline import headline
-from sfumato.release.report.pictures import risk_chart
+from sfumato.release.report.wording import counts_in_words
 
 if TYPE_CHECKING:
     import altair as alt
-    import numpy as np
-    from numpy.typing import NDArray
 
     from sfumato.core.attack import Memory
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.mechanism import Mechanism
-    from sfumato.core.metric import Measure, Utility
+    from sfumato.core.data import Context
+    from sfumato.core.metric import Utility
     from sfumato.core.model import Verdict
+    from sfumato.core.progress import Progress
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.schema import Schema
-    from sfumato.core.step import Plan, Preserved, Step
-    from sfumato.release.alternatives import Alternatives
-    from sfumato.release.assessment import Assessment
+    from sfumato.core.shape import Shape
+    from sfumato.core.step import Plan
+    from sfumato.release.attack_report import AttackReport
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
     from sfumato.release.report.headline import Headline
-
-T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True)
-class ColumnChange:
-    """What happened to one column, and why."""
-
-    name: str
-    roles: tuple[str, ...]
-    action: str
-    level: int | None
-    top: int | None
-    distinct_before: int
-    distinct_after: int | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """What a run made. ``dataset`` is what is shared; everything else says what it is worth and how it came about."""
+    """What a run made of data of any shape. ``released`` is what is shared; everything else says what it is worth and how it came about.
 
-    dataset: Dataset
-    original: Dataset
+    ``attacks_before`` is what attacks find in the original as it is, ``attacks`` what they find in the release, ``utility`` what is
+    left of it; None: nobody has tried or measured yet.
+    """
+
+    released: Any
+    original: Any
     recipe: Recipe
     plans: tuple[tuple[str, Plan], ...]
-    verdicts: tuple[Verdict, ...]
-    before: Assessment
-    after: Assessment
-    columns: tuple[ColumnChange, ...]
-    scores: dict[str, float]
     seed: Seed
     shuffled: bool
     created: datetime.datetime
-    population: Dataset | None = None
+    verdicts: tuple[Verdict, ...] = ()
     limits: tuple[Kept, ...] = ()
     contract: tuple[Kept, ...] = ()
+    attacks_before: AttackReport | None = None
     attacks: AttackReport | None = None
+    utility: Evaluation | None = None
     made_for: str = "csv"
     """The format whose values were told apart from the start."""
-    learnt_from: NDArray[np.int64] | None = None
-    """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
-    held_out: NDArray[np.int64] | None = None
-    """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
-    memory: Memory | None = None
-    """What answers for earlier releases of the same people; None: nobody was asked."""
-    mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
-    """By which random rule of the recipe columns were released, where a promise is about that."""
+
+    # How a run makes it; see release/make.py.
+
+    @classmethod
+    def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
+        """What is worked out about the original while the steps run; None: nothing."""
+        return None
+
+    @classmethod
+    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: StepsResult, before: Any) -> Self:
+        """The release of what the steps made, not judged yet; ``before`` is what :meth:`assess_original` gave."""
+        return cls(
+            released=steps.released,
+            original=original,
+            recipe=recipe,
+            plans=steps.plans,
+            seed=context.seed,
+            shuffled=context.shuffle,
+            created=environment.now(),
+            made_for=chosen_format(original.source, context.format),
+        )
+
+    @property
+    def steps_result(self) -> StepsResult:
+        """What came of the steps."""
+        return StepsResult(self.released, self.plans)
+
+    @property
+    def counted(self) -> Any:
+        """All that was released, by counts, where ``pair`` is a sample; None: it is not."""
+        return None
+
+    def judged(self, released: Any, *, bounds: bool = True) -> Self:
+        """The release with these data in its place, judged as if they had come out; ``bounds``: limits and contract are measured too."""
+        release = dataclasses.replace(self, released=released)
+        if bounds:
+            release = release.with_bounds()
+        evidence = released.evidence(self.recipe.meet, original=self.original, **release.judging_options())
+        return dataclasses.replace(release, verdicts=judge_all(evidence, self.recipe.meet))
+
+    def judging_options(self) -> dict[str, Any]:
+        """What models may be shown besides the original."""
+        return {}
+
+    def with_bounds(self) -> Self:
+        """The release with its limits and its contract measured on what is shared."""
+        recipe = self.recipe
+        if not recipe.limits and not recipe.contract:
+            return dataclasses.replace(self, limits=(), contract=())
+        pair, fixed = self.pair, accounts(recipe.steps, recipe.schema)
+        limits = judge_limits(
+            recipe.limits,
+            pair,
+            steps=recipe.steps,
+            models=recipe.meet,
+            seed=self.seed,
+            counted=self.counted,
+            memory=self.memory,
+        )
+        contract = tuple(check_agreement(agreement, pair, fixed=fixed) for agreement in recipe.contract)
+        return dataclasses.replace(self, limits=limits, contract=contract)
+
+    @property
+    def memory(self) -> Memory | None:
+        """What answers for earlier releases of the same people; None: nobody was asked."""
+        return None
+
+    # What is known of it.
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the data."""
+        return self.recipe.shape
+
+    @property
+    def pair(self) -> Any:
+        """The original and what is shared of it, side by side."""
+        return self.released.compare(self.original, self.steps_result)
+
+    @property
+    def undone_by(self) -> tuple[str, ...]:
+        """Why released columns undo the release, in sentences; none do."""
+        return ()
 
     @property
     def holds(self) -> bool:
         """Whether every promise holds on what is shared, every limit and contract that may refuse it is kept, and no column undoes it."""
         kept = all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
-        return kept and not self.implied.refusals
-
-    @property
-    def implied(self) -> Implied:
-        """What released columns tell of quasi-identifiers beyond their released labels, and what of it the recipe accepts."""
-        crowds = [verdict.crowd for verdict in self.verdicts]
-        return implied_by(lambda: self.pair, self.recipe, crowds, self.dataset.memo)
+        return kept and not self.undone_by
 
     @property
     def headline(self) -> Headline:
         """Promises, limits, attacks and what is unknown in one sentence: the headline of its pages."""
         bounds = {name: [kept.to_dict() for kept in getattr(self, name)] for name in ("limits", "contract")}
         attacks = None if self.attacks is None else self.attacks.to_dict()
-        judged = None if self.verdicts else certified_release(self)  # where an ε is all that is promised
+        judged = None if self.verdicts else self.certified  # where an ε is all that is promised
         private = {} if judged is None else {"differential_privacy": judged.to_dict()}
         return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, **private, "attacks": attacks})
 
     @property
-    def preserved(self) -> tuple[Preserved, ...]:
-        """What masking steps kept of the original, exactly or approximately, and how far it is off."""
-        return tuple(kept for _, plan in self.plans for kept in plan.preserved)
+    def released_columns(self) -> list[str]:
+        """Names of the columns that are shared, of the first table."""
+        return list(self.released.to_tables()[self.recipe.first].columns)
+
+    @property
+    def released_schema(self) -> Schema:
+        """What the shared columns are, of the first table."""
+        schema: Schema = self.released.schema
+        return schema
+
+    @property
+    def certified(self) -> Certified | None:
+        """Whether the recipe certifies an ε; None where no step accounts for one."""
+        accounted = accounts(self.recipe.steps, self.recipe.schema)
+        columns = self.released_columns if accounted else ()
+        types_found, rehearsal = self.original.source.types_found, self.seed.rehearsal
+        return certified(self.recipe, columns, self.released_schema, rehearsal=rehearsal, types_found=types_found)
+
+    @property
+    def suppressed(self) -> int:
+        """Number of people who were left out."""
+        left_out: int = self.original.size - self.released.size
+        return left_out
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What steps warn of, why no ε is certified where a step accounts for one, weights that nearly number the records, and lost links."""
-        judged = certified_release(self)
+        """What steps warn of, and why no ε is certified where a step accounts for one."""
+        judged = self.certified
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
-        by_steps = (warning for _, plan in self.plans for warning in plan.warnings)
-        lost = link_warnings(self.dataset, self.original)
-        of_the_table = (*weight_warnings(self.dataset), *lost, *self._seen_before())
-        return (*by_steps, *broken, *of_the_table, *self.implied.warnings)
-
-    def _seen_before(self) -> tuple[str, ...]:
-        """That people set aside were looked at all the same: a control that steps before have learnt from is none."""
-        drawing = next((place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0)
-        looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
-        if self.held_out is None or not looked:
-            return ()
-        told = (
-            "looked at all people before some were set aside: copies may be more than attacks tell; draw records first"
-        )
-        return (f"{', '.join(looked)} {told}",)
+        return (*(warning for _, plan in self.plans for warning in plan.warnings), *broken)
 
     @property
-    def pair(self) -> Pair:
-        """The original and what is shared of it, side by side, at the levels that the plans say."""
-        levels = levels_of(plan.describe() for _, plan in self.plans)
-        people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
-        return Pair.of(self.original, self.dataset, levels, **people)
-
-    def once(self, name: Any, work_out: Callable[[], T]) -> T:
-        """What was worked out about this release before, by its name, else what is worked out now; attacks change nothing of it.
-
-        It is remembered with the released table. Where nothing was changed this is the original itself, of which several recipes
-        may make releases: so it is remembered of which run it is, too.
-        """
-        run = (self.original, self.recipe, self.plans)
-        remembered = self.dataset.memo.get(("release", name))
-        if remembered is not None and all(one is other for one, other in zip(remembered[0], run, strict=True)):
-            value: T = remembered[1]
-            return value
-        value = work_out()
-        self.dataset.memo["release", name] = (run, value)
-        return value
-
-    def before_step(self, place: int) -> Dataset:
-        """The table as a step of the recipe saw it, by its place."""
-        shared = self.original.drop(self.original.schema.direct)
-        for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
-            shared = step.apply(shared, plan)
-        return shared
+    def notes(self) -> tuple[str, ...]:
+        """What reading merged or put right, in counts."""
+        return tuple(dict.fromkeys((*self.original.source.notes, *self.original.notes)))
 
     @property
-    def planned_steps(self) -> Sequence[Step]:
-        """The steps of the recipe as they were planned."""
-        return self.recipe.steps
+    def data(self) -> Any:
+        """The released tables by name."""
+        return self.released.to_tables()
+
+    # Attacks and measures.
 
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
-        from sfumato.release.intruders import attack_release
+        from sfumato.release.attack_run import attack_release
 
         known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
-    @property
-    def sampled(self) -> dict[str, int]:
-        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
-        return {}
-
-    @property
-    def parts(self) -> tuple[Path, ...]:
-        """The files that hold the released table already; none where it is in memory."""
-        return ()
-
-    @property
-    def released_columns(self) -> list[str]:
-        """Names of the columns that are shared."""
-        return self.dataset.columns
-
-    @property
-    def released_schema(self) -> Schema:
-        """What the shared columns are."""
-        return self.dataset.schema
-
-    @property
-    def suppressed(self) -> int:
-        """Number of records that were dropped; none where rows were drawn anew, which stand for nobody."""
-        return 0 if self.dataset.drawn else self.original.records - self.dataset.records
-
-    @property
-    def told_records(self) -> str:
-        """How many records were released, and what became of the others, in one line."""
-        made, given = self.dataset.records, self.original.records
-        if not self.dataset.drawn:
-            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
-        learnt = given if self.learnt_from is None else len(self.learnt_from)
-        aside = 0 if self.held_out is None else len(self.held_out)
-        return (
-            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
-        )
-
-    @property
-    def risks(self) -> list[tuple[Measure, Measure]]:
-        """The risks before and after. What only a population tells is measured before, not on the file that is certified.
-
-        Rows that were drawn anew put nobody at the risks of their classes: none is told.
-        """
-        if self.dataset.drawn:
-            return []
-        after = {measure.name: measure for measure in self.after.measures}
-        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
-
-    @property
-    def data(self) -> Any:
-        """The released table, in the kind of frame that was handed in."""
-        return self.dataset.to_native()
-
-    @property
-    def needs_attack(self) -> bool:
-        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and no step accounts for an ε."""
-        accounted = accounts(self.recipe.steps, self.recipe.schema)
-        return self.dataset.drawn and self.attacks is None and not accounted
-
-    def attacked(self, **options: Any) -> Release:
+    def attacked(self, **options: Any) -> Self:
         """The same release with what intruders found, which its certificate and reports then tell."""
         return dataclasses.replace(self, attacks=self.attack(**options))
 
     def evaluate(self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         return evaluate(self.pair, metrics)
+
+    def tried(self, *, seconds: float, progress: Progress) -> Self:
+        """The same release with what attacks find before and after, half of the time each, and what it is worth."""
+        from sfumato.release.attack_run import attack_unchanged
+
+        half: dict[str, Any] = {"seconds": seconds / 2, "progress": progress}
+        before = attack_unchanged(self.original, models=self.recipe.meet, seed=self.seed, **half)
+        after = self.attack(**half) if seconds > 0 else None
+        return dataclasses.replace(self, attacks_before=before, attacks=after, utility=self.evaluate())
+
+    @property
+    def needs_attack(self) -> bool:
+        """Whether intruders try it by default before it is written."""
+        return False
+
+    # Writing.
+
+    writer: ClassVar[str] = "write_data_files"
+    """What writes the files of the release; see :data:`sfumato.release.VERBS`."""
 
     def write(
         self,
@@ -282,61 +279,28 @@ class Release:
                 more=more,
             )
         key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
-        said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **said)
+        options: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
+        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **options)
         return written
 
-    def write_table(self, into: str, table: str, *, force: bool = False) -> None:
-        """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).
-
-        One transaction: the table is read back and judged inside it, and stands only when it holds. A table of that name is
-        refused, or with ``force`` replaced in the same transaction.
-        """
-        VERBS["write_table"](self, into, table, force=force)
-
-    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
-        """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
-        VERBS["write_data"](self, file, format=format, defuse=defuse)
-
-    def alternatives(self) -> Alternatives:
-        """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.
-
-        Every node of the lattice is evaluated, or only the neighbours when there are millions; for the owner's eyes.
-        """
-        return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
-
-    def to_frame(self) -> pl.DataFrame:
-        """One row a column of the original: roles, what happened, level, and how many values it had and has."""
-        text, whole = pl.String, pl.Int64
-        kinds = {"column": text, "roles": text, "action": text, "level": whole, "top": whole}
-        kinds |= {"distinct_before": whole, "distinct_after": whole}
-        rows = [
-            (c.name, " + ".join(c.roles), c.action, c.level, c.top, c.distinct_before, c.distinct_after)
-            for c in self.columns
-        ]
-        return pl.DataFrame(rows, schema=kinds, orient="row")
-
-    def plot(self) -> alt.LayerChart:
-        """Every risk before and after, with the bar that a promised k sets."""
-        was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
-        asked = [v.crowd for v in self.verdicts if v.crowd]
-        return risk_chart(was, now, 1 / max(asked) if asked else None)
+    def plot(self) -> alt.LayerChart | None:
+        """The share of people who are alone by what is known of them, before and after; None where no attack draws it."""
+        reports = [None if report is None else report.to_dict() for report in (self.attacks_before, self.attacks)]
+        return curves_on_white(*reports)
 
     def _repr_html_(self) -> str:
-        """Verdicts, columns and risks in a notebook, without a data value."""
-        changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
-        told, verdict = str(self).split("\n"), self.headline
+        """Verdicts, counts, attacks and measures in a notebook, without a data value."""
+        verdict, was, now = self.headline, self.original.counts(), self.released.counts()
+        counts = [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])]
+        attacks = "" if self.attacks is None else self.attacks._repr_html_()
+        worth = "" if self.utility is None else self.utility._repr_html_()
         return (
             html_headline(verdict.text, good=verdict.state == "holds")
             + html_verdicts(v.to_dict() for v in self.verdicts)
             + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
-            + html_table(
-                f"{self.original.source.name}: {told[1].strip()}",
-                ("column", "role", "what happened", "values", "released"),
-                changes,
-            )
-            + html_table("", ("risk", "before", "after"), risks)
+            + html_table(f"{self.original.source.name} ({self.shape})", ("what", "before", "after"), counts)
+            + attacks
+            + worth
             + html_list("Warnings:", self.warnings)
         )
 
@@ -344,19 +308,41 @@ class Release:
         return str(self)
 
     def __str__(self) -> str:
-        head = self.headline.text
         lines = [
-            f"{self.original.source.name}: {head}",
-            f"  {self.told_records}",
+            f"{self.original.source.name} ({self.shape}): {self.headline.text}",
+            f"  released: {counts_in_words(self.released.counts())}",
+            f"  {self.suppressed:,} of {self.original.size:,} people left out",
             *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
-            *(f"  {c.name}: {c.action}" for c in self.columns),
-            *(
-                f"  marketer risk {was.value:.2%} → {now.value:.2%}"
-                for was, now in self.risks
-                if was.name == "marketer_risk"
-            ),
-            *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
-            *(f"  {kept}" for kept in self.preserved),
+            *(f"  {line}" for line in self._before_and_after()),
+            *(f"  {m.name.replace('_', ' ')}: {m.value:.4f} ({m.meaning})" for m in self._measures),
             *(f"  warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
+
+    @property
+    def _measures(self) -> tuple[Any, ...]:
+        return () if self.utility is None else self.utility.measures
+
+    def _before_and_after(self) -> list[str]:
+        """What attacks reach in the original and in the release, one line each; what is unknown is told."""
+        if self.attacks is None:
+            return ["no attack was tried"]
+        was = {} if self.attacks_before is None else self.attacks_before.values()
+        told = [
+            f"{t.finding.words}: {_share(was.get(t.finding.label))}{t.finding.value:.2%}" for t in self.attacks.tried
+        ]
+        return [*told, *(f"? {s.words} is unknown: {s.reason}" for s in self.attacks.unknown)]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.2%} → "
+
+
+_KINDS = Members("sfumato.release", {"table": "table_release:TableRelease", "lazy": "large:LargeRelease"})
+"""Releases of tables, which know more: classes of records, columns, alternatives."""
+
+
+def release_class(data: Any) -> type[Release]:
+    """The class of releases of such data."""
+    kind: type[Release] = _KINDS.get(data.release_kind, Release)
+    return kind

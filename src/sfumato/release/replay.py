@@ -15,6 +15,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import Memory
+from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
@@ -22,27 +23,27 @@ from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.step import accounts
 from sfumato.data.lazy.observed_values import Fingerprint
 from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.data.table.read import read_written
+from sfumato.data.table.run import describe_table
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
-from sfumato.release.documents import commitment, digest_of_input, is_locked, told_drawn
-from sfumato.release.epsilon_certification import certified_release
-from sfumato.release.fixed_form import in_fixed_form
+from sfumato.release.documents import commitment, is_locked, told_drawn
 from sfumato.release.implied import not_accepted
 from sfumato.release.large import LargeRelease, make_large
-from sfumato.release.make import about_all_releases, make_release
+from sfumato.release.limit_checks import about_all_releases
+from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
-from sfumato.release.read_back import described
-from sfumato.release.release import Release
+from sfumato.release.table_release import TableRelease
 from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Recipe
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.release import Release
 
 MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
 NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
@@ -54,7 +55,7 @@ def claims_from_original(
     original: Dataset | LazyTable | None,
     owner: Path | None,
     population: Dataset | None = None,
-    release: Release | None = None,
+    release: TableRelease | None = None,
 ) -> list[Claim]:
     """The claims that need the original table, the owner's lock where it is given, and a second table if one was used.
 
@@ -152,7 +153,7 @@ def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) ->
 
 def digest_of_table(original: Dataset | LazyTable) -> str:
     """The digest of a table that a release commits to."""
-    return original.digest if isinstance(original, LazyTable) else digest_of_input(original)
+    return original.digest if isinstance(original, LazyTable) else original.input_digest()
 
 
 def committed(certificate: Mapping[str, Any], digest: str, lock: Mapping[str, Any] | None) -> Claim:
@@ -174,7 +175,7 @@ def _replay(
     original: Dataset | LazyTable,
     lock: Mapping[str, Any] | None,
     population: Dataset | None,
-    release: Release | None,
+    release: TableRelease | None,
 ) -> list[Claim]:
     """Make the release again from the original, the recipe and the seed, and compare; one that this process has made is compared as it is."""
     name = "rows are those drawn from the original" if "drawn_anew" in certificate else "rows are the recoded original"
@@ -203,7 +204,7 @@ def _replay(
     return [*claims, *_implied_again(again, certificate), *kept_again(again, certificate, same=same)]
 
 
-def _implied_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
+def _implied_again(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
     """Whether released columns undo the release, but for pairs that the certificate says were accepted.
 
     Nothing is said where nothing was hidden that a column could tell, and where an ε is accounted for: there nothing may be decided so.
@@ -225,9 +226,9 @@ def _implied_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim
     return [Claim(name, "holds", told + implied.sampled)]
 
 
-def _drawn_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
+def _drawn_again(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
     """Whose the rows are, beside what the certificate says of it; nothing where they are people's and it says nothing else."""
-    found = told_drawn(again, certified_release(again)) if again.dataset.drawn else None
+    found = told_drawn(again, again.certified) if again.released.drawn else None
     said = certificate.get("drawn_anew")
     if found is None and said is None:
         return []
@@ -259,7 +260,7 @@ class AsCertified(Memory):
         return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), str(said["sentence"]))
 
 
-def kept_again(again: Release | ShapedRelease, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
+def kept_again(again: TableRelease | Release, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
     """The promises and limits of a release that was made again, beside what its certificate says of them."""
     claims = []
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
@@ -286,18 +287,18 @@ def made_again(
     seed: Seed,
     population: Dataset | None,
     made_for: str | None,
-) -> Release:
+) -> TableRelease:
     """The release that a recipe and a seed make of the original."""
     options: dict[str, Any] = {"seed": seed, "shuffle": certificate["shuffled"], "population": population}
     options["implied"] = False  # a claim of its own
     if isinstance(original, LazyTable):
-        return make_large(original.described(recipe.schema, recipe.intake), recipe, **options)
-    return make_release(
-        described(original, recipe), recipe, format=made_for, memory=AsCertified(certificate), **options
-    )
+        return make_large(original.described(recipe.schema, recipe.intake), recipe, Context(**options))
+    context = Context(format=made_for, memory=AsCertified(certificate), **options)
+    release: TableRelease = make_release(describe_table(original, recipe), recipe, context)
+    return release
 
 
-def is_same(again: Release, released: Dataset | LazyTable, certificate: Mapping[str, Any]) -> bool:
+def is_same(again: TableRelease, released: Dataset | LazyTable, certificate: Mapping[str, Any]) -> bool:
     """Whether a release holds the same rows as the one that stands, whatever their order."""
     if isinstance(again, LargeRelease) and isinstance(released, LazyTable):
         keys = (secrets.randbits(63), secrets.randbits(63))  # nobody could make a table that suits them
@@ -306,9 +307,9 @@ def is_same(again: Release, released: Dataset | LazyTable, certificate: Mapping[
     if not isinstance(released, Dataset):
         return False
     rows = _rows_as_text(released)
-    if again.dataset.columns == released.columns and _rows_as_text(again.dataset).equals(rows):
+    if again.released.columns == released.columns and _rows_as_text(again.released).equals(rows):
         return True  # as a rule the file gives the values back as they were
-    made = _as_written(again.dataset, certificate)
+    made = _as_written(again.released, certificate)
     return made.columns == released.columns and _same_rows(_rows_as_text(made), rows)
 
 

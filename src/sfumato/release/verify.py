@@ -18,7 +18,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather
+from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.limits import limits_of
 from sfumato.core.parameters import label_of
 from sfumato.core.schema import Attribute, Kind, Schema
@@ -34,8 +34,7 @@ from sfumato.release.certificates import pseudonymized, read_certificate, signat
 from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim, told_otherwise
 from sfumato.release.documents import digest_of
 from sfumato.release.epsilon_certification import Certified, certified
-from sfumato.release.large import columns_seen
-from sfumato.release.make import about_all_releases
+from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.read_back import read_described
 from sfumato.release.recipe_checks import (
@@ -51,7 +50,7 @@ from sfumato.release.verification import Verification, without_replayed
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
 NEEDS_BOTH = "give --original and --owner"
@@ -65,7 +64,7 @@ def verify(
     owner: Path | None = None,
     trusted_key: Path | None = None,
     population: Dataset | None = None,
-    release: Release | None = None,
+    release: TableRelease | None = None,
 ) -> Verification:
     """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a public key (PEM).
 

@@ -285,7 +285,7 @@ def test_a_release_is_written_into_the_database_it_comes_from(
     with pytest.raises(OutputError, match="is there already"):
         release.write_table(uri, "visits_released")
     release.write_table(uri, "visits_released", force=True)
-    assert sf.read(uri, table="visits_released").records == release.dataset.records
+    assert sf.read(uri, table="visits_released").records == release.released.records
     for name in ("visits", "main.visits", "public.visits"):
         with pytest.raises(OutputError, match=r"the original table|no earlier one|cannot be written"):
             release.write_table(uri, name, force=True)

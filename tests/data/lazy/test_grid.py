@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -88,6 +89,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFUMATO_TEST_KEY", "a key of the tests, 0123456789")
 
 
+@functools.cache
 def table() -> pl.DataFrame:
     """Invented people, some of whom have several equal records."""
     frame = sf.examples.hospital(600).to_polars()
@@ -115,6 +117,12 @@ def in_memory(name: str, frame: Any) -> sf.Release:
     return sf.anonymize(described(sf.read(frame)), [sf.KAnonymity(3)], CASES[name], seed=5, format="parquet")
 
 
+@functools.cache
+def of_table_in_memory(name: str) -> sf.Release:
+    """The release that all others are held against; its tests run one after the other and make it once."""
+    return in_memory(name, table())
+
+
 def test_a_step_has_a_case_or_takes_the_whole_table() -> None:
     cased = {step.name for steps in CASES.values() for step in steps}
     for name, cls in registry.family("steps").items():
@@ -122,24 +130,6 @@ def test_a_step_has_a_case_or_takes_the_whole_table() -> None:
         assert name in cased or whole, f"{name} works on pieces of a table: give it a case here"
     for steps in CASES.values():
         assert all(step.span is not Span.TABLE for step in steps)
-
-
-@every_case
-def test_engines_release_what_memory_releases(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    eager = in_memory(name, table())
-    expected = multiset(eager.data)
-    mixed = table()[np.random.default_rng(3).permutation(len(table()))]
-    for number, start in enumerate(range(0, len(mixed), 250)):
-        mixed[start : start + 250].write_parquet(tmp_path / f"part-{number}.parquet")
-    for engine in ENGINES:
-        pytest.importorskip(engine)
-        monkeypatch.setattr(f"sfumato.data.lazy.on_{engine}.BATCH", PIECE)
-        lazy = sf.anonymize(described(sf.read(tmp_path, engine=engine)), [sf.KAnonymity(3)], CASES[name], seed=5)
-        native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
-        assert multiset(native) == expected, engine
-        assert dict(native.schema) == dict(pl.DataFrame(eager.data).schema), engine
-        assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
-        assert lazy.suppressed == eager.suppressed
 
 
 BY_COUNTS: list[Any] = [
@@ -150,20 +140,29 @@ BY_COUNTS: list[Any] = [
 
 
 @every_case
-def test_class_measures_of_all_records_are_those_of_memory(
+def test_engines_release_what_memory_releases_and_measure_all_records(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    eager = in_memory(name, table()).evaluate(BY_COUNTS)
-    table().write_parquet(tmp_path / "part.parquet")
+    eager = of_table_in_memory(name)
+    measured = eager.evaluate(BY_COUNTS)
+    expected = multiset(eager.data)
+    mixed = table()[np.random.default_rng(3).permutation(len(table()))]
+    for number, start in enumerate(range(0, len(mixed), 250)):
+        mixed[start : start + 250].write_parquet(tmp_path / f"part-{number}.parquet")
     monkeypatch.setattr("sfumato.release.large.SAMPLE", 100)
     for engine in ENGINES:
         pytest.importorskip(engine)
         monkeypatch.setattr(f"sfumato.data.lazy.on_{engine}.BATCH", PIECE)
         lazy = sf.anonymize(described(sf.read(tmp_path, engine=engine)), [sf.KAnonymity(3)], CASES[name], seed=5)
+        native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
+        assert multiset(native) == expected, engine
+        assert dict(native.schema) == dict(pl.DataFrame(eager.data).schema), engine
+        assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
+        assert lazy.suppressed == eager.suppressed
         assert lazy.pair.drawn_from
         found = lazy.evaluate(BY_COUNTS)
-        assert set(found.skipped) == set(eager.skipped)
-        for one, other in zip(found.measures, eager.measures, strict=True):
+        assert set(found.skipped) == set(measured.skipped)
+        for one, other in zip(found.measures, measured.measures, strict=True):
             assert (one.name, one.value, one.raw) == (other.name, pytest.approx(other.value), pytest.approx(other.raw))
             assert one.per_column == pytest.approx(other.per_column)
 
@@ -231,10 +230,10 @@ def test_persons_are_counted_and_numbered_by_engines_as_in_memory(
 
 @every_case
 def test_neither_order_nor_frame_changes_the_release(name: str) -> None:
-    expected = multiset(in_memory(name, table()).data)
+    expected = multiset(of_table_in_memory(name).data)
     mixed = table()[np.random.default_rng(4).permutation(len(table()))]
-    assert multiset(in_memory(name, mixed.to_arrow()).dataset.to_polars()) == expected
-    assert multiset(in_memory(name, mixed.to_pandas()).dataset.to_polars()) == expected
+    assert multiset(in_memory(name, mixed.to_arrow()).released.to_polars()) == expected
+    assert multiset(in_memory(name, mixed.to_pandas()).released.to_polars()) == expected
 
 
 @pytest.mark.slow

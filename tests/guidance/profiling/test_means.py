@@ -40,7 +40,7 @@ def test_the_proposed_recipe_keeps_something_of_every_column(proposed):
     recipe = recipes.parse(recipe_text(proposed))
     release = sf.run(sf.read(census()), recipe)
     assert release.holds
-    assert all(release.dataset.column(name).n_unique() > 3 for name in ("age", "occupation"))
+    assert all(release.released.column(name).n_unique() > 3 for name in ("age", "occupation"))
 
 
 def test_it_says_why_in_one_line(proposed):

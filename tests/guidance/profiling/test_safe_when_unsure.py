@@ -248,7 +248,7 @@ class TestFreeText:
 
     def test_it_is_dropped_as_direct(self):
         release = sf.anonymize(self.people("direct"), [sf.KAnonymity(5)], [sf.GlobalRecoding()])
-        assert list(release.dataset.columns) == ["sex"]
+        assert list(release.released.columns) == ["sex"]
 
     def test_an_explicit_word_lets_it_pass_and_is_kept_by_the_recipe(self):
         recipe = recipes.parse(

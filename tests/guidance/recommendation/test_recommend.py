@@ -70,7 +70,7 @@ def test_no_worse_than_profile_and_run_at_equal_promises_and_it_verifies(name, t
     )
     assert found.best.utilities["loss"] <= plain.utilities["loss"]
     folder = found.release(seed=7).write(tmp_path / "out")
-    verification = sf.verify(folder / "share", original=found.dataset, owner=folder / "owner")
+    verification = sf.verify(folder / "share", original=found.released, owner=folder / "owner")
     assert verification.holds
 
 
@@ -230,7 +230,7 @@ def test_nobody_is_called_compliant_and_no_value_is_told(hospital, tmp_path):
 
 def test_the_same_table_gives_the_same_advice_in_any_order():
     first = recommended("visits")
-    turned = first.dataset.take(np.arange(len(first.dataset))[::-1].copy())
+    turned = first.released.take(np.arange(len(first.released))[::-1].copy())
     again = sf.recommend(dataclasses.replace(turned, origin=None), BOUND)
     assert again.ranked.order == first.ranked.order
     assert again.best.utilities["loss"] == pytest.approx(first.best.utilities["loss"])
@@ -247,7 +247,7 @@ def with_race(rows: int, values: int = 4) -> sf.Dataset:
     })  # fmt: skip
     table = sf.read(frame).with_roles(quasi=["age", "job", "race"], sensitive=["ill"])
     decided = looked_at(table, ContextAnswers(decide={"race": "quasi+sensitive", "age": "quasi", "job": "quasi"}), None)
-    return decided.dataset
+    return decided.released
 
 
 def test_a_sensitive_quasi_identifier_does_not_cost_the_class_size():

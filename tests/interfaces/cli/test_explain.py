@@ -55,7 +55,7 @@ def test_json_has_the_alternatives_beside_the_certificate(sfumato, out):
 
 def test_a_lattice_too_large_to_walk_says_so(sfumato, out, tmp_path, monkeypatch):
     made, _ = out
-    made.dataset.memo.clear()  # else the alternatives are those that were worked out before
+    made.released.memo.clear()  # else the alternatives are those that were worked out before
     monkeypatch.setattr(
         "sfumato.release.documents.alternatives_in_passing",
         lambda release: alternatives_of(release, most_nodes=10, most_effort=1e12),
@@ -162,7 +162,7 @@ def test_the_owner_reads_what_a_local_method_made_of_every_column(sfumato, local
     assert sum(one["loss"] for one in facts.values()) / len(facts) == pytest.approx(plan.score)
     changes = {change.name: change for change in made.columns}
     for column, one in facts.items():
-        released = made.dataset.column(column).n_unique()
+        released = made.released.column(column).n_unique()
         assert changes[column].distinct_after == released
         assert f"{column}: {released:,} different cells from {changes[column].distinct_before:,} values" in told
         assert one["loss"] == pytest.approx(float(made.pair.losses(column).mean()))

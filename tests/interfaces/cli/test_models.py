@@ -300,10 +300,10 @@ def test_persons_with_several_rows(tmp_path):
         registry.ask("t_closeness:diagnosis,0.8").model,
     ]
     release = sf.anonymize(visits, promises, [sf.GlobalRecoding(budget=0.2)], seed=1)
-    table = release.dataset.to_polars()
+    table = release.released.to_polars()
     persons = table.group_by(visits.schema.quasi).agg(pl.col("patient").n_unique(), pl.col("diagnosis").n_unique())
     assert release.holds and persons["patient"].min() >= 3 and persons["diagnosis"].min() >= 2
-    again = sf.judge(release.dataset, promises[:2])
+    again = sf.judge(release.released, promises[:2])
     assert again[0].attained == persons["patient"].min()
     assert again[1].attained == persons.select(pl.min_horizontal("patient", "diagnosis")).to_series().min()
 

@@ -316,7 +316,7 @@ ENTER = """() => [...document.querySelectorAll("#work [data-drawn]:not([data-dra
   else one.value = one.type === "number" || one.inputMode === "decimal" ? "7" : "entered";
   one.dispatchEvent(new Event("input", { bubbles: true }));
   one.dispatchEvent(new Event("change", { bubbles: true }));
-  return one.dataset.key;
+  return one.released.key;
 })"""
 SHOWN = """(keys) => keys.map((key) => {
   const one = document.querySelector(`[data-drawn][data-key="${key}"]`);

@@ -41,7 +41,7 @@ def test_what_is_told_first(bench: Bench) -> None:
     told = do(bench, "look", of=4)
     assert do(bench, "made_versions") == [4]
     assert told["headline"] == release.headline.text and told["state"] == "holds"
-    assert told["records"] == 400 and told["released"] == release.dataset.records
+    assert told["records"] == 400 and told["released"] == release.released.records
     assert told["shown"] == ["age", "sex", "zip", JOB, "illness"]
     with pytest.raises(ParameterError, match="version 5 is not there any more"):
         do(bench, "look", of=5)
@@ -52,7 +52,7 @@ def test_rows_are_joined_to_the_rows_they_came_from(bench: Bench) -> None:
     page = do(bench, "look_rows", of=4, first=40, count=20, which="all")
     assert page["total"] == 400 and page["columns"] == ["age", "sex", "zip", JOB, "illness"] and len(page["rows"]) == 20
     place = {int(row): at for at, row in enumerate(release.pair.rows.tolist())}
-    frame = release.dataset.to_polars()
+    frame = release.released.to_polars()
     for one in page["rows"]:
         was = original.row(one["row"], named=True)
         assert one["before"] == {name: str(was[name]) for name in page["columns"]}
@@ -82,7 +82,7 @@ def test_why_a_record_is_risky(bench: Bench) -> None:
         assert told["before"] == int(same.sum())
         place = np.flatnonzero(release.pair.rows == row)
         if len(place):
-            shared = release.dataset.to_polars()
+            shared = release.released.to_polars()
             like = np.all([np.array(shared[n].to_list()) == shared[n][int(place[0])] for n in quasi], axis=0)
             assert told["after"] == int(like.sum()) >= 5
         else:
@@ -106,7 +106,7 @@ def test_columns_and_pairs_are_shares_of_the_records(bench: Bench) -> None:
 def test_classes_by_size_hold_all_records(bench: Bench) -> None:
     release = bench.kept("release 4")
     told = do(bench, "look_classes", of=4)
-    assert sum(told["before"]) == 400 and sum(told["after"]) == release.dataset.records
+    assert sum(told["before"]) == 400 and sum(told["after"]) == release.released.records
     assert sum(told["after"][:3]) == 0, "nobody stands in a class below 5"
     small = sum(size * count for size, count in release.after.class_sizes.items() if 5 <= size < 10)
     assert told["bins"][3] == "5–9" and told["after"][3] == small

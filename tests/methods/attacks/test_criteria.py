@@ -51,8 +51,8 @@ def scene_of(people, released):
 @pytest.fixture(scope="module")
 def scenes(people):
     table = people.drop(people.schema.direct)
-    mild = sf.anonymize(people, [sf.KAnonymity(3)], [sf.Mondrian()], seed=1).dataset
-    strong = sf.anonymize(people, [sf.KAnonymity(60)], [sf.Mondrian()], seed=1).dataset
+    mild = sf.anonymize(people, [sf.KAnonymity(3)], [sf.Mondrian()], seed=1).released
+    strong = sf.anonymize(people, [sf.KAnonymity(60)], [sf.Mondrian()], seed=1).released
     gone = table.with_columns({c: pl.Series(["*"] * len(table)) for c in table.schema.quasi})
     return {
         name: scene_of(people, r)

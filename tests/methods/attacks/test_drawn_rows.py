@@ -28,7 +28,8 @@ from sfumato.methods.attacks.synthetic import (
     reappearing,
     usual_distance,
 )
-from sfumato.release.intruders import attack_release, intruder_from
+from sfumato.release.attack_run import attack_release
+from sfumato.release.intruders import intruder_from
 from tests.methods.attacks.drawn_rows import DrawColumns, pair_of, people, scene_of
 
 WITH_CONTROL = (

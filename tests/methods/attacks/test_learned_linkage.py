@@ -179,7 +179,7 @@ def test_with_ties_never_below_plain_linkage_and_never_exceeded(rows, aggregator
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregator", ["weighted_mean", "owa", "bilinear", "choquet"])
 def test_best_found_never_exceeds_the_bound_and_larger_families_find_no_less(aggregator):
-    x, y = numbers(4, 40, 3, noise=0.3)
+    x, y = numbers(4, 24, 3, noise=0.3)
     scene = scene_of(x, y)
     found = LearnedLinkage(aggregator, restarts=2, steps=60, nodes=40).attack(scene)
     assert 0 <= found.interval[0] <= found.interval[1] <= 1

@@ -29,7 +29,7 @@ def people(seed: int, rows: int = 160) -> sf.Dataset:
 
 
 def marketer(release: sf.Release) -> float:
-    frame = release.dataset.to_polars().select("job", "town", "age")
+    frame = release.released.to_polars().select("job", "town", "age")
     return frame.n_unique() / len(frame)
 
 
@@ -40,7 +40,7 @@ STEPS = {"mondrian": sf.Mondrian(), "recoding": sf.GlobalRecoding(budget=0.0)}
 @pytest.mark.parametrize("step", STEPS)
 def test_everybody_together_is_linked_as_often_as_the_marketer_risk_says(step, seed):
     release = sf.anonymize(people(seed), [sf.KAnonymity(4)], [STEPS[step]], seed=1)
-    assert len(release.dataset) == len(release.original)
+    assert len(release.released) == len(release.original)
     report = release.attack(only=["linkage", "worst_case_linkage"], seconds=5)
     assert report.value("linkage") == pytest.approx(marketer(release))
     assert report.value("worst_case_linkage") == pytest.approx(marketer(release))

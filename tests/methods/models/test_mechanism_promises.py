@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core import registry
+from sfumato.core.data import Context
 from sfumato.core.mechanism import Mechanism
 from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
@@ -103,7 +104,7 @@ def test_random_recipes_keep_it_exactly_when_the_mechanism_comes_last(number):
         keeps = not later & {"classes", "records"}
     steps = [POOL[name][0] for name in names]
     recipe = sf.Recipe(people().schema, (CLOSE,), tuple(steps))
-    release = make_release(people(), recipe, seed=Seed.of(number), refuse=False)
+    release = make_release(people(), recipe, Context(Seed.of(number), refuse=False))
     assert ("no step of this run" not in release.verdicts[0].sentence) is keeps, names
     assert keeps or not release.verdicts[0].holds, names
 

@@ -142,7 +142,7 @@ def test_a_release_keeps_what_t_closeness_promises():
         table().drop(["grade", "illness"]), [sf.KAnonymity(10), promise], [sf.Bucketize(["salary"], t=2, k=10)], seed=1
     )
     assert all(verdict.holds for verdict in release.verdicts)
-    assert all(verdict.holds for verdict in sf.check(release.dataset, release.recipe))
+    assert all(verdict.holds for verdict in sf.check(release.released, release.recipe))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -72,13 +72,14 @@ def test_no_node_scores_less_than_the_bound(table, k, budget, objective, models,
     k=st.integers(2, 5),
     objective=st.sampled_from([o.name for o in OBJECTIVES if o.separable]),
 )
-def test_the_price_of_a_class_is_that_of_its_cheapest_crowd(table, k, objective):
+def test_the_price_of_a_group_is_that_of_its_cheapest_crowds(table, k, objective):
     lattice = lattice_of(table, [KAnonymity(k)], budget=0.0, objective=objective)
     if not CrowdBound(lattice).usable:
         return
     prices = CrowdPrices(lattice, k, *_terms(lattice))
-    for at, chosen in enumerate(prices.chosen.tolist()):
-        price = cheapest_crowd(lattice, prices, chosen, k)
+    assert len(set(prices.groups.reshape(-1).tolist())) == prices.groups.size  # no class is in two groups
+    for at, group in enumerate(prices.groups.tolist()):
+        price = cheapest_crowds(lattice, prices, group, k)
         prices.guess(at)
         assert prices.least[at] <= price + 1e-9
         if price == math.inf:
@@ -90,16 +91,16 @@ def test_the_price_of_a_class_is_that_of_its_cheapest_crowd(table, k, objective)
         assert prices.most[at] == price + 1e-6
 
 
-def cheapest_crowd(lattice, prices, chosen, k):
-    """The least sum of terms of a node that leaves a class k records: all nodes are tried."""
+def cheapest_crowds(lattice, prices, group, k):
+    """The least sum of terms of a node that leaves each class of a group k records: all nodes are tried."""
     terms, _, _ = _terms(lattice)
     spans = [range(low, high + 1) for low, high in zip(lattice.low, lattice.high, strict=True)]
     codes, ladders = prices.codes, lattice.base.ladders
     sums = [math.inf]
     for node in itertools.product(*spans):
         shown = np.column_stack([ladders[a].climb(lattice.low[a], node[a])[codes[:, a]] for a in range(len(node))])
-        crowd = prices.records[(shown == shown[chosen]).all(axis=1)].sum()
-        if crowd >= k:
+        crowds = [prices.records[(shown == shown[chosen]).all(axis=1)].sum() for chosen in group]
+        if min(crowds) >= k:
             sums.append(sum(terms[a][level] for a, level in enumerate(node)))
     return min(sums)
 

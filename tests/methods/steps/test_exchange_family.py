@@ -111,7 +111,7 @@ def test_a_release_from_end_to_end(step, table, second):
     changes = {change.name: change.action for change in release.columns}
     plan = release.plans[0][1]
     assert all(words in changes[name] for name, words in plan.actions.items())
-    assert sf.check(release.dataset, release.recipe, original=table, population=second)[0].holds
+    assert sf.check(release.released, release.recipe, original=table, population=second)[0].holds
 
 
 @every_step

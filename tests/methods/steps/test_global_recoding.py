@@ -42,14 +42,14 @@ def test_releases_keep_their_promise_and_stay_true(data, table):
         release = release_of(table.dataset(), k, budget=budget)
     except Unsatisfiable:
         return
-    rows = release.dataset.to_polars().rows()
+    rows = release.released.to_polars().rows()
     assert min(oracle.class_sizes(rows).values()) >= k
-    assert sf.judge(release.dataset, [KAnonymity(k)])[0].holds
+    assert sf.judge(release.released, [KAnonymity(k)])[0].holds
     assert release.suppressed == len(table.rows) - len(rows) <= math.floor(budget * len(table.rows) + 1e-9)
     levels = release.plans[0][1].levels
     node = [levels[name] for name in table.names]
-    assert len(set(release.dataset.origin.tolist())) == len(rows)
-    originals = [table.rows[i] for i in release.dataset.origin.tolist()]
+    assert len(set(release.released.origin.tolist())) == len(rows)
+    originals = [table.rows[i] for i in release.released.origin.tolist()]
     assert oracle.generalised(originals, table.paths, table.depths, node) == rows
 
 
@@ -60,14 +60,14 @@ def test_same_seed_same_release_and_row_order_decides_nothing(table, seed, chanc
     except Unsatisfiable:
         return
     again = release_of(table.dataset(), 2, budget=0.3, seed=seed)
-    assert one.dataset.to_polars().equals(again.dataset.to_polars())
-    assert one.dataset.origin.tolist() == again.dataset.origin.tolist()
+    assert one.released.to_polars().equals(again.released.to_polars())
+    assert one.released.origin.tolist() == again.released.origin.tolist()
     turned = table.rows[:]
     chance.shuffle(turned)
     other = release_of(table.dataset(turned), 2, budget=0.3, seed=seed)
     assert other.plans[0][1].levels == one.plans[0][1].levels
     assert other.plans[0][1].score == pytest.approx(one.plans[0][1].score)
-    assert sorted_rows(other.dataset.to_polars()) == sorted_rows(one.dataset.to_polars())
+    assert sorted_rows(other.released.to_polars()) == sorted_rows(one.released.to_polars())
 
 
 @given(table=tables(most_columns=4, most_rows=20), chance=st.randoms())
@@ -83,7 +83,7 @@ def test_column_order_decides_nothing(table, chance):
         return
     other = release_of(turned, 2, budget=0.3)
     assert other.plans[0][1].levels == one.plans[0][1].levels
-    assert other.dataset.to_polars().select(table.names).equals(one.dataset.to_polars())
+    assert other.released.to_polars().select(table.names).equals(one.released.to_polars())
 
 
 # ----------------------------------------------------------------------------------------------------- kinds of frames
@@ -126,9 +126,9 @@ def test_every_kind_of_frame_gives_the_same_release_in_its_own_kind(kind):
     found = release_of(Dataset(frame, SCHEMA), 2, budget=0.3)
     assert type(found.data) is type(frame)
     assert found.plans[0][1].levels == expected.plans[0][1].levels
-    assert found.dataset.origin.tolist() == expected.dataset.origin.tolist()
+    assert found.released.origin.tolist() == expected.released.origin.tolist()
     for column in TABLE:
-        one, other = expected.dataset.column(column).to_list(), found.dataset.column(column).to_list()
+        one, other = expected.released.column(column).to_list(), found.released.column(column).to_list()
         assert other == one
     if isinstance(frame, pd.DataFrame):
         assert found.data.index.equals(pd.RangeIndex(len(found.data)))
@@ -136,13 +136,13 @@ def test_every_kind_of_frame_gives_the_same_release_in_its_own_kind(kind):
 
 def test_rows_are_shuffled_by_the_seed_and_only_if_wanted():
     table = RandomTable([(f"v{i % 4}",) for i in range(40)], [{f"v{i}": (f"v{i}", "*") for i in range(4)}])
-    one, other = (release_of(table.dataset(), 2, seed=s).dataset.origin.tolist() for s in (1, 2))
+    one, other = (release_of(table.dataset(), 2, seed=s).released.origin.tolist() for s in (1, 2))
     assert sorted(one) == sorted(other) == list(range(40))
     assert one != other
     assert one != sorted(one)
     steps = [GlobalRecoding()]
     kept = sf.anonymize(table.dataset(), [KAnonymity(2)], steps, seed=1, shuffle=False)
-    assert kept.dataset.origin is None or kept.dataset.origin.tolist() == list(range(40))
+    assert kept.released.origin is None or kept.released.origin.tolist() == list(range(40))
 
 
 # --------------------------------------------------------------------------------------------------- kinds of hierarchy
@@ -185,8 +185,8 @@ def test_what_was_released_can_be_judged_and_released_again(kind, data):
         release = release_of(Dataset(frame, schema), 3, budget=0.4)
     except Unsatisfiable:
         return
-    assert sf.judge(release.dataset, [KAnonymity(3)])[0].holds
-    again = release_of(Dataset(release.dataset.to_polars(), release.dataset.schema), 3, budget=0.0)
+    assert sf.judge(release.released, [KAnonymity(3)])[0].holds
+    again = release_of(Dataset(release.released.to_polars(), release.released.schema), 3, budget=0.0)
     assert again.suppressed == 0
     assert again.holds
     assert all(level == 0 for level in again.plans[0][1].levels.values())
@@ -199,7 +199,7 @@ def test_values_that_count_as_equal_look_equal_in_the_release():
     # NaN and null count as missing, -0.0 and 0.0 as zero: five in a class, told apart by a reader of the file if kept
     numbers = [0.0] * 4 + [-0.0] + [None] * 4 + [float("nan")]
     table = Dataset(pl.DataFrame({"n": numbers}), Schema({"n": Attribute((Role.QUASI,), kind=Kind.NUMERIC)}))
-    released = release_of(table, 5, budget=0.0).dataset.column("n")
+    released = release_of(table, 5, budget=0.0).released.column("n")
     assert released.is_nan().sum() == 0
     assert released.null_count() == 5
     assert [math.copysign(1, v) for v in released.drop_nulls()] == [1.0] * 5
@@ -209,9 +209,9 @@ def test_missing_values_join_the_others_at_the_top_only():
     paths = {v: (v, "1.0", "*") for v in "ab"}
     table = RandomTable([("a",), ("b",), (None,), (None,)], [paths])
     low = release_of(table.dataset(), 2, budget=0.0)
-    assert sorted_rows(low.dataset.to_polars()) == [("1.0",), ("1.0",), (None,), (None,)]
+    assert sorted_rows(low.released.to_polars()) == [("1.0",), ("1.0",), (None,), (None,)]
     top = release_of(table.dataset(), 3, budget=0.0)
-    assert top.dataset.to_polars().rows() == [("*",)] * 4
+    assert top.released.to_polars().rows() == [("*",)] * 4
 
 
 def test_a_plan_tells_levels_and_counts_and_no_value():
@@ -253,7 +253,7 @@ def test_suppressed_classes_of_a_part_of_the_table_are_dropped():
 
 def test_kinds_after_recoding():
     release = release_of(Dataset(pl.DataFrame(TABLE), SCHEMA), 2, budget=0.0)
-    levels, schema = release.plans[0][1].levels, release.dataset.schema
+    levels, schema = release.plans[0][1].levels, release.released.schema
     for name, column in SCHEMA.attributes.items():
         if name not in levels or levels[name] == 0:
             assert schema[name].kind is column.kind
@@ -304,7 +304,7 @@ def test_no_suppression_means_none_whatever_the_budget():
     table = RandomTable([("a",), ("a",), ("b",)], [{v: (v, "*") for v in "ab"}])
     release = release_of(table.dataset(), 2, suppress="none", budget=1.0)
     assert release.suppressed == 0
-    assert release.dataset.to_polars().rows() == [("*",)] * 3
+    assert release.released.to_polars().rows() == [("*",)] * 3
 
 
 @pytest.mark.parametrize(("share", "rows", "allowed"), [(0.29, 100, 29), (0.07, 100, 7), (0.1, 9, 0), (1 / 3, 3, 1)])

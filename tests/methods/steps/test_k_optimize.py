@@ -190,9 +190,9 @@ def test_trees_orders_and_sets_are_cut_too():
     release = sf.anonymize(Dataset(frame, schema), [KAnonymity(6)], [KOptimize()], seed=5)
     assert release.holds
     assert release.suppressed == 0
-    assert release.dataset.column("sick").n_unique() * release.dataset.column("town").n_unique() > 1
+    assert release.released.column("sick").n_unique() * release.released.column("town").n_unique() > 1
     assert release.plans[0][1].notes["cost"] == 72  # two classes of six
-    assert all(sf.check(release.dataset, release.recipe))  # though the tree does not know {A, B}
+    assert all(sf.check(release.released, release.recipe))  # though the tree does not know {A, B}
 
 
 def test_points_are_thinned_out_evenly():

@@ -343,6 +343,6 @@ def test_argus_then_suppresses_cells():
     people = sf.examples.hospital(300)
     step = GlobalRecoding(budget=0.3, algorithm="argus", suppress="cell")
     release = sf.anonymize(people, [KAnonymity(3)], [step], seed=1)
-    assert release.holds and len(release.dataset) == 300 and release.plans[0][1].describe()["algorithm"] == "argus"
+    assert release.holds and len(release.released) == 300 and release.plans[0][1].describe()["algorithm"] == "argus"
     with pytest.raises(ParameterError, match="unsafe combinations"):
         GlobalRecoding(algorithm="argus", objective="height")

@@ -80,7 +80,7 @@ def test_a_release_is_made_told_and_checked(name):
         assert 0 <= kept.off_by < 5, kept
         if kept.exactly:
             assert kept.off_by < 1e-9 or "next multiple" in kept.what
-    assert all(verdict.holds for verdict in sf.check(release.dataset, release.recipe))
+    assert all(verdict.holds for verdict in sf.check(release.released, release.recipe))
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -165,4 +165,4 @@ def test_k_anonymity_of_other_columns_is_reached_beside_noise():
     steps = [sf.AddNoise(numbers[:1], 0.5, method="kim"), sf.GlobalRecoding(budget=0.1)]
     release = sf.anonymize(patients, [sf.KAnonymity(5)], steps, seed=1)
     assert all(v.holds for v in release.verdicts)
-    assert release.data[numbers[0]].to_list() != patients.take(release.dataset.origin).column(numbers[0]).to_list()
+    assert release.data[numbers[0]].to_list() != patients.take(release.released.origin).column(numbers[0]).to_list()

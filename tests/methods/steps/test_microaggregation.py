@@ -429,7 +429,7 @@ def test_all_quasi_identifiers_together_give_k_anonymity(method):
     release = sf.anonymize(mixed(), [sf.KAnonymity(4)], [step(method, 4, list(MIXED.quasi))], seed=1)
     assert release.holds
     assert not release.plans[0][1].warnings
-    assert all(v.holds for v in sf.check(release.dataset, release.recipe))
+    assert all(v.holds for v in sf.check(release.released, release.recipe))
 
 
 def test_numbers_alone_give_k_anonymity_and_the_release_can_be_written_and_verified(tmp_path):

@@ -22,7 +22,7 @@ def released(hour: int, *, text: bool = False, grid: str | None = "day"):
 @pytest.mark.parametrize("text", [False, True])
 def test_midnights_are_written_as_days(text):
     made = released(0, text=text)
-    assert sorted(set(made.dataset.column("when").to_list()))[0] == "2020-01-01..2020-01-07"
+    assert sorted(set(made.released.column("when").to_list()))[0] == "2020-01-01..2020-01-07"
 
 
 @pytest.mark.parametrize("hour", [0, 9])
@@ -33,7 +33,7 @@ def test_a_range_of_times_loses_what_it_leaves_open(hour):
 
 
 def test_times_of_the_day_stay_where_they_say_something():
-    assert "2020-01-01 09:00:00..2020-01-07 09:59:59" in released(9, grid="hour").dataset.column("when").to_list()
+    assert "2020-01-01 09:00:00..2020-01-07 09:59:59" in released(9, grid="hour").released.column("when").to_list()
 
 
 def test_without_a_declared_step_a_range_of_weeks_is_released():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato import kernels
 from sfumato.core.dataset import Dataset
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.step import Goal
@@ -24,8 +25,8 @@ NAMES = [objective.name for objective in OBJECTIVES if not objective.labelled]
 
 
 def directly(cells):
-    """All tables are counted directly; beyond so many cells they are sorted."""
-    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells)
+    """All tables are counted directly, a part of their cells first; beyond so many cells they are sorted."""
+    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells, CELLS_IN_CACHE=0)
 
 
 @given(
@@ -99,3 +100,18 @@ def test_many_classes_are_counted_directly(monkeypatch):
     assert counted.levels == by_towers.levels
     assert counted.score == pytest.approx(by_towers.score, abs=1e-12)
     assert np.array_equal(counted.dropped, by_towers.dropped)
+
+
+@pytest.mark.parametrize("share", [1, 2, 4])
+@pytest.mark.parametrize("slots", [16, 1 << 12])
+def test_a_part_of_the_cells_never_shows_more_than_is_lost(share, slots):
+    rng = np.random.default_rng(share * slots)
+    for _ in range(50):
+        rows, size, groups, k = 2_000, int(rng.integers(2, 300)), int(rng.integers(1, 40)), int(rng.integers(2, 9))
+        codes = rng.integers(0, size, rows).astype(np.uint16)
+        ids, records = rng.integers(0, groups, rows).astype(np.uint32), rng.integers(1, 3, rows).astype(np.int32)
+        cells = np.bincount(ids.astype(np.int64) * size + codes, weights=records)
+        climb = np.arange(size, dtype=np.uint32)
+        room = np.zeros(slots, dtype=np.int32)
+        lost = kernels.node_counts.count_lost(ids, codes, records, climb, size, k, share, room)
+        assert 0 <= lost <= cells[cells < k].sum()

@@ -116,7 +116,7 @@ def test_longitudes_are_not_printed_as_limits():
     places = draws.normal(-118.3, 0.05, 63).round(8)
     people = sf.read(pl.DataFrame({"longitude": places})).with_roles(quasi=["longitude"])
     release = sf.anonymize(people, [sf.KAnonymity(5)], [sf.Mondrian()], seed=1)
-    text = " ".join(release.dataset.column("longitude").unique().to_list())
+    text = " ".join(release.released.column("longitude").unique().to_list())
     assert not any(str(place) in text for place in places)
     assert release.plans[0][1].describe()["grid"] == {"longitude": {"step": "0.01", "source": "default"}}
 

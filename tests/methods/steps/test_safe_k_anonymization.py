@@ -110,7 +110,7 @@ def test_nothing_left_is_an_answer():
 def test_a_release_is_made_and_checked():
     step = sf.SafeAnonymize(1.0, delta=1e-4, levels={"age": 2})
     release = sf.anonymize(table(), [sf.KAnonymity(47)], [step], seed=5)
-    assert all(verdict.holds for verdict in sf.check(release.dataset, release.recipe))
+    assert all(verdict.holds for verdict in sf.check(release.released, release.recipe))
 
 
 def test_is_the_same_once_written_down():

@@ -115,7 +115,7 @@ def test_the_sample_makes_the_journalist_less_sure():
     journalist = [name for name in measures if "journalist" in name]
     assert journalist and all(measures[name] < unweighted.get(name, 1.0) for name in journalist)
     recipe = Recipe(numbered().schema, (sf.KAnonymity(1),), (step,))
-    assert sf.check(release.dataset, recipe)[0].holds
+    assert sf.check(release.released, recipe)[0].holds
 
 
 def test_a_whole_sample_is_warned_of():

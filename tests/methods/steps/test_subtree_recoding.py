@@ -278,7 +278,7 @@ def test_scores_of_the_literature():
 def test_the_example_of_the_literature_is_released_with_ranges_and_nodes():
     # nothing is left to specialise: Masters and Doctorate, 9th and 10th, 30 and 32 hours hold fewer than four apart
     release = sf.anonymize(fung(), [KAnonymity(4)], [TopDownSpecialization("class")], seed=1)
-    assert Counter(release.dataset.to_polars().select("education", "sex", "hours").rows()) == {
+    assert Counter(release.released.to_polars().select("education", "sex", "hours").rows()) == {
         ("Junior Sec.", "M", "30-32"): 7,
         ("11th", "M", "35"): 5,
         ("12th", "F", "37"): 4,

@@ -84,7 +84,7 @@ def test_tuples_under_a_model_of_sensitive_values():
     people = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "illness": Attribute((Role.SENSITIVE,))}))
     release = sf.anonymize(people, [KAnonymity(2), LDiversity("illness", l=2)], [Suppress("tuple")], seed=1)
     assert release.suppressed == 3
-    assert release.dataset.column("zip").to_list() == ["2"] * 3
+    assert release.released.column("zip").to_list() == ["2"] * 3
 
 
 def test_budget_of_tuples():
@@ -174,7 +174,7 @@ def test_a_release_without_some_columns(tmp_path):
     release = sf.anonymize(people, [KAnonymity(3)], [Suppress("attribute")], seed=1)
     gone = release.plans[0][1].dropped
     assert gone
-    assert not set(gone) & set(release.dataset.columns)
+    assert not set(gone) & set(release.released.columns)
     assert {c.name: c.action for c in release.columns}[gone[0]] == "dropped: suppressed as a whole"
     release.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner").holds
@@ -277,7 +277,7 @@ GRID = {
 def test_every_cell_of_the_grid_keeps_the_promise(cell):
     people = examples.special_uniques()
     release = sf.anonymize(people, [KAnonymity(2)], [GRID[cell]], seed=1)
-    shared = release.dataset
+    shared = release.released
     generalised, suppressed = cell
     blank = any(shared.column(n).null_count() for n in shared.schema.quasi)
     assert release.holds
@@ -292,7 +292,7 @@ def test_neither_generalised_nor_suppressed_is_checked_only():
     # the last cell of the grid: the identity, which releases what keeps the promise by itself and refuses the rest
     people = examples.special_uniques()
     untouched = GlobalRecoding(suppress="none", levels=dict.fromkeys(people.schema.quasi, 0))
-    assert sf.anonymize(people, [KAnonymity(1)], [untouched], seed=1).dataset.to_polars().height == 10
+    assert sf.anonymize(people, [KAnonymity(1)], [untouched], seed=1).released.to_polars().height == 10
     with pytest.raises(Unsatisfiable):
         sf.anonymize(people, [KAnonymity(2)], [untouched], seed=1)
 

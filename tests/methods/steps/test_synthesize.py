@@ -789,7 +789,7 @@ def test_numbers_of_people_set_aside_are_never_drawn(step):
     table = people_with({"x": values, "y": [v * v for v in values]}, x="numeric", y="numeric")
     release, aside = set_aside(table, step)
     assert len(aside) == 60
-    drawn = set(release.dataset.to_polars()["x"].to_list())
+    drawn = set(release.released.to_polars()["x"].to_list())
     assert not drawn & {values[row] for row in aside}
 
 
@@ -830,5 +830,5 @@ def test_a_column_that_is_constant_but_for_people_set_aside_is_theirs_who_were_l
     changed[aside[0]] = "b"
     other = people_with({"x": [float(v) for v in range(100)], "c": changed}, x="numeric")
     release, still = set_aside(other, sf.Synthesize(), seed=3)
-    drawn = set(release.dataset.to_polars()["c"].to_list())
+    drawn = set(release.released.to_polars()["c"].to_list())
     assert drawn == {"a"} or aside[0] not in still

@@ -100,8 +100,8 @@ def test_a_release_keeps_what_the_model_promises(method, distance, of):
     step = sf.TClosenessMicroaggregate("salary", t=0.15, k=4, method=method, distance=distance)
     release = sf.anonymize(table(), [sf.KAnonymity(4), promise], [step], seed=1)
     assert all(verdict.holds for verdict in release.verdicts)
-    assert release.dataset.column("salary").sort().to_list() == table().column("salary").sort().to_list()
-    assert all(verdict.holds for verdict in sf.check(release.dataset, release.recipe, original=table()))
+    assert release.released.column("salary").sort().to_list() == table().column("salary").sort().to_list()
+    assert all(verdict.holds for verdict in sf.check(release.released, release.recipe, original=table()))
 
 
 def test_one_group_is_warned_about():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.methods.hierarchies import Table
 from sfumato.methods.models.k_anonymity import KAnonymity
+from sfumato.methods.steps.recoding import whole_lattice as whole_lattice_module
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.optimal import Search
 from sfumato.methods.steps.recoding.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
@@ -278,8 +280,29 @@ def test_a_survey_stops_at_its_limits():
     top = lattice.high
     assert survey(lattice, top, most_nodes=4, most_effort=1e9).whole
     assert not survey(lattice, top, most_nodes=3, most_effort=1e9).whole
-    assert not survey(lattice, top, most_nodes=4, most_effort=effort(lattice) - 1).whole
+    assert not survey(lattice, top, most_nodes=4, most_effort=0.9 * effort(lattice)).whole
     assert effort(lattice_of(table, (Crowds(2),))) > 100 * effort(lattice)
+
+
+def test_a_walk_whose_tables_do_not_shrink_is_given_up():
+    rng = np.random.default_rng(5)
+    columns = {name: rng.integers(0, 1 << 20, 400).astype(str) for name in "abc"}
+    levels = {name: Table([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()}
+    schema = Schema({name: Attribute((Role.QUASI,), hierarchy=levels[name]) for name in columns})
+    dataset = Dataset(pl.DataFrame(columns), schema=schema)
+    lattice = GlobalRecoding(budget=0.02).lattice(dataset, Goal(models=(KAnonymity(5),)))
+    assert whole_lattice(lattice, most_effort=len(lattice.base)) is None
+    whole = whole_lattice(lattice, most_effort=len(lattice.base) * lattice.size)
+    assert whole is not None
+    assert_equals_judging(lattice, whole)
+    with mock.patch.object(whole_lattice_module, "SAMPLE", 100):
+        from_classes = neighbourhood(lattice, (1, 2, 1))
+    from_floor = neighbourhood(lattice, (1, 2, 1))
+    assert from_classes.score.tolist() == from_floor.score.tolist()
+    assert from_classes.squares.tolist() == from_floor.squares.tolist()
+    near = survey(lattice, lattice.high, most_nodes=100, most_effort=effort(lattice))
+    assert not near.whole
+    assert near.position(dict(zip(lattice.columns, lattice.high, strict=True))) is not None
 
 
 ADULT = (

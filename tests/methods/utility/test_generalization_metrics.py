@@ -76,7 +76,7 @@ def faggioli(node, k, budget):
 def test_faggioli():
     # G04: the node (1,2,0,2,1) of the nine people has C_DM 29, Prec 0.36667 and the heights 1, 2/3, 0, 1, 1/2
     release = faggioli((1, 2, 0, 2, 1), 2, 0)
-    pair = Pair.of(release.original, release.dataset)
+    pair = Pair.of(release.original, release.released)
     assert raw(sf.Discernibility(), pair) == 29
     assert raw(sf.Precision(), pair) == pytest.approx(0.36667, abs=5e-6)
     assert list(sf.Height().measure(pair).per_column.values()) == pytest.approx([1, 2 / 3, 0, 1, 1 / 2])
@@ -86,7 +86,7 @@ def test_faggioli():
 def test_faggioli_with_two_suppressed():
     # G04: the node (1,1,0,2,1) with two suppressed has C_DM 35 (DM* 21) and Prec 0.33704
     release = faggioli((1, 1, 0, 2, 1), 2, 0.25)
-    pair = Pair.of(release.original, release.dataset)
+    pair = Pair.of(release.original, release.released)
     assert pair.suppressed == 2
     assert raw(sf.Discernibility(), pair) == 35
     assert raw(sf.Discernibility(penalty="class"), pair) == 21

@@ -96,14 +96,14 @@ def test_identity_and_nothing(metric):
 @EACH
 def test_of_a_release(metric):
     release = released()
-    pair = Pair.of(release.original, release.dataset)
+    pair = Pair.of(release.original, release.released)
     assert metric.applies(pair) is None
     found = metric.measure(pair)
     assert found.name == metric.name and found.better == metric.better and found.meaning
     assert 0 <= found.value <= 1
     assert set(found.per_column) <= set(pair.original.columns)
     if found.per_record is not None:
-        assert found.per_record.shape == (len(release.dataset),)
+        assert found.per_record.shape == (len(release.released),)
         assert np.isfinite(found.per_record).all()
     assert "per_record" not in json.loads(json.dumps(found.to_dict()))
     assert metric.measure(pair).to_dict() == found.to_dict(), "measured twice"
@@ -113,8 +113,8 @@ def test_of_a_release(metric):
 @EACH
 def test_order_of_rows_does_not_matter(metric):
     release = released()
-    again = release.dataset.take(np.arange(len(release.dataset))[::-1])
-    found = metric.measure(Pair.of(release.original, release.dataset))
+    again = release.released.take(np.arange(len(release.released))[::-1])
+    found = metric.measure(Pair.of(release.original, release.released))
     turned = metric.measure(Pair.of(release.original, again))
     assert turned.value == pytest.approx(found.value, abs=1e-6)
     if found.per_record is not None:
@@ -124,9 +124,9 @@ def test_order_of_rows_does_not_matter(metric):
 @EACH
 def test_kind_of_frame_does_not_matter(metric):
     release = released()
-    pair = Pair.of(release.original, release.dataset)
+    pair = Pair.of(release.original, release.released)
     original, shared = (
-        sf.Dataset(d.to_polars().to_pandas(), d.schema, origin=d.origin) for d in (release.original, release.dataset)
+        sf.Dataset(d.to_polars().to_pandas(), d.schema, origin=d.origin) for d in (release.original, release.released)
     )
     assert metric.measure(Pair.of(original, shared)).value == pytest.approx(metric.measure(pair).value, abs=1e-9)
 

@@ -21,7 +21,8 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.cost import ladder
 from sfumato.methods.formulas.matchings import matchings_with
-from sfumato.release.intruders import attack_release, intruder_from
+from sfumato.release.attack_run import attack_release
+from sfumato.release.intruders import intruder_from
 
 # ten people and what they bought; an item that somebody lacks is no fact about them
 BOUGHT = ["a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2", "a1 b1 c1", "a3 b1 c1", "a2 c2", "a1 b2 c1", "a2 b1 c2", "a3 b1"]

@@ -78,7 +78,7 @@ def test_findings_with_other_parameters_are_told_apart(release):
 
 
 def test_the_learned_linkage_can_be_asked_for_with_another_aggregator(release):
-    report = sf.attack(release.original, release.dataset, only=[sf.LearnedLinkage("owa")], seconds=5)
+    report = sf.attack(release.original, release.released, only=[sf.LearnedLinkage("owa")], seconds=5)
     done = [t.finding.label for t in report.tried] + [s.label for s in report.skipped]
     assert done == ["worst_case_linkage: {aggregator: owa}"]
 

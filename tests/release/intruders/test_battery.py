@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
-from sfumato.release import intruders as battery
+from sfumato.release import attack_run as battery
 from sfumato.release.intruders import BATTERY, intruder_from, intruder_with, most_telling, renamed
 
 QUICK = ["linkage", "homogeneity", "suda", "singling_out"]

@@ -17,8 +17,9 @@ from sfumato.core.randomness import Seed
 from sfumato.interfaces.cli.attack import show
 from sfumato.methods.attacks.gdpr import worst_of
 from sfumato.methods.attacks.inference import Homogeneity, Similarity, Skewness
-from sfumato.release import intruders as battery
-from sfumato.release.intruders import BATTERY, AttackReport, Tried, intruder_from
+from sfumato.release import attack_run as battery
+from sfumato.release.attack_report import AttackReport, Tried
+from sfumato.release.intruders import BATTERY, intruder_from
 
 
 def survey(n: int = 60) -> Dataset:

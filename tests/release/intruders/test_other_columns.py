@@ -17,7 +17,8 @@ from sfumato.core.pair import Pair
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.interfaces.cli import main
-from sfumato.release.intruders import attack_release, intruder_with
+from sfumato.release.attack_run import attack_release
+from sfumato.release.intruders import intruder_with
 
 
 def set_up(found, **shown):

@@ -17,7 +17,7 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies import Tree
-from sfumato.release import intruders
+from sfumato.release import attack_run
 from sfumato.release.intruders import intruder_from
 from tests.methods.attacks import drawn_rows
 
@@ -221,7 +221,7 @@ def test_portions_are_decided_by_the_work_of_the_first_few(clock):
 
 def test_no_attack_takes_more_than_half_of_what_is_left(clock, monkeypatch):
     given = []
-    monkeypatch.setattr(intruders, "_try", lambda attack, place: given.append(place.seconds) or "not now")
+    monkeypatch.setattr(attack_run, "_try", lambda attack, place: given.append(place.seconds) or "not now")
     sf.attack(people(30), people(30), seconds=60)
     assert given[-1] == 60.0 and set(given[:-1]) == {30.0}
 

@@ -9,13 +9,14 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.release import intruders as battery
-from sfumato.release.intruders import Skipped, Tried
+from sfumato.release import attack_run as battery
+from sfumato.release.attack_report import Skipped, Tried
 from sfumato.release.make import make_release
 from sfumato.release.report.attacks import conclusion, unknown
 
@@ -116,7 +117,7 @@ def test_a_limit_is_about_the_first_intruder_even_if_others_can_try(monkeypatch)
 
 def test_what_was_not_measured_has_no_value_in_the_certificate():
     recipe = Recipe(visits().schema, (), (sf.RankSwap(["age"], p=0.3),), limits={"homogeneity": 0.9})
-    release = make_release(visits(), recipe, seed=Seed(5), refuse=False)
+    release = make_release(visits(), recipe, Context(Seed(5), refuse=False))
     (kept,) = release.limits
     assert not kept.holds and not release.holds and kept.to_dict()["value"] is None
     json.dumps(kept.to_dict(), allow_nan=False)

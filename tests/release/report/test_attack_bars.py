@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.core import registry
 from sfumato.core.attack import Finding
-from sfumato.release.intruders import AttackReport, Tried
+from sfumato.release.attack_report import AttackReport, Tried
 from sfumato.release.report.attacks import (
     MOST_AT_ONCE,
     allowed,

@@ -68,9 +68,9 @@ def rewritten(folder, lines):
 def test_steps_run_and_the_output_is_judged(release):
     assert release.holds and release.released.counts() == {"people": 5, "letters": 3} and release.suppressed == 1
     assert [v.promise for v in release.verdicts] == ["company of 2"]
-    assert [release.before.value("alone"), release.attacks.value("alone")] == [1.0, 0.6]
+    assert [release.attacks_before.value("alone"), release.attacks.value("alone")] == [1.0, 0.6]
     assert [s.attack for s in release.attacks.unknown] == ["blind"]
-    assert release.worth.measure("letters_lost").value == pytest.approx(2 / 13)
+    assert release.utility.measure("letters_lost").value == pytest.approx(2 / 13)
     assert "1 attack is unknown" in release.headline.text and release.headline.state == "mixed"
     assert "alone: 100.00% → 60.00%" in str(release) and "blind is unknown" in str(release)
     assert "company of 2" in release._repr_html_() and release.plot() is not None
@@ -90,7 +90,7 @@ def test_python_and_recipe_make_the_same(data, recipe, release):
 
 def test_without_time_nothing_is_attacked(data):
     release = sf.anonymize(people(data), meet=Company(2), steps=DropRare(), seconds=0)
-    assert release.before is None and release.attacks is None and "no attack was tried" in release.headline.text
+    assert release.attacks_before is None and release.attacks is None and "no attack was tried" in release.headline.text
     assert release.plot() is None and "no attack was tried" in str(release)
 
 
@@ -272,12 +272,13 @@ def test_what_is_there_is_not_replaced_without_a_word(release, written):
 
 
 def test_a_release_that_breaks_a_promise_cannot_be_written(data, tmp_path):
+    from sfumato.core.data import Context
     from sfumato.core.randomness import Seed
-    from sfumato.release.shaped.making import make_shaped
+    from sfumato.release.make import make_release
 
     found = people(data)
     recipe = sf.Recipe(found.source.schemas["data"], (Company(5),), (DropRare(2),), shape=found.shape)
-    release = make_shaped(found, recipe, seed=Seed(5), refuse=False)
+    release = make_release(found, recipe, Context(Seed(5), refuse=False))
     with pytest.raises(ReleaseRefused, match="not to be written"):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -329,7 +330,7 @@ from sfumato.core.shape import Shape
 import sfumato as sf
 sys.modules["sfumato.letters_for_tests"] = letters
 registry.SHAPES[Shape.BASKETS] = "sfumato.letters_for_tests"
-from sfumato.release.shaped import writing
+from sfumato.release import publish as writing
 def die(*args, **options):
     os.kill(os.getpid(), signal.SIGKILL)
 writing.seal = die

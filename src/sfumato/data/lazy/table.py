@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import narwhals as nw
 import polars as pl
 
 from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, Source
 from sfumato.data.lazy import on_duckdb, on_polars, on_sql
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.observed_values import Handed, Watch
 from sfumato.data.table.values import with_values
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from sfumato.core.model import Evidence, Model
+    from sfumato.core.recipe import Recipe
 
 MOST_COMBINATIONS = 20_000_000
 """Distinct combinations that are counted in memory: about one gigabyte."""
@@ -140,6 +145,12 @@ class LazyTable(Described):
     the table does, such as the folder of its parts.
     """
 
+    shape: ClassVar[Shape] = Shape.TABLE
+    unit_name: ClassVar[str] = "records"
+    release_kind: ClassVar[str] = "lazy"
+    attacked_by_run: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"population"})
+
     frame: nw.LazyFrame[Any]
     parts: tuple[Path, ...] = ()
     keep: Any = None
@@ -176,6 +187,39 @@ class LazyTable(Described):
             self.memo["records"] = self.engine.rows_of(self.frame)
         found: int = self.memo["records"]
         return found
+
+    @property
+    def size(self) -> int:
+        """Number of rows, counted once."""
+        return self.records
+
+    def input_digest(self) -> str:
+        """The digest that a certificate commits to."""
+        return self.digest
+
+    def in_memory(self, purpose: str) -> NoReturn:
+        """Refuse: the rows stay with the engine."""
+        raise ParameterError(
+            f"{purpose} needs the rows of {self.source.name}, which {self.engine.NAME} holds; "
+            "read it into memory (engine='memory'), or a sample of it"
+        )
+
+    def counted_for(self, models: Sequence[Model]) -> Dataset:
+        """The combinations that models look at, counted by the engine."""
+        return self.counted(columns_seen(models, self.schema))
+
+    def described_by(self, recipe: Recipe) -> LazyTable:
+        """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
+        return self.described(recipe.schema, recipe.intake)
+
+    def evidence(self, models: Sequence[Model], **known: Any) -> Evidence:
+        """Everything that the models need to judge the table, counted by the engine."""
+        return gather(self.counted_for(models), models, **known)
+
+    def require_content(self) -> None:
+        """Refuse a table without rows."""
+        if not self.records:
+            raise SchemaError(f"{self.source.name} has no rows; there is nothing to release")
 
     def __repr__(self) -> str:
         roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]

@@ -170,8 +170,28 @@ def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
 
 def _running(text: pl.Series) -> int:
     """How many cells run; only those that begin like a formula are asked whether they are numbers."""
+    if not repeated_once(text).str.contains(_RUNS).any():
+        return 0
     begun = text.filter(text.str.contains(_RUNS))
     return len(begun) - int(begun.str.contains(_NUMBER).sum()) if len(begun) else 0
+
+
+FIRST_ROWS = 1024
+"""Rows that tell whether the texts of a column repeat."""
+REPEATS = 8
+"""So often a text must come on average among them."""
+
+
+def repeated_once(text: pl.Series) -> pl.Series:
+    """Each distinct text once where texts repeat, to be asked what it looks like; else the column as it is.
+
+    >>> repeated_once(pl.Series(["a", "b"] * 50)).sort().to_list()
+    ['a', 'b']
+    """
+    first = text.head(FIRST_ROWS)
+    if len(first) < REPEATS or first.n_unique() * REPEATS > len(first):
+        return text
+    return text.unique()
 
 
 def defused(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,8 @@ from sfumato.errors import ParameterError, SfumatoError, UnreadableInput, did_yo
 if TYPE_CHECKING:
     import polars as pl
 
+    from sfumato.core.source import Source
+
 SUFFIX = {
     "csv": ".csv",
     "parquet": ".parquet",
@@ -137,3 +139,10 @@ def listed(columns: list[str], most: int = 5) -> str:
     names = ", ".join(repr(column) for column in columns[:most])
     rest = f" and {len(columns) - most:,} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {names}{rest}"
+
+
+def chosen_format(source: Source, requested: str | None) -> str:
+    """The format that a release is written in: the one asked for, else that of the source."""
+    if requested is not None:
+        return require_format(requested)
+    return "csv" if source.format == "frame" else source.format

@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Role
+from sfumato.data.table.form import repeated_once
 from sfumato.data.table.formats import listed
 from sfumato.data.table.inference import STYLES, convert, is_identifier_name
 from sfumato.data.table.values import strip_habit
@@ -209,8 +210,9 @@ def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:
     for column in frame:
         if column.dtype != pl.String:
             continue
-        blanks = column.str.starts_with(" ") | column.str.ends_with(" ")
-        if not (blanks.any() or _may_be_respelled(column)):
+        texts = repeated_once(column)
+        blanks = texts.str.starts_with(" ") | texts.str.ends_with(" ")
+        if not (blanks.any() or _may_be_respelled(texts)):
             continue
         distinct = column.drop_nulls().unique()
         if _as_guessed(distinct).n_unique() < len(distinct):

@@ -18,6 +18,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.data.table.frames import take_frame
 from sfumato.data.table.read import read_table
+from sfumato.data.table.run import describe_table
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
@@ -25,7 +26,6 @@ from sfumato.guidance.profiling.proposed_hierarchies import suggest
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.guidance.recommendation.answers import ContextAnswers, require_columns, roles_of
 from sfumato.guidance.recommendation.candidates import contract_of
-from sfumato.release.read_back import described
 
 ROWS = 10_000
 """Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a time."""
@@ -80,7 +80,7 @@ def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) ->
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
     agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
     base = dataclasses.replace(base, contract=agreed.contract)
-    return Looked(described(table, base), base, guessed)
+    return Looked(describe_table(table, base), base, guessed)
 
 
 def open_decisions(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:

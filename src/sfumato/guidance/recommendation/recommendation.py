@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
+from sfumato.core.data import Context
+from sfumato.core.progress import silent
 from sfumato.core.randomness import Seed
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.guidance.recommendation.answers import ContextAnswers
     from sfumato.guidance.recommendation.candidates import TriedMeans
     from sfumato.guidance.recommendation.terms import ProposedTerms, PublishedBar
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 FILE = "recommendation.json"
 MOST_RUNNERS_UP = 3
@@ -116,7 +118,7 @@ class Recommendation:
         seed: int | str | Seed | None = None,
         progress: Progress | None = None,
         accept_limits: bool = False,
-    ) -> Release:
+    ) -> TableRelease:
         """The release of the whole table that the recommendation leads to; see :meth:`released`."""
         return self.released(seed=seed, progress=progress, accept_limits=accept_limits)[1]
 
@@ -126,7 +128,7 @@ class Recommendation:
         seed: int | str | Seed | None = None,
         progress: Progress | None = None,
         accept_limits: bool = False,
-    ) -> tuple[Recommendation, Release]:
+    ) -> tuple[Recommendation, TableRelease]:
         """The release of the whole table by the best recipe, and the recommendation as it stands then.
 
         What was best on a sample may be refused on the whole table; then the next one that keeps the same promises takes its place.
@@ -137,13 +139,13 @@ class Recommendation:
         """
         if self.fallback and not accept_limits:
             raise ReleaseRefused(NOT_ACCEPTED)
-        told = {} if progress is None else {"progress": progress}
         moved: list[str] = []
         can_win = self.ranked.order[: self.ranked.can_win]
         other = {one.name: bool(one.other_promise) for one in self.tried}
         for name in [name for name in can_win if other[name] != self.ranked.promising]:
             try:
-                made = make_release(self.dataset, self.recipe_of(name), seed=Seed.of(seed), **told)  # type: ignore[arg-type]
+                context = Context(Seed.of(seed), progress=progress or silent)
+                made = make_release(self.dataset, self.recipe_of(name), context)
             except (ReleaseRefused, Unsatisfiable, SchemaError) as error:
                 moved.append(f"{name} is refused on all {self.rows:,} rows: {error}")
                 continue

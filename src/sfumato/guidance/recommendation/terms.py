@@ -15,7 +15,7 @@ from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
 from sfumato.methods.formulas.choice_of_k import PUBLISHED, Published, choose_k, risk_of
-from sfumato.release.make import USUAL_LIMITS
+from sfumato.release.limit_checks import USUAL_LIMITS
 
 OPEN = "anybody"
 SMALL = 20_000

@@ -172,7 +172,6 @@ def assess(
     from sfumato.core.registry import ask
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import assess as look
-    from sfumato.interfaces.api import in_memory
     from sfumato.interfaces.cli import shaped
     from sfumato.interfaces.cli.attack import show as show_attacks
 
@@ -187,7 +186,7 @@ def assess(
     dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
     described, models = _described(dataset, loaded, quasi or [], questions)
     if record is not None:
-        _explain_record(in_memory(described, "assess --record"), record, json=json)
+        _explain_record(described.in_memory("assess --record"), record, json=json)
         return
     base = Path() if recipe is None else recipe.parent
     everyone = None if population is None else read_data(population, quiet=True)

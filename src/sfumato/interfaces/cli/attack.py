@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Intruder
     from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
-    from sfumato.release.intruders import AttackReport, Skipped, Tried
+    from sfumato.release.attack_report import AttackReport, Skipped, Tried
 
 
 @reading
@@ -117,8 +117,8 @@ def attack(
     from sfumato.core.recipe_files import load
     from sfumato.core.yaml_text import read_yaml
     from sfumato.interfaces.cli import shaped
+    from sfumato.release.attack_run import attack_release
     from sfumato.release.folder import read_release
-    from sfumato.release.intruders import attack_release
 
     wanted = None if not only else [read_yaml(text, "--attack") for text in only]
     if recipe is not None and keep:
@@ -178,7 +178,7 @@ def attack(
 
 def _tell_outcome(outcome: Tried | Skipped, *, quiet: bool) -> None:
     """Say what came of one attack as soon as it is known; what does not apply is told at the end."""
-    from sfumato.release.intruders import Skipped
+    from sfumato.release.attack_report import Skipped
 
     if isinstance(outcome, Skipped):
         if outcome.unknown:

@@ -53,7 +53,7 @@ def _from_table(
     """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
     from sfumato.core import recipe_files as recipes
     from sfumato.guidance.cost_of_k import PUBLIC_RISK, choose_for
-    from sfumato.interfaces.api import in_memory, with_recipe
+    from sfumato.interfaces.api import with_recipe
 
     if data is None or recipe is None:
         raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
@@ -61,7 +61,7 @@ def _from_table(
         raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
     loaded = recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    dataset = in_memory(with_recipe(read, loaded)[0], "choose-k")
+    dataset = with_recipe(read, loaded)[0].in_memory("choose-k")
     with progress("trying", quiet=quiet) as on_progress:
         return choose_for(dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress).to_dict()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from sfumato.interfaces.cli.options import Quiet
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 DEMO_SECONDS = 10.0
 DEMO_PEOPLE = 200
@@ -94,7 +94,7 @@ def _alone(people: Dataset) -> None:
     )
 
 
-def _sum_up(release: Release) -> None:
+def _sum_up(release: TableRelease) -> None:
     """Who got through, if anybody."""
     tried = () if release.attacks is None else release.attacks.tried
     through = sorted({one.intruder for one in tried if one.exceeds})
@@ -115,7 +115,7 @@ def _known_too(people: Dataset) -> Dataset:
     return described.with_hierarchies(**built)
 
 
-def _released(people: Dataset, *, quiet: bool) -> Release:
+def _released(people: Dataset, *, quiet: bool) -> TableRelease:
     """The release by the means that loses least, attacked."""
     from sfumato.core import registry
     from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for
@@ -129,4 +129,6 @@ def _released(people: Dataset, *, quiet: bool) -> Release:
     if means is not None:
         out().print(f"{means.name.replace('_', ' ')} {means.why.replace('_', ' ')}\n", soft_wrap=True)
     with progress("attacking", quiet=quiet) as on_progress:
-        return release.attacked(seconds=DEMO_SECONDS, sample=DEMO_PEOPLE, only=DEMO_ATTACKS, progress=on_progress)
+        options: dict[str, Any] = {"seconds": DEMO_SECONDS, "sample": DEMO_PEOPLE, "only": DEMO_ATTACKS}
+        attacked: TableRelease = release.attacked(progress=on_progress, **options)
+        return attacked

@@ -61,11 +61,11 @@ def hierarchy(
 
 def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Dataset:
     from sfumato.core import recipe_files as recipes
-    from sfumato.interfaces.api import in_memory, with_recipe
+    from sfumato.interfaces.api import with_recipe
 
     loaded = recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    return in_memory(with_recipe(read, loaded)[0], "hierarchy")
+    return with_recipe(read, loaded)[0].in_memory("hierarchy")
 
 
 def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Dataset:

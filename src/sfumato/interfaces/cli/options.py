@@ -138,9 +138,7 @@ def read_data(
     data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
 ) -> Dataset:
     """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
-    from sfumato.interfaces.api import in_memory
-
-    return in_memory(open_data(data, quiet=quiet, intake=intake, recipe=recipe, **options), "this command")
+    return open_data(data, quiet=quiet, intake=intake, recipe=recipe, **options).in_memory("this command")
 
 
 def open_data(

@@ -166,7 +166,6 @@ def _candidate(
     register: Register, folder: Path, original: str, person: str | None, intake: Intake, *, quiet: bool
 ) -> tuple[Newcomer, dict[str, Any], str]:
     """A written release beside its original, its certificate, and the digest of the original."""
-    from sfumato.release.documents import digest_of_input
     from sfumato.release.folder import read_release
     from sfumato.release.register.memory import Newcomer
 
@@ -177,5 +176,5 @@ def _candidate(
     return (
         Newcomer.of(register, pair, person=columns, private=private),
         written.certificate,
-        digest_of_input(pair.original),
+        pair.original.input_digest(),
     )

@@ -31,7 +31,7 @@ from sfumato.interfaces.cli.options import (
 from sfumato.interfaces.cli.register_options import Person, RegisterFile, RegisterKey, memory_of, tell_remembered
 
 if TYPE_CHECKING:
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
 @reading
@@ -147,7 +147,7 @@ def run(
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
-def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
+def _tell_places(release: TableRelease, folder: Path, table: str | None, *, quiet: bool) -> None:
     """Say what may be shared, what is to be kept, and where the table is."""
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
@@ -172,7 +172,7 @@ def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
     return loaded
 
 
-def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json: bool) -> None:
+def _tell_written(release: TableRelease, folder: Path, told: dict[str, Any], *, json: bool) -> None:
     """Say what was released, and what a spreadsheet would run of it."""
     from sfumato.release.certificates import read_certificate
     from sfumato.release.report.wording import formulas
@@ -186,11 +186,11 @@ def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json:
         out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
 
 
-def _summary(release: Release) -> dict[str, object]:
+def _summary(release: TableRelease) -> dict[str, object]:
     return {
         "holds": release.holds,
         "headline": release.headline.text,
-        "records": release.dataset.records,
+        "records": release.released.records,
         "suppressed": release.suppressed,
         "verdicts": [v.to_dict() for v in release.verdicts],
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
@@ -205,14 +205,14 @@ def _summary(release: Release) -> dict[str, object]:
     }
 
 
-def show(release: Release) -> None:
+def show(release: TableRelease) -> None:
     """Print a release for people."""
     console = out()
     _headline(release)
     for verdict in release.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
-    lost = f" ({share(release.suppressed / release.original.records)})" if not release.dataset.drawn else ""
+    lost = f" ({share(release.suppressed / release.original.records)})" if not release.released.drawn else ""
     console.print(f"  {release.told_records}{lost}\n", soft_wrap=True)
     for bound in (*release.limits, *release.contract):
         console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
@@ -227,14 +227,14 @@ def show(release: Release) -> None:
         show_attacks(release.attacks)
 
 
-def _headline(release: Release) -> None:
+def _headline(release: TableRelease) -> None:
     """Promises, limits, attacks and unknowns in one line, before anything else."""
     headline = release.headline
     color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[headline.state]
     out().print(f"[bold {color}]{headline.text}[/]\n", soft_wrap=True)
 
 
-def _masking(release: Release) -> None:
+def _masking(release: TableRelease) -> None:
     """What masking kept, exactly or approximately, and what it warns of."""
     if release.preserved:
         out().print("\nWhat masking kept:")
@@ -244,7 +244,7 @@ def _masking(release: Release) -> None:
         out().print(f"[yellow]! {escape(warning)}[/]", soft_wrap=True)
 
 
-def _columns(release: Release) -> Table:
+def _columns(release: TableRelease) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("what happened", overflow="fold")
@@ -255,7 +255,7 @@ def _columns(release: Release) -> Table:
     return table
 
 
-def _risks(release: Release) -> Table:
+def _risks(release: TableRelease) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("risk")
     table.add_column("before")

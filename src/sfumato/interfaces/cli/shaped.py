@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.recipe import Recipe
     from sfumato.core.source import Intake
+    from sfumato.release.attack_report import AttackReport
+    from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.evaluation import Evaluation
-    from sfumato.release.intruders import AttackReport
-    from sfumato.release.shaped.release import ShapedRelease
-    from sfumato.release.shaped.trying import PeopleAssessment
+    from sfumato.release.release import Release
     from sfumato.release.shaped.verifying import PeopleFolder
 
     ShowAttacks = Callable[..., None]
@@ -70,18 +70,17 @@ def run(
     quiet: bool,
 ) -> None:
     """Make a release and write it."""
-    from sfumato.core.randomness import Seed
+    from sfumato.interfaces import api
     from sfumato.release.exchange import refuse_existing
-    from sfumato.release.shaped.making import make_and_try
 
     if output == "-":
         raise ParameterError(f"a release of shape {recipe.shape} goes into a folder (-o out/), with its certificate")
     refuse_existing(Path(output), force=force)
     found = _read(data, recipe, people, said, quiet=quiet, format=format)
     with progress("searching", quiet=quiet) as on_progress:
-        seconds = DEFAULT_SECONDS if attack is None else attack
-        told: dict[str, Any] = {"format": format, "seconds": seconds, "progress": on_progress}
-        release = make_and_try(found, recipe, seed=Seed.of(seed), shuffle=shuffle, **told)
+        release = api.run(
+            found, recipe, seed=seed, shuffle=shuffle, format=format, seconds=attack, progress=on_progress
+        )
     folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse)
     if json:
         give_json({**_summary(release), "folder": str(folder)})
@@ -95,7 +94,7 @@ def run(
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
-def _summary(release: ShapedRelease) -> dict[str, Any]:
+def _summary(release: Release) -> dict[str, Any]:
     return {
         "holds": release.holds,
         "headline": release.headline.text,
@@ -107,14 +106,14 @@ def _summary(release: ShapedRelease) -> dict[str, Any]:
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
         "limits": [kept.to_dict() for kept in release.limits],
         "contract": [kept.to_dict() for kept in release.contract],
-        "attacks_before": None if release.before is None else release.before.to_dict(),
+        "attacks_before": None if release.attacks_before is None else release.attacks_before.to_dict(),
         "attacks": None if release.attacks is None else release.attacks.to_dict(),
-        "utility": None if release.worth is None else release.worth.to_dict(),
+        "utility": None if release.utility is None else release.utility.to_dict(),
         "warnings": list(release.warnings),
     }
 
 
-def show(release: ShapedRelease) -> None:
+def show(release: Release) -> None:
     """Print a release for people."""
     headline, console = release.headline, out()
     color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[headline.state]
@@ -122,8 +121,8 @@ def show(release: ShapedRelease) -> None:
     _show_verdicts(release.verdicts)
     for bound in (*release.limits, *release.contract):
         console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
-    left = share(release.suppressed / max(1, release.original.people))
-    console.print(f"  {release.suppressed:,} of {release.original.people:,} people left out ({left})\n")
+    left = share(release.suppressed / max(1, release.original.size))
+    console.print(f"  {release.suppressed:,} of {release.original.size:,} people left out ({left})\n")
     console.print(_counted(release.original.counts(), release.released.counts()))
     if release.attacks is not None:
         console.print()
@@ -133,7 +132,7 @@ def show(release: ShapedRelease) -> None:
             console.print(
                 f"[yellow]? {escape(skipped.words)} is unknown:[/] {escape(str(skipped.reason))}", soft_wrap=True
             )
-    for measure in () if release.worth is None else release.worth.measures:
+    for measure in () if release.utility is None else release.utility.measures:
         console.print(
             f"  {measure.name.replace('_', ' ')} {measure.value:.4f} [dim]{escape(measure.meaning)}[/]", soft_wrap=True
         )
@@ -157,16 +156,16 @@ def _counted(was: Mapping[str, int], now: Mapping[str, int] | None = None) -> Ta
     return table
 
 
-def _before_and_after(release: ShapedRelease) -> Table:
+def _before_and_after(release: Release) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("attack", "before", "after"):
         table.add_column(name)
-    was = {} if release.before is None else release.before.values()
+    was = {} if release.attacks_before is None else release.attacks_before.values()
     now = {} if release.attacks is None else {t.finding.label: t for t in release.attacks.tried}
     for name in dict.fromkeys([*now, *was]):
         color = "yellow" if name not in now else "red" if now[name].exceeds else "green"
         after = _untried(release.attacks, name) if name not in now else _bar(now[name].finding.value)
-        before = _untried(release.before, name) if name not in was else _bar(was[name])
+        before = _untried(release.attacks_before, name) if name not in was else _bar(was[name])
         table.add_row(escape(name.replace("_", " ")), before, f"[{color}]{after}[/]")
     return table
 
@@ -210,19 +209,19 @@ def assess(
 ) -> None:
     """Say what intruders can do with people as they are."""
     from sfumato.core.registry import ask
-    from sfumato.release.shaped.trying import assess_people
+    from sfumato.release.data_assessment import assess_data
 
     asked = [ask(text, recipe.shape).model for text in models]
     found = _read(data, recipe, people, said, quiet=quiet)
     with progress("attacking", quiet=quiet) as on_progress:
-        assessment = assess_people(found, (*recipe.meet, *asked), seconds=seconds, progress=on_progress)
+        assessment = assess_data(found, (*recipe.meet, *asked), seconds=seconds, progress=on_progress)
     if json:
         give_json(assessment.to_dict())
     else:
         show_assessment(assessment, show_attacks)
 
 
-def show_assessment(found: PeopleAssessment, show_attacks: ShowAttacks) -> None:
+def show_assessment(found: DataAssessment, show_attacks: ShowAttacks) -> None:
     """Print an assessment for people."""
     out().print(f"[bold]{escape(found.name)}[/] (shape: {found.shape})", soft_wrap=True)
     out().print(_counted(found.counts))
@@ -265,16 +264,16 @@ def attack(
     quiet: bool,
 ) -> None:
     """Let attacks try a written release."""
-    from sfumato.release.shaped.trying import attack_people
+    from sfumato.core.data import DataPair
+    from sfumato.release.attack_run import attack_release
 
     written, before, released = _written(folder, original, people, said, quiet=quiet)
     if keep:
         written.require_key(sign)
     further = [_written(other, original, people, said, quiet=True)[2] for other in others]
     with progress("attacking", quiet=quiet) as on_progress:
-        report = attack_people(
-            before,
-            released,
+        report = attack_release(
+            DataPair(before, released),
             steps=written.recipe.steps,
             models=written.recipe.meet,
             others=further,
@@ -307,11 +306,12 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Measure a written release beside its original."""
-    from sfumato.release.shaped.trying import evaluate_people
+    from sfumato.core.data import DataPair
+    from sfumato.release.evaluation import evaluate as evaluate_pair
 
     written, before, released = _written(folder, original, people, said, quiet=quiet)
     with progress("measuring", quiet=quiet):
-        evaluation = evaluate_people(before, released, metrics)
+        evaluation = evaluate_pair(DataPair(before, released), metrics)
     if keep:
         values = {**written.certificate.get("utility", {}), **{m.name: m.value for m in evaluation.measures}}
         written.add("utility", values, sign=sign)

@@ -103,7 +103,7 @@ def table(
     With --register the table is protected and audited together with those published before of the same records.
     """
     from sfumato.core import recipe_files as recipes
-    from sfumato.interfaces.api import in_memory, with_recipe
+    from sfumato.interfaces.api import with_recipe
     from sfumato.release.exchange import refuse_existing
     from sfumato.results.tables.table import tabulate
 
@@ -115,7 +115,7 @@ def table(
     known = _register(register, to, register_key, output)
     loaded = None if recipe is None else recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    dataset = read if loaded is None else in_memory(with_recipe(read, loaded)[0], "table")
+    dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
     rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
     with progress("tabulating", quiet=quiet) as on_progress, solvers_aside(), warnings_told(quiet=quiet):
         made = tabulate(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Encoded
     from sfumato.methods.formulas.dependence import Codes, Numbers
 
 TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
@@ -18,18 +23,62 @@ DATE_LENGTH = 10
 PARTS = ("year", "month", "weekday")
 
 
-def numbers_of(dataset: Dataset, name: str) -> Numbers | None:
-    """A column as numbers, missing ones as NaN: numbers, days of dates, text that is nothing but numbers or dates; None for any other."""
+Reader = Callable[["Codes"], "NDArray[Any]"]
+"""Gives the values of the rows whose numbers it is given."""
+
+
+class RecordColumn:
+    """A column of the records that are looked at, read only for those that are asked for.
+
+    Most pairs of columns are compared on a sample: nothing is made for all records of a large table unless
+    something was found. ``column[some]`` has the values of some records, ``column.whole`` those of all.
+
+    >>> column = RecordColumn(np.array([5.0, 6.0, 7.0]).__getitem__, rows=np.array([2, 0]))
+    >>> column[np.array([0])].tolist(), column.whole.tolist()
+    ([7.0], [7.0, 5.0])
+    """
+
+    def __init__(self, read: Reader, rows: Codes) -> None:
+        """``rows`` has the row of every record."""
+        self._read, self._rows = read, rows
+
+    def __getitem__(self, some: Any) -> NDArray[Any]:
+        """The values of some records; ``slice(None)`` stands for all."""
+        if isinstance(some, slice):
+            return self.whole
+        return self._read(self._rows[some])
+
+    @cached_property
+    def whole(self) -> NDArray[Any]:
+        """The values of all records."""
+        return self._read(self._rows)
+
+
+def number_reader(dataset: Dataset, name: str) -> Reader | None:
+    """Reads a column as numbers, missing ones as NaN: numbers, days of dates, text of numbers or dates only.
+
+    None for any other column.
+    """
     if dataset.dtype(name).is_numeric():
-        return _floats(dataset.column(name).cast(pl.Float64, strict=False))
+        numbers = dataset.column(name)
+        return lambda rows: _floats(numbers.gather(rows).cast(pl.Float64, strict=False))
     if dataset.dtype(name) in TEXT_TYPES:
         encoded = dataset.encoded(name)
         labels = pl.Series(encoded.labels, dtype=pl.String)
         parsed = labels.cast(pl.Float64, strict=False)
         if parsed.null_count() == labels.null_count() < len(labels):
-            return _floats(parsed)[encoded.narrow.astype(np.int64)]
+            by_label = _floats(parsed)
+            return lambda rows: by_label[encoded.narrow[rows]]
     days = days_of(dataset, name)
-    return None if days is None else _floats(days.to_physical().cast(pl.Float64))
+    if days is None:
+        return None
+    physical = days.to_physical()
+    return lambda rows: _floats(physical.gather(rows).cast(pl.Float64))
+
+
+def code_reader(encoded: Encoded) -> Reader:
+    """Reads a column as codes."""
+    return lambda rows: encoded.narrow[rows].astype(np.int64)
 
 
 def days_of(dataset: Dataset, name: str) -> pl.Series | None:

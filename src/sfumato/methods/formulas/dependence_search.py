@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import encode
-from sfumato.core.reading import Joint
 from sfumato.core.schema import Role
 from sfumato.methods.formulas.dependence import (
     DEVIATIONS,
@@ -46,7 +45,14 @@ from sfumato.methods.formulas.dependence import (
     sure_records,
     within_labels,
 )
-from sfumato.methods.formulas.dependence_columns import PARTS, date_part, days_of, numbers_of
+from sfumato.methods.formulas.dependence_columns import (
+    PARTS,
+    RecordColumn,
+    code_reader,
+    date_part,
+    days_of,
+    number_reader,
+)
 from sfumato.methods.formulas.implied_linkage import (
     MOST_PEOPLE,
     ImpliedEvidence,
@@ -143,12 +149,12 @@ def find_dependences(pair: Pair, *, k: int | None = None, quasi: Iterable[str] |
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Quasi:
-    """A quasi-identifier of every looked-at record: its number or None, its code, the code of its released label, and H(q | label)."""
+    """A quasi-identifier of the looked-at records: its number or None, its code, that of its released label, and H(q | label)."""
 
     name: str
-    values: Numbers | None
-    codes: Codes
-    label: Codes
+    values: RecordColumn | None
+    codes: RecordColumn
+    label: RecordColumn
     remaining: float
     hidden: int
     """Records whose label leaves more than one value open."""
@@ -163,7 +169,7 @@ class _Search:
     def __init__(self, pair: Pair, columns: Sequence[str], k: int | None) -> None:
         self.pair, self.columns, self.k = pair, columns, k
         self.rows = _one_a_person(pair)
-        self.origin = pair.rows[self.rows]
+        self.origin = pair.rows if len(self.rows) == len(pair.released) else pair.rows[self.rows]
         self.records = len(self.rows)
         rng = np.random.default_rng(self.records)
         self.sets: dict[str, Any] = {
@@ -208,35 +214,38 @@ class _Search:
     def quasi(self, name: str) -> _Quasi | None:
         """A quasi-identifier with its labels; None where every label stands for one value, so that nothing is hidden."""
         before = self.pair.original.encoded(name)
-        codes = before.narrow[self.origin].astype(np.int64)
-        label = np.zeros(self.records, dtype=np.int64)
-        values = numbers_of(self.pair.original, name)
-        values = None if values is None else values[self.origin]
-        own: Codes | None = None
-        if name in self.pair.released.columns:
-            after = self.pair.released.encoded(name)
-            own = label = after.narrow[self.rows].astype(np.int64)
-            if values is not None and len(after.labels) * 5 >= self.records:
-                label = self.masked_labels(name, label, values)
-        if label is own and self.records == len(self.pair.released):
-            of, counts = _labels_of_pairs(Joint.of(before, after, self.pair.rows))
+        codes = RecordColumn(code_reader(before), self.origin)
+        read = number_reader(self.pair.original, name)
+        values = None if read is None else RecordColumn(read, self.origin)
+        own, label = self.labels(name, values)
+        if own and self.records == len(self.pair.released):
+            joint = self.pair.joint(name)
+            of, counts = joint.label, joint.count
         else:
-            pairs, counts = counted(label * len(before.labels) + codes)
+            pairs, counts = counted(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
-        several = np.bincount(of)[of] > 1
-        if not several.any():
+        spread, hidden = _remaining_bits(of, counts)
+        if not hidden:
             return None
-        totals = np.bincount(of, weights=counts)[of]
-        spread = -float((counts[several] * np.log2(counts[several] / totals[several])).sum())
-        hidden = int(counts[several].sum())
         return _Quasi(name, values, codes, label, spread / hidden, hidden)
 
-    def masked_labels(self, name: str, label: Codes, values: Numbers) -> Codes:
-        """Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by rank take their place."""
-        released = numbers_of(self.pair.released, name)
-        if released is None or bool((released[self.rows] == values).mean() > 0.5):
-            return label
-        return number_codes(released[self.rows], 20)
+    def labels(self, name: str, values: RecordColumn | None) -> tuple[bool, RecordColumn]:
+        """The released labels of a quasi-identifier, and whether they are its own; one that was dropped has one label for all.
+
+        Labels of a masked number (noise, swapping) are numbers that nobody shares: twenty bins by rank take their place.
+        """
+        everybody = np.arange(self.records)
+        if name not in self.pair.released.columns:
+            return False, RecordColumn(np.zeros_like, everybody)
+        after = self.pair.released.encoded(name)
+        own = RecordColumn(code_reader(after), self.rows)
+        if values is None or len(after.labels) * 5 < self.records:
+            return True, own
+        read = number_reader(self.pair.released, name)
+        released = None if read is None else read(self.rows)
+        if released is None or bool((released == values.whole).mean() > 0.5):
+            return True, own
+        return False, RecordColumn(number_codes(released, 20).__getitem__, everybody)
 
     def inside(self, q: _Quasi, records: str) -> Codes:
         """Codes of a quasi-identifier that tell values apart inside labels."""
@@ -258,14 +267,14 @@ class _Search:
 
     # released columns
 
-    def numbers(self, column: str) -> Numbers | None:
+    def numbers(self, column: str) -> RecordColumn | None:
         """A released column as numbers, or None."""
 
-        def read() -> Numbers | None:
-            values = numbers_of(self.pair.released, column)
-            return None if values is None else values[self.rows]
+        def numbers_of_records() -> RecordColumn | None:
+            read = number_reader(self.pair.released, column)
+            return None if read is None else RecordColumn(read, self.rows)
 
-        found: Numbers | None = self.once(("numbers", column, None), read)
+        found: RecordColumn | None = self.once(("numbers", column, None), numbers_of_records)
         return found
 
     def days(self, column: str) -> pl.Series | None:
@@ -362,7 +371,7 @@ class _Search:
         inside = self.inside(q, "all")
         sure = np.zeros(self.records, dtype=bool)
         for view in views:
-            sure |= sure_records(inside, q.label, self.codes(column, "all", view))
+            sure |= sure_records(inside, q.label.whole, self.codes(column, "all", view))
         classes, quasi = self.classes(), dense(inside)
         combination = classes * (int(quasi.max(initial=0)) + 1) + quasi
         concerned = np.flatnonzero(np.isin(combination, combination[sure]))
@@ -431,12 +440,12 @@ class _Search:
         name = f"labels of {q.name}"
         if name not in self.sets:
             rng = np.random.default_rng(self.records)
-            sizes = np.bincount(q.label)
+            sizes = np.bincount(q.label.whole)
             order = rng.permutation(len(sizes))
             wanted = order[: int(np.searchsorted(np.cumsum(sizes[order]), SAMPLE)) + 1]
             chosen = np.zeros(len(sizes), dtype=bool)
             chosen[wanted] = True
-            rows = np.flatnonzero(chosen[q.label])
+            rows = np.flatnonzero(chosen[q.label.whole])
             self.sets[name] = rows[_drawn(rng, len(rows), SAMPLE)]
         return name
 
@@ -467,13 +476,13 @@ class _Search:
         inside, r = self.inside(q, "all"), [self.codes(column, "all", view) for view in used]
         by_chance = np.zeros((PERMUTATIONS, 4))
         for turn in range(PERMUTATIONS):
-            order = permuted_within(np.arange(self.records), q.label, rng)
-            tables = [figures_of(inside, q.label, codes[order]) for codes in r]
+            order = permuted_within(np.arange(self.records), q.label.whole, rng)
+            tables = [figures_of(inside, q.label.whole, codes[order]) for codes in r]
             by_chance[turn, 0] = max(table.gain for table in tables)
             by_chance[turn, 1] = max(table.bits for table in tables)
             by_chance[turn, 2] = max(table.sure for table in tables)
             if near and numbers is not None and q.values is not None:
-                line = line_of(q.values, q.label, numbers[order])
+                line = line_of(q.values.whole, q.label.whole, numbers[order])
                 by_chance[turn, 3] = 0.0 if line is None else share_gained(line[0], line[1])
         usual = np.quantile(by_chance, QUANTILE, axis=0)
         usual = np.maximum(usual, by_chance.mean(axis=0) + DEVIATIONS * by_chance.std(axis=0))
@@ -489,9 +498,9 @@ class _Search:
         """What the linkage of a flagged pair goes by: the line where that tells more, else counts."""
         numbers = self.numbers(column)
         if q.values is not None and numbers is not None and figures.line_gain > figures.gain:
-            told = line_of(q.values, q.label, numbers)
+            told = line_of(q.values.whole, q.label.whole, numbers.whole)
             if told is not None:
-                return LineEvidence.of(q.values, told[2])
+                return LineEvidence.of(q.values.whole, told[2])
         quasi = self.plain(q, "all")
         bits = {v: float(screened_bits(quasi, self.codes(column, "all", v))[1].sum()) for v in self.views(column)}
         return TableEvidence.of(quasi, self.codes(column, "all", max(bits, key=lambda view: bits[view])))
@@ -522,17 +531,17 @@ class _Search:
         if len(places) < 2 or not there.any() or np.median(off[there]) > NEAR_LINE * spread:
             return []
         chosen = tuple(names[place] for place in places)
-        columns_chosen: Any = [self.numbers(name) for name in chosen]
-        predicted = predicted_sum(q.values, np.column_stack(columns_chosen))
-        told = line_of(q.values, q.label, predicted)
+        terms = [column.whole for name in chosen if (column := self.numbers(name)) is not None]
+        predicted = predicted_sum(q.values.whole, np.column_stack(terms))
+        told = line_of(q.values.whole, q.label.whole, predicted)
         if told is None:
             return []
-        figures = figures_of(self.inside(q, "all"), q.label, number_codes(predicted, MOST_RELEASED))
+        figures = figures_of(self.inside(q, "all"), q.label.whole, number_codes(predicted, MOST_RELEASED))
         figures = dataclasses.replace(figures, line=told[0], line_base=told[1])
         finding = figures.finding(self.k or 2)
         if finding not in REFUSED:
             return []
-        return [Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values, told[2]))]
+        return [Dependence(chosen, q.name, finding, figures, LineEvidence.of(q.values.whole, told[2]))]
 
 
 def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
@@ -554,10 +563,17 @@ def _one_a_person(pair: Pair) -> Codes:
     return np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
 
 
-def _labels_of_pairs(joint: Joint) -> tuple[Codes, Codes]:
-    """The label of every pair of value and label, and how many records have the pair; in order of the labels, then of the values."""
-    order = np.argsort(joint.label.astype(np.min_scalar_type(int(joint.label.max(initial=0)))), kind="stable")
-    return joint.label[order], joint.count[order]
+def _remaining_bits(label: Codes, counts: Codes) -> tuple[float, int]:
+    """How many bits of the values all labels together leave open, and of how many records; 0 where each has one value.
+
+    ``label`` is that of every distinct pair of value and label, ``counts`` how many records have the pair. A label of T records,
+    c of them with a value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c bits open; a value that one record has adds nothing.
+    """
+    several = np.bincount(label) > 1
+    totals = np.bincount(label, weights=counts)[several]
+    repeated = counts[(counts > 1) & several[label]]
+    spread = float((totals * np.log2(totals)).sum()) - float((repeated * np.log2(repeated)).sum())
+    return spread, int(totals.sum())
 
 
 def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:

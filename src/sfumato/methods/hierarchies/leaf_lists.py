@@ -17,6 +17,7 @@ import polars as pl
 from pydantic import BeforeValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths, bind
+from sfumato.core.labels import text_of
 from sfumato.core.portable import as_new
 from sfumato.errors import OutputError, SchemaError
 
@@ -155,7 +156,8 @@ class LeafColumns(Leaves):
         places = self._places(values).get(0, np.empty(0, dtype=np.int64))
         if not len(values) or len(places) < len(values) or self.total < 2:
             return None
-        rows = places[np.lexsort([codes[places] for codes in self.codes])]
+        order = np.lexsort([codes[places] for codes in self.codes])
+        rows = places[order]
         parts = [self._rung(level, rows) for level in range(self.depth)]
         gap = [missing and level < self.depth - 1 for level in range(self.depth)]
         ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
@@ -169,6 +171,7 @@ class LeafColumns(Leaves):
                 np.append(lost, 0.0) if blank else lost
                 for lost, blank in zip([(some - 1.0) / (self.total - 1.0) for some in counts], gap, strict=True)
             ),
+            bound=np.argsort(order) if text_of(values).is_sorted() else None,  # places are in the order of labels
         )
 
     def _rung(
@@ -183,13 +186,14 @@ class LeafColumns(Leaves):
 
     def _places(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
         """By the lowest level that has labels: one row for each of them."""
-        missing, places = set(labels), {}
+        missing, places = text_of(labels), {}
         for level, column in enumerate(self.levels):
-            rows = column.is_in(pl.Series([*missing], dtype=pl.String).implode()).arg_true().to_numpy()
+            rows = column.is_in(missing.implode()).arg_true().to_numpy()
             if len(rows):
-                places[level] = rows[np.unique(self.codes[level][rows], return_index=True)[1]].astype(np.int64)
-                missing.difference_update(column.gather(places[level]).to_list())
-            if not missing:
+                first = np.unique(self.codes[level][rows], return_index=True)[1]
+                places[level] = rows[first].astype(np.int64)
+                missing = missing.filter(~missing.is_in(column.gather(places[level]).implode()))
+            if not len(missing):
                 break
         return places
 

@@ -101,18 +101,22 @@ class Accuracy(_OfData):
     def _right(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
         if plainly_numeric(pair, name):
-            error, both = errors(pair, name), numbers(pair, name)
-            same = np.isnan(both.before[pair.rows]) == np.isnan(both.after)
-            near = np.abs(error.released.values) <= self.tolerance * error.span + 1e-12
-            return Amounts(np.asarray(same & near, dtype=np.float64)), None
+            error = errors(pair, name)
+
+            def accurate(rows: slice) -> NDArray[np.float64]:
+                before, after = error.missing(rows)
+                near = np.abs(error.released.part(rows)) <= self.tolerance * error.span + 1e-12
+                return np.asarray((before == after) & near, dtype=np.float64)
+
+            return Amounts(error.released.size, accurate), None
         cells = cells_of(pair, name)
         if cells is None:
-            return Amounts(np.zeros(len(pair.released))), None
+            return Amounts.of(np.zeros(len(pair.released))), None
         right = pair.as_it_was(name)
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
             right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
-        return Amounts(np.asarray(right, dtype=np.float64), cells.rows), cells.which
+        return Amounts.of(np.asarray(right, dtype=np.float64), cells.rows), cells.which
 
 
 # Completeness: how many cells hold something.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -14,8 +15,9 @@ from sfumato.core.design import weights_of
 from sfumato.core.encoding import tallied
 from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
+from sfumato.core.sums import PART, sum_in_parts
 from sfumato.methods.utility.columns import NumericColumns, numeric_of, require_sense
-from sfumato.methods.utility.numeric import Coded, OfNumbers, coded_numbers, numbers
+from sfumato.methods.utility.numeric import Coded, NumberColumn, OfNumbers, coded_numbers, number_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,38 +73,49 @@ def relative_errors(terms: Sequence[Term]) -> tuple[float, float, dict[str, floa
 class WeightedRows:
     """Rows of numbers (NaN: none) and their weights, or None; rows that are alike may be there once, with their ``copies``."""
 
-    table: NDArray[np.float64]
+    columns: Sequence[NumberColumn]
     weights: NDArray[np.float64] | None
     copies: NDArray[np.int64] | None = None
 
-    @property
-    def _amounts(self) -> NDArray[np.float64]:
-        """How much each row counts."""
-        if self.weights is not None:
-            return self.weights
-        return np.ones(len(self.table)) if self.copies is None else self.copies.astype(np.float64)
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
 
+    def _amounts(self, rows: slice) -> NDArray[np.float64]:
+        """How much each of some rows counts."""
+        if self.weights is not None:
+            return self.weights[rows]
+        if self.copies is None:
+            return np.ones(len(range(len(self))[rows]))
+        return self.copies[rows].astype(np.float64)
+
+    @functools.cached_property
     def means(self) -> list[float]:
         """The mean of every column over the rows that have it; NaN where none does."""
-        return [self._mean(self.table[:, j]) for j in range(self.table.shape[1])]
+        return [self._mean(column, 0.0, 1) for column in self.columns]
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def _mean(self, column: NDArray[np.float64]) -> float:
-        present = ~np.isnan(column)
-        weight = np.where(present, self._amounts, 0.0)
-        total = float(weight.sum())
-        return float((weight * np.where(present, column, 0.0)).sum()) / total if total > 0 else math.nan
+    def _mean(self, column: NumberColumn, centre: float, power: int) -> float:
+        """The mean of (number − centre) to the power 1 or 2."""
 
-    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+        def parts(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            numbers = column.part(rows)
+            if power > 1:
+                numbers = (numbers - centre) ** power
+            present = ~np.isnan(numbers)
+            weight = np.where(present, self._amounts(rows), 0.0)
+            return weight, weight * np.where(present, numbers, 0.0)
+
+        total, weighted = sum_in_parts(len(column), parts)
+        return weighted / total if total > 0 else math.nan
+
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
-        means = self.means()
-        squares = [self._mean((self.table[:, j] - mean) ** 2) for j, mean in enumerate(means)]
+        squares = [self._mean(column, mean, 2) for column, mean in zip(self.columns, self.means, strict=True)]
         return [0.0 if math.isnan(square) else math.sqrt(square) for square in squares]
 
     def quantiles(self, shares: Sequence[float]) -> list[list[float]]:
         """Quantiles of every column."""
-        return [self._quantiles(self.table[:, j], shares) for j in range(self.table.shape[1])]
+        return [self._quantiles(column.whole, shares) for column in self.columns]
 
     def _quantiles(self, column: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
         present = ~np.isnan(column)
@@ -121,21 +134,36 @@ class WeightedRows:
 
     @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def covariances(self) -> NDArray[np.float64]:
-        """The covariance matrix of the rows that are complete; NaN for columns without numbers."""
-        width = self.table.shape[1]
+        """The covariance matrix of the rows that are complete; NaN for columns without numbers.
+
+        Rows are added up part by part: no table of all columns is made.
+        """
+        width = len(self.columns)
         matrix = np.full((width, width), np.nan)
-        there = np.flatnonzero(~np.isnan(self.table).all(axis=0)) if len(self.table) else np.zeros(0, dtype=np.int64)
-        complete = ~np.isnan(self.table[:, there]).any(axis=1)
-        rows = self.table[complete][:, there]
-        weights = self._amounts[complete]
-        total = float(weights.sum())
+        parts = [slice(start, start + PART) for start in range(0, len(self), PART)]
+        there = np.array([a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64)
+        total, sums = 0.0, np.zeros(len(there))
+        for part in parts:
+            rows, weights = self._complete(part, there)
+            total += float(weights.sum())
+            sums += (weights[:, None] * rows).sum(axis=0)
         if not len(there) or total <= 0:
             return matrix
-        centred = rows - (weights[:, None] * rows).sum(axis=0) / total
+        products = np.zeros((len(there), len(there)))
+        for part in parts:
+            rows, weights = self._complete(part, there)
+            centred = rows - sums / total
+            products += (centred * weights[:, None]).T @ centred
         # more or fewer rows must not change weighted results: they are divided by the total, others by one less
         divisor = total if self.weights is not None else max(1.0, total - 1)
-        matrix[np.ix_(there, there)] = (centred * weights[:, None]).T @ centred / divisor
+        matrix[np.ix_(there, there)] = products / divisor
         return matrix
+
+    def _complete(self, part: slice, there: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Those rows of a part that have a number in the columns ``there``, and how much each counts."""
+        table = np.stack([column.part(part) for column in self.columns], axis=1)
+        complete = ~np.isnan(table[:, there]).any(axis=1)
+        return table[complete][:, there], self._amounts(part)[complete]
 
     def correlations(self) -> NDArray[np.float64]:
         """The correlation matrix; a constant column correlates with nothing but itself."""
@@ -195,11 +223,8 @@ def _samples(pair: Pair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRo
         if None not in coded and sides[0] is not None and sides[1] is not None:
             return sides[0], sides[1]
         before = after = None
-    columns = [numbers(pair, name) for name in names]
-    return (
-        WeightedRows(np.stack([c.before for c in columns], axis=1), before),
-        WeightedRows(np.stack([c.after for c in columns], axis=1), after),
-    )
+    columns = [number_columns(pair, name) for name in names]
+    return WeightedRows([old for old, _ in columns], before), WeightedRows([new for _, new in columns], after)
 
 
 def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
@@ -213,8 +238,8 @@ def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
     counts = tallied(codes, math.prod(sizes), None)
     there = np.flatnonzero(counts)
     parts = np.unravel_index(there, sizes)
-    rows = [places[part] if len(places) else np.zeros(0) for (_, places), part in zip(columns, parts, strict=True)]
-    return WeightedRows(np.stack(rows, axis=1), None, counts[there])
+    rows = [NumberColumn(part, places) for (_, places), part in zip(columns, parts, strict=True)]
+    return WeightedRows(rows, None, counts[there])
 
 
 def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Measure:
@@ -255,9 +280,7 @@ class Means(OfNumbers):
         names = numeric_of(pair, self.columns)
         before, after = _samples(pair, names)
         scale = before.deviations()
-        terms = [
-            Term((name,), b, a, s) for name, b, a, s in zip(names, before.means(), after.means(), scale, strict=True)
-        ]
+        terms = [Term((name,), b, a, s) for name, b, a, s in zip(names, before.means, after.means, scale, strict=True)]
         return _measure(self.name, terms, pair, "mean relative error of the means")
 
 

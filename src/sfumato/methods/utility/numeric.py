@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from sfumato.core.encoding import Encoded, numbers_of, tallied
 from sfumato.core.metric import ColumnUtility
 from sfumato.core.schema import Kind
+from sfumato.core.sums import sum_in_parts
 from sfumato.errors import SchemaError
 from sfumato.methods.utility.cell_averages import gone, records_of
 from sfumato.methods.utility.columns import EMPTY, numeric_of, quasi_of
@@ -49,7 +51,48 @@ def _numbers(pair: Pair, name: str) -> Numbers:
     coded = coded_numbers(pair, name)
     if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
-    return Numbers(*(places[side.narrow] if len(places) else np.zeros(0) for side, places in coded))
+    return Numbers(*(NumberColumn(side.narrow, places).whole for side, places in coded))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """One side of a column as numbers (NaN: none): ``values`` themselves, or codes whose numbers are ``places``.
+
+    >>> NumberColumn(np.array([1, 0, 1]), np.array([20.0, 30.0])).part(slice(0, 2)).tolist()
+    [30.0, 20.0]
+    """
+
+    values: NDArray[Any]
+    places: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, rows: slice) -> NDArray[np.float64]:
+        """The numbers of some rows."""
+        values: NDArray[Any] = self.values[rows]
+        if self.places is None:
+            return values
+        return self.places[values] if len(self.places) else np.zeros(0)
+
+    @property
+    def whole(self) -> NDArray[np.float64]:
+        """The numbers of all rows."""
+        return self.part(slice(None))
+
+    def any_number(self, parts: Sequence[slice]) -> bool:
+        """Whether there is a number in some of these parts."""
+        return any(not np.isnan(self.part(rows)).all() for rows in parts)
+
+
+def number_columns(pair: Pair, name: str) -> tuple[NumberColumn, NumberColumn]:
+    """Both sides of a column as numbers; codes stay codes, so that nothing is made for every row."""
+    coded = coded_numbers(pair, name)
+    if coded is None:
+        both = numbers(pair, name)
+        return NumberColumn(both.before), NumberColumn(both.after)
+    (before, places), (after, middle) = coded
+    return NumberColumn(before.narrow, places), NumberColumn(after.narrow, middle)
 
 
 Coded = tuple[Encoded, "NDArray[np.float64]"]
@@ -92,29 +135,56 @@ def _no_numbers(pair: Pair, name: str) -> SchemaError:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Amounts:
-    """Numbers, each of them ``counts`` times (None: once)."""
+    """Numbers, each of them ``counts`` times (None: once); ``part`` makes those of a slice.
 
-    values: NDArray[np.float64]
+    Of a large table there is one for every row: what is only added up is never there as a whole.
+    """
+
+    size: int
+    part: Callable[[slice], NDArray[np.float64]]
     counts: NDArray[np.int64] | None = None
 
-    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-    def total(self, of: NDArray[Any] | None = None) -> float:
-        """The sum of the numbers, or of what was made ``of`` each of them.
+    @classmethod
+    def of(cls, values: NDArray[np.float64], counts: NDArray[np.int64] | None = None) -> Amounts:
+        """Numbers that are there as a whole."""
+        return cls(len(values), values.__getitem__, counts)
 
-        >>> Amounts(np.array([1.0, 2.0]), np.array([3, 1])).total()
-        5.0
+    @functools.cached_property
+    def values(self) -> NDArray[np.float64]:
+        """All numbers, made once."""
+        return self.part(slice(0, self.size))
+
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
+    def total(self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None) -> float:
+        """The sum of the numbers, or of what is made ``of`` each of them.
+
+        >>> amounts = Amounts.of(np.array([1.0, 2.0]), np.array([3, 1]))
+        >>> amounts.total(), amounts.total(np.square)
+        (5.0, 7.0)
         """
-        each = self.values if of is None else of
-        return float(each.sum() if self.counts is None else (each * self.counts).sum())
+
+        def parts(rows: slice) -> tuple[NDArray[Any]]:
+            numbers = self.part(rows)
+            if of is not None:
+                numbers = of(numbers)
+            return (numbers if self.counts is None else numbers * self.counts[rows],)
+
+        return sum_in_parts(self.size, parts)[0]
+
+    def total_square(self, centre: float = 0.0, unit: float = 1.0) -> float:
+        """The sum of ((number − centre) / unit)²."""
+        return self.total(lambda numbers: ((numbers - centre) / unit) ** 2)
 
     @property
     def known(self) -> Amounts:
         """Those that are numbers."""
         there = ~np.isnan(self.values)
-        return Amounts(self.values[there], None if self.counts is None else self.counts[there])
+        if there.all():
+            return self
+        return Amounts.of(self.values[there], None if self.counts is None else self.counts[there])
 
     def __len__(self) -> int:
-        return len(self.values) if self.counts is None else int(self.counts.sum())
+        return self.size if self.counts is None else int(self.counts.sum())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,13 +194,14 @@ class Errors:
     ``released`` are those of released rows, ``suppressed`` of records of which nothing was released; a suppressed cell stands
     at the mean. ``top`` are the errors of all original records if everything were suppressed. Each is there once for every
     row, or, where a column is known by its codes, once for every distinct cell: ``which`` is then that of every released
-    row. ``filled`` marks released ones that were missing before.
+    row. ``truth`` and ``after`` are the numbers that the released errors lie between.
     """
 
     released: Amounts
     suppressed: Amounts
     top: Amounts
-    filled: NDArray[np.bool_]
+    truth: Amounts
+    after: NDArray[np.float64]
     which: NDArray[Any] | None
     known: int
     deviation: float
@@ -139,6 +210,10 @@ class Errors:
     def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
         """What was made of each of the ``released`` errors, for every released row."""
         return of if self.which is None else of[self.which]
+
+    def missing(self, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of the released numbers were missing before, and which are now."""
+        return np.isnan(self.truth.part(rows)), np.isnan(self.after[rows])
 
 
 def errors(pair: Pair, name: str) -> Errors:
@@ -153,12 +228,13 @@ def _errors(pair: Pair, name: str) -> Errors:
     coded = coded_numbers(pair, name)
     if coded is None:
         both = numbers(pair, name)
-        before, lost = Amounts(both.before), Amounts(both.before[gone(pair)])
-        return _errors_of(before, lost, Amounts(both.before[pair.rows]), both.after, None)
+        before, lost = Amounts.of(both.before), Amounts.of(both.before[gone(pair)])
+        return _errors_of(before, lost, Amounts.of(both.before[pair.rows]), both.after, None)
     joint, (old, places), (_, middle) = pair.joint(name), *coded
     suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
-    truth = Amounts(places[joint.value], joint.count)
-    return _errors_of(Amounts(places, old.counts), Amounts(places, suppressed), truth, middle[joint.label], joint.which)
+    truth = Amounts.of(places[joint.value], joint.count)
+    before, lost = Amounts.of(places, old.counts), Amounts.of(places, suppressed)
+    return _errors_of(before, lost, truth, middle[joint.label], joint.which)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
@@ -168,12 +244,18 @@ def _errors_of(
     """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records, ``before`` all there were."""
     there = before.known
     mean = there.total() / len(there) if len(there) else 0.0
-    spread = there.total((there.values - mean) ** 2) / (len(there) - 1) if len(there) > 1 else 0.0
+    spread = there.total_square(mean) / (len(there) - 1) if len(there) > 1 else 0.0
+
+    def released(rows: slice) -> NDArray[np.float64]:
+        shown = after[rows]
+        return _or_none(np.where(np.isnan(shown), mean, shown) - truth.part(rows))
+
     return Errors(
-        Amounts(_or_none(np.where(np.isnan(after), mean, after) - truth.values), truth.counts),
-        Amounts(_or_none(mean - lost.values), lost.counts),
-        Amounts(_or_none(mean - before.values), before.counts),
-        np.isnan(truth.values) & ~np.isnan(after),
+        Amounts(truth.size, released, truth.counts),
+        Amounts(lost.size, lambda rows: _or_none(mean - lost.part(rows)), lost.counts),
+        Amounts(before.size, lambda rows: _or_none(mean - before.part(rows)), before.counts),
+        truth,
+        after,
         which,
         len(truth.known) + len(lost.known),
         math.sqrt(spread),

@@ -318,15 +318,28 @@ class _Combinations:
 
 
 def _combinations(pair: Pair, names: tuple[str, ...]) -> _Combinations:
-    """The combinations that occur: counted in a table where it is small, else grouped."""
+    """The combinations that occur: counted in a table where it is small, else grouped, or, where that gains nothing, row by row."""
     encoded = [encoded_of(pair, name, "original") for name in names]
     shape = tuple(len(column.labels) for column in encoded)
     if pair.original.copies is None and math.prod(shape) <= CHUNK:
         counts = counted([column.narrow for column in encoded], shape).reshape(-1)
         used = np.flatnonzero(counts)
         return _Combinations(names, np.unravel_index(used, shape), counts[used])
+    if pair.original.copies is None and _mostly_distinct([column.narrow for column in encoded]):
+        return _Combinations(names, [column.narrow for column in encoded], np.ones(len(pair.original), dtype=np.int64))
     classes = classes_of(pair, names, "original", keep=False)
     return _Combinations(names, [column.narrow[classes.first] for column in encoded], classes.sizes)
+
+
+SAMPLE = 1024
+"""So many rows tell whether most combinations occur once."""
+
+
+def _mostly_distinct(codes: Sequence[NDArray[Any]]) -> bool:
+    """Whether most rows seem to have a combination of their own; a few at equal distances are looked at."""
+    step = max(1, len(codes[0]) // SAMPLE)
+    sample = np.stack([column[::step].astype(np.int64) for column in codes], axis=1)
+    return 2 * len(np.unique(sample, axis=0)) > len(sample)
 
 
 def _true_counts(parts: Sequence[Sequence[Questions]], combinations: _Combinations) -> NDArray[np.float64]:

@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 Parts = tuple[Amounts, float, float]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-def _squared(errors: Amounts, unit: float) -> float:
-    """The sum of squared errors in some unit."""
-    return errors.total((errors.values / unit) ** 2)
-
-
 @parameters
 class SquaredError(ColumnUtility):
     r"""The mean squared normalised distance of a cell from its original.
@@ -104,18 +98,22 @@ class SquaredError(ColumnUtility):
             return squares, float(suppressed_of(pair)), float(len(pair.original))
         error = errors(pair, name)
         unit = error.span or 1.0
-        return squares, _squared(error.suppressed, unit), _squared(error.top, unit)
+        return squares, error.suppressed.total_square(unit=unit), error.top.total_square(unit=unit)
 
     def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
         if name not in pair.released.columns:
-            return Amounts(np.ones(len(pair.released))), None
+            return Amounts.of(np.ones(len(pair.released))), None
         cells = None if is_number(pair, name) else cells_of(pair, name)
         if cells is not None:
-            return Amounts(self._distances(pair, cells) ** 2, cells.rows), cells.which
+            return Amounts.of(self._distances(pair, cells) ** 2, cells.rows), cells.which
         error = errors(pair, name)
-        squares = np.where(error.filled, 1.0, (error.released.values / (error.span or 1.0)) ** 2)
-        return Amounts(squares, error.released.counts), error.which
+
+        def squares(rows: slice) -> NDArray[np.float64]:
+            before, after = error.missing(rows)
+            return np.where(before & ~after, 1.0, (error.released.part(rows) / (error.span or 1.0)) ** 2)
+
+        return Amounts(error.released.size, squares, error.released.counts), error.which
 
     def _distances(self, pair: Pair, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
@@ -165,9 +163,9 @@ class RecordSquaredError(OfNumbers):
         units = {name: unit for name, unit in units.items() if unit > 0}
         for name, unit in units.items():
             error = errors(pair, name)
-            here = _squared(error.released, unit) + _squared(error.suppressed, unit)
+            here = error.released.total_square(unit=unit) + error.suppressed.total_square(unit=unit)
             columns[name] = here / count
-            total, most = total + here, most + _squared(error.top, unit)
+            total, most = total + here, most + error.top.total_square(unit=unit)
         raw, top = total / count, most / max(1, len(pair.original))
         if self.root:
             raw, top = math.sqrt(raw), math.sqrt(top)
@@ -235,11 +233,11 @@ class SumOfSquares(OfNumbers):
         within = total = 0.0
         for name in numeric_of(pair, self.columns):
             error = errors(pair, name)
-            every = _squared(error.top, 1.0)
+            every = error.top.total_square()
             if every <= 0:
                 continue
             unit = every if self.standardise else 1.0
-            here = _squared(error.released, 1.0) + _squared(error.suppressed, 1.0)
+            here = error.released.total_square() + error.suppressed.total_square()
             columns[name], units[name] = here / every, math.sqrt(unit)
             within, total = within + here / unit, total + every / unit
         raw = within / total if total > 0 else 0.0
@@ -314,7 +312,7 @@ class StandardisedError(OfNumbers):
 
 def _absolute(errors: Amounts) -> float:
     """The sum of absolute errors."""
-    return errors.total(np.abs(errors.values))
+    return errors.total(np.abs)
 
 
 def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:

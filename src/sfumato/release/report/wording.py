@@ -324,3 +324,12 @@ def moment(text: str) -> str:
     if parsed.tzinfo is None:
         return f"{parsed:%Y-%m-%d %H:%M}"
     return f"{parsed.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Counts in a sentence.
+
+    >>> counts_in_words({"people": 1200, "items": 30})
+    '1,200 people, 30 items'
+    """
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.data import Data, is_shaped
+from sfumato.core.data import Context, Data, is_shaped
+from sfumato.core.evidence import judge_all
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe, columns_in_recipe
 from sfumato.core.schema import Attribute, Role, Schema
@@ -20,15 +21,15 @@ from sfumato.release.certificates import read_any_certificate, shape_of
 from sfumato.release.consistency import inside_claim, made_by_this_version
 from sfumato.release.documents import versions
 from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
+from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
 from sfumato.release.read_back import read_described
 from sfumato.release.replay import committed, kept_again, read_lock, unseeded
+from sfumato.release.report.wording import counts_in_words
 from sfumato.release.shaped.accounted import COLUMNS, accounted_for
-from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
     TableRead,
     as_released,
-    digest_of_people,
     people_of,
     read_released,
     require_roles,
@@ -36,7 +37,6 @@ from sfumato.release.shaped.reading import (
     tables_for,
     with_origin,
 )
-from sfumato.release.shaped.trying import counted_told, judge_people
 from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
 from sfumato.release.verification import Verification, without_replayed
 from sfumato.release.verify import edited, promise_claim, promises_of, report_of, signature, unchanged
@@ -44,7 +44,7 @@ from sfumato.release.verify import edited, promise_claim, promises_of, report_of
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.source import Intake
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.release import Release
 
 OPEN = ("input is the committed one", "people are the recoded original", "suppressed people")
 """What only the original tells."""
@@ -127,8 +127,8 @@ def _accounted(certificate: Mapping[str, Any], released: Data) -> list[Claim | N
 def _counts(certificate: Mapping[str, Any], released: Data) -> Claim:
     found, said = released.counts(), certificate["counts"]
     if found == said:
-        return Claim("counts", "holds", f"{counted_told(found)} as said")
-    return Claim("counts", "fails", f"{counted_told(found)} found, {counted_told(said)} certified")
+        return Claim("counts", "holds", f"{counts_in_words(found)} as said")
+    return Claim("counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified")
 
 
 def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim | None]:
@@ -160,7 +160,7 @@ def _promised(
             return Claim(model.promise, "needs original", told, True)
         if (lacking := model.lacking(released)) is not None:
             return Claim(model.promise, "needs original", lacking, True)
-        (found,) = judge_people(released, [model], original)
+        (found,) = judge_all(released.evidence([model], original=original), [model])
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
     return promise_claim(found, said, alike=alike)
@@ -176,7 +176,7 @@ def _from_original(
         return [Claim(name, "needs original", "give --original to check it") for name in OPEN]
     lock = read_lock(owner)
     try:
-        opened = committed(certificate, digest_of_people(original), lock)
+        opened = committed(certificate, original.input_digest(), lock)
     except (KeyError, TypeError, ValueError):
         raise UnreadableInput(f"{owner} holds a lock that does not go with the certificate") from None
     return [opened, *_replayed(certificate, original, lock), _left_out(certificate, released, original)]
@@ -202,9 +202,8 @@ def _replayed(certificate: Mapping[str, Any], original: Data, lock: Mapping[str,
             return [Claim(name, "fails", "the lock is about a table")]
         if (told := unseeded(recipe, seed)) is not None:
             return [Claim(name, "needs original", told)]
-        again = make_shaped(
-            original, recipe, seed=seed, shuffle=certificate["shuffled"], refuse=False, format=lock["made_for"]
-        )
+        context = Context(seed, shuffle=certificate["shuffled"], refuse=False, format=lock["made_for"])
+        again = make_release(original, recipe, context)
         same, told = _same_files(again, certificate)
     except KeyError:
         return [Claim(name, "fails", "the lock lacks what a release is made again from")]
@@ -213,7 +212,7 @@ def _replayed(certificate: Mapping[str, Any], original: Data, lock: Mapping[str,
     return [Claim(name, "holds" if same else "fails", told), *kept_again(again, certificate, same=same)]
 
 
-def _same_files(again: ShapedRelease, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _same_files(again: Release, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in other bytes."""
     said = sections(certificate)
     with tempfile.TemporaryDirectory() as place:
@@ -242,7 +241,7 @@ class PeopleFolder(Folder):
         """The released people with who they were, as the owner's alignment says; another original is refused."""
         file = self.folder / "owner" / ALIGNMENT
         origin = read_alignment(file, self.released.people, original.people, PERSON)
-        self.require_committed(original.source.name, [digest_of_people(original)])
+        self.require_committed(original.source.name, [original.input_digest()])
         kept = read_alignments(self.folder / "owner", self.released.schemas)
         return with_origin(self.released, origin).with_alignment(kept)
 
@@ -337,7 +336,7 @@ def check_people(
         raise ReleaseRefused(
             f"{' and '.join(blind)} is unknown: it compares the release with the original; give --original"
         )
-    return judge_people(released, recipe.meet, original)
+    return judge_all(released.evidence(recipe.meet, original=original), recipe.meet)
 
 
 def _plain_tables(data: Any, recipe: Recipe, people: Any, said: Intake | None) -> dict[str, TableRead]:

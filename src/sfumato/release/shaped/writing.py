@@ -11,58 +11,48 @@ import numpy as np
 import polars as pl
 
 from sfumato.core import environment, registry
-from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.data.table.form import runnable_cells
+from sfumato.data.table.formats import chosen_format
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
-from sfumato.release.exchange import in_place
+from sfumato.release.make import judge_again
 from sfumato.release.manifest import sha256_of
-from sfumato.release.publish import keep_pseudonyms, seal, write_json
-from sfumato.release.read_back import require_kept
+from sfumato.release.publish import WrittenFiles, write_json
 from sfumato.release.shaped.documents import certificate, lock, owner_record
-from sfumato.release.shaped.making import format_for, judged_again
 from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
     from sfumato.core.source import Source
-    from sfumato.release.shaped.release import ShapedRelease
+    from sfumato.release.release import Release
 
 ALIGNMENT, PERSON = "alignment.parquet", "original_person"
 
 
-def publish(
-    release: ShapedRelease,
-    folder: Path,
+def write_data_files(
+    release: Release,
+    share: Path,
+    owner: Path,
     *,
     format: str | None,  # noqa: A002
-    force: bool,
-    sign: Path | None,
-    pictures: bool = False,
-    defuse: bool = False,
-) -> Path:
-    """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
-    require_kept(release)
-    chosen = format_for(release.original, format or release.made_for)
-    with in_place(folder, force=force) as made:
-        share, owner = made / "share", made / "owner"
-        share.mkdir()
-        owner.mkdir(mode=PRIVATE_FOLDER)
-        tables = write_tables(release, share, chosen, defuse=defuse)
-        release = as_written(release, share, tables)
-        salt = environment.fresh_salt()
-        body = certificate(release, tables=tables, salt=salt)
-        write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
-        _write_alignment(release, owner)
-        seal(made, body, owner_record(release), sign=sign, pictures=pictures)
-        keep_pseudonyms(release)
-    return folder
+    defuse: bool,
+    table: Mapping[str, Any],
+) -> WrittenFiles:
+    """Write the released tables, the lock and the alignment of data other than a table."""
+    chosen = chosen_format(release.original.source, format or release.made_for)
+    tables = write_tables(release, share, chosen, defuse=defuse)
+    release = as_written(release, share, tables)
+    salt = environment.fresh_salt()
+    body = certificate(release, tables=tables, salt=salt)
+    write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
+    _write_alignment(release, owner)
+    return WrittenFiles(release, body, owner_record(release))
 
 
 def write_tables(
-    release: ShapedRelease,
+    release: Release,
     folder: Path,
     format: str,  # noqa: A002
     *,
@@ -92,7 +82,7 @@ def _written(
     return {**told, **formulas, "rows": frame.height}
 
 
-def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> ShapedRelease:
+def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> Release:
     """The release judged on the files that were written of it, read as a stranger reads them; refused where they break a promise.
 
     Promises are always judged on the files, limits and contract where the files say anything else than was made. Whoever reads a
@@ -115,16 +105,14 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
     return dataclasses.replace(again, released=release.released)
 
 
-def _judged(release: ShapedRelease, found: Data, reason: str, *, bounds: bool) -> ShapedRelease:
+def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Release:
     try:
-        return judged_again(release, found, bounds=bounds)
+        return judge_again(release, found, bounds=bounds)
     except SfumatoError as error:
         raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
 
 
-def _as_guessed(
-    release: ShapedRelease, found: Data, tables: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, Data]]:
+def _as_guessed(release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Data]]:
     """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
     frames = found.to_tables()
     readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
@@ -140,12 +128,12 @@ def _as_guessed(
         yield reader, people.described_further(release.released.schemas)
 
 
-def _write_alignment(release: ShapedRelease, owner: Path) -> None:
+def _write_alignment(release: Release, owner: Path) -> None:
     """Number of the original person for every released one, in released order, and what else is known of who is who."""
     for name, table in release.released.alignment().items():
         table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
-    people = np.arange(release.released.people, dtype=np.int64) if origin is None else origin
+    people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
     pl.DataFrame({PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")
 
 

@@ -54,14 +54,12 @@ def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | Non
 
 def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
     """Write a table down in its register, unless another was registered since it was looked at."""
-    from sfumato.release.documents import digest_of_input
-
     with memory.register.turn():  # nobody registers anything between looking and writing down
         known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
         earlier, unknown = memory.earlier(made.judged)
         if {*(one.entry.number for one in earlier), *unknown} != set(known):
             raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
-        entry = memory.entry(made, recipient=to, folder=folder, digest=digest_of_input(memory.dataset))
+        entry = memory.entry(made, recipient=to, folder=folder, digest=memory.dataset.input_digest())
         return memory.register.plan(entry, memory.people, memory.records(made.judged.table))
 
 

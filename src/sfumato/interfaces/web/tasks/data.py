@@ -22,7 +22,7 @@ from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
 from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
-from sfumato.interfaces.api import in_memory, profile, read
+from sfumato.interfaces.api import profile, read
 from sfumato.interfaces.web.table_locations import parts_in, placed, require_one_table, several
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def open_data(
 def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Dataset:
     require_one_table(path)
     try:
-        return in_memory(read(path, engine="memory", recipe=recipe, **options), "the workbench")
+        return read(path, engine="memory", recipe=recipe, **options).in_memory("the workbench")
     except UnreadableInput as error:
         if Path(path).is_dir():
             raise UnreadableInput(f"{several(Path(path), 'is no table in parts')} ({error})") from None

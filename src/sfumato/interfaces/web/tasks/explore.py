@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.classes import ladder_of, remap_to
+from sfumato.core.data import Context
 from sfumato.core.pair import levels_of
 from sfumato.core.randomness import Seed
+from sfumato.data.table.run import describe_table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
 from sfumato.interfaces.web import choices
 from sfumato.interfaces.web.tasks.write import remembering
 from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
 from sfumato.release.make import make_release
-from sfumato.release.read_back import described
 
 if TYPE_CHECKING:
     from sfumato.core.objective import Landscape
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.registered_release import Remembering
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 LAST = "last survey"
 MOST_IN_LATTICE = 200
@@ -50,15 +51,16 @@ def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Rec
     if choices.place_of(open_recipe) is None:
         raise ParameterError("no step of this recipe chooses from a lattice; global_recoding is such a step")
     wanted = choices.to_survey(open_recipe)
-    table = described(bench.data, wanted)
+    table = describe_table(bench.data, wanted)
     searched: dict[str, int] | None
+    context = Context(Seed.of(None), refuse=False, progress=_until(progress, 0.7))
     try:
-        release = make_release(table, wanted, seed=Seed.of(None), refuse=False, progress=_until(progress, 0.7))
+        release = make_release(table, wanted, context)
         landscape, plan = landscape_of(release)
         searched = dict(plan.levels)
     except Unsatisfiable:
         free = choices.with_any_loss(wanted)
-        release = make_release(table, free, seed=Seed.of(None), refuse=False, progress=_until(progress, 0.7))
+        release = make_release(table, free, dataclasses.replace(context, seed=Seed.of(None)))
         landscape, searched = landscape_of(release)[0], None
     progress(1.0, "all combinations are known")
     bench.keep(_key(open_recipe), Surveyed(landscape, made_for, {choices.searched_key(open_recipe): searched}))
@@ -196,7 +198,7 @@ def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
 
 def level_examples(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, list[str | None]]:
     """For each quasi-identifier and level, the value that most records have there; None where fewer than five have it."""
-    table = described(bench.data, recipe)
+    table = describe_table(bench.data, recipe)
     return {column: _examples(table, column) for column in recipe.schema.quasi}
 
 
@@ -239,7 +241,7 @@ def compare(
                 "levels": {column: [rung.level, rung.top] for column, rung in rungs.items()},
                 "contract": [] if release is None else [kept.to_dict() for kept in release.contract],
                 "promises": [] if release is None else [verdict.to_dict() for verdict in release.verdicts],
-                "drawn": release is not None and release.dataset.drawn,
+                "drawn": release is not None and release.released.drawn,
                 "together": _together(remembered, release),
             }
         standing = None if remembered.register is None else len(remembered.register.standing)
@@ -248,7 +250,7 @@ def compare(
     return {**found.to_dict(), "more": more, "registered": standing}
 
 
-def _together(remembered: Remembering, release: Release | None) -> list[str]:
+def _together(remembered: Remembering, release: TableRelease | None) -> list[str]:
     """What a candidate would tell together with the releases of the register; nothing where there is none to ask, or nothing came out."""
     if remembered.register is None or release is None:
         return []

@@ -20,9 +20,9 @@ from sfumato.release.documents import FEWEST, HIDDEN, card_of, evaluated, maps_o
 from sfumato.release.evaluation import default_metrics, report_metrics
 from sfumato.release.intruders import BATTERY
 from sfumato.release.publish import drafted
-from sfumato.release.release import Release
 from sfumato.release.report.attacks import attack_words, beyond_what, conclusion, ranked, unknown
 from sfumato.release.report.measures import best_of, first_and_more, plain_words, title_of
+from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -38,10 +38,10 @@ SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where groups of class sizes begin."""
 
 
-def release_of(bench: Bench, version: int) -> Release:
+def release_of(bench: Bench, version: int) -> TableRelease:
     """The release of a version, where it is kept."""
     release = bench.kept(f"release {version}")
-    if not isinstance(release, Release):
+    if not isinstance(release, TableRelease):
         raise ParameterError(f"the release of version {version} is not there any more; make it again")
     return release
 
@@ -63,8 +63,8 @@ class WorkedOut:
 def _looked(bench: Bench, version: int) -> WorkedOut:
     release = release_of(bench, version)
     looked = bench.kept(f"looked {version}")
-    if looked is None or looked.dataset is not release.dataset:
-        looked = WorkedOut(release.dataset)
+    if looked is None or looked.dataset is not release.released:
+        looked = WorkedOut(release.released)
         bench.keep(f"looked {version}", looked)
     found: WorkedOut = looked
     return found
@@ -79,7 +79,9 @@ def _pair(bench: Bench, version: int) -> Pair:
 def made_versions(bench: Bench, progress: Progress) -> list[int]:
     """The versions whose releases are kept, oldest first."""
     with bench.guard:
-        keys = [key for key, value in bench.made.items() if key.startswith("release ") and isinstance(value, Release)]
+        keys = [
+            key for key, value in bench.made.items() if key.startswith("release ") and isinstance(value, TableRelease)
+        ]
     return sorted(int(key.split()[1]) for key in keys if key.split()[1].isdigit())
 
 
@@ -94,8 +96,8 @@ def look(bench: Bench, progress: Progress, *, of: int) -> dict[str, Any]:
         "state": head.state,
         "told": release.told_records,
         "records": release.original.records,
-        "released": release.dataset.records,
-        "drawn": release.dataset.drawn,
+        "released": release.released.records,
+        "drawn": release.released.drawn,
         "shown": shown,
         "changes": [
             {
@@ -146,14 +148,14 @@ def look_rows(bench: Bench, progress: Progress, *, of: int, first: int, count: i
     count = min(count, MOST_ROWS)
     names = [c for c in release.original.columns if c not in release.original.schema.direct]
     if not pair.aligned:
-        cells = _cells(release.dataset, np.arange(first, min(first + count, len(release.dataset))), pair.columns)
+        cells = _cells(release.released, np.arange(first, min(first + count, len(release.released))), pair.columns)
         drawn = [{"row": None, "before": None, "after": after} for after in cells]
-        return {"columns": list(pair.columns), "rows": drawn, "total": len(release.dataset), "aligned": False}
+        return {"columns": list(pair.columns), "rows": drawn, "total": len(release.released), "aligned": False}
     chosen = _looked(bench, of).once(f"rows {which}", lambda: _which(release, pair, which))
     some = chosen[first : first + count]
     place = _looked(bench, of).once("places", lambda: _places(pair))[some]
     before = _cells(release.original, some, names)
-    there = iter(_cells(release.dataset, place[place >= 0], [c for c in names if c in release.dataset.columns]))
+    there = iter(_cells(release.released, place[place >= 0], [c for c in names if c in release.released.columns]))
     told = [
         {"row": int(row), "before": was, "after": next(there) if at >= 0 else None}
         for row, at, was in zip(some.tolist(), place.tolist(), before, strict=True)
@@ -168,7 +170,7 @@ def _places(pair: Pair) -> Any:
     return places
 
 
-def _which(release: Release, pair: Pair, which: str) -> Any:
+def _which(release: TableRelease, pair: Pair, which: str) -> Any:
     every = np.arange(len(pair.original))
     if which == "suppressed":
         return np.flatnonzero(_places(pair) < 0)
@@ -211,7 +213,7 @@ def why_risky(bench: Bench, progress: Progress, *, of: int, row: int) -> dict[st
     alone = why_alone(release.original, row, most=most)
     before = int(_looked(bench, of).once("alike before", lambda: sizes_of(release.original))[row])
     after = (
-        int(_looked(bench, of).once("alike after", lambda: sizes_of(release.dataset))[place]) if place >= 0 else None
+        int(_looked(bench, of).once("alike after", lambda: sizes_of(release.released))[place]) if place >= 0 else None
     )
     return {"sets": [list(each) for each in alone], "most": min(most, len(quasi)), "before": before, "after": after}
 

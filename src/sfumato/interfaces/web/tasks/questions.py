@@ -11,7 +11,7 @@ from sfumato.core.declared import ROW, declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, require
-from sfumato.interfaces.api import in_memory, read
+from sfumato.interfaces.api import read
 from sfumato.results.queries import Budget, expected_error, session
 
 if TYPE_CHECKING:
@@ -143,5 +143,5 @@ def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Dataset:
         return dataclasses.replace(bench.data)
     options = {name: value for name, value in source["options"].items() if value is not None}
     return cell_by_cell(
-        in_memory(read(source["path"], engine="memory", recipe=recipe, text=True, **options), "questions"), recipe
+        read(source["path"], engine="memory", recipe=recipe, text=True, **options).in_memory("questions"), recipe
     )

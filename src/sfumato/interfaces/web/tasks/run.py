@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.data_process import Bench
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 MOST_LOST = 0.5
 """Share of records up to which suppressing them is offered as a way out."""
@@ -55,7 +55,7 @@ def make(
         )
     memory = opened_register(register).memory if asks and register else None
     try:
-        release: Release = run(bench.data, recipe, progress=progress, memory=memory)
+        release: TableRelease = run(bench.data, recipe, progress=progress, memory=memory)
     except Unsatisfiable as error:
         return {
             "made": False,
@@ -70,7 +70,7 @@ def make(
     return {"made": True, **told(release)}
 
 
-def told(release: Release) -> dict[str, Any]:
+def told(release: TableRelease) -> dict[str, Any]:
     """What came out, in plain data; see :func:`make`."""
     others = alternatives_in_passing(release)
     levels: dict[str, Any] = {}
@@ -83,7 +83,7 @@ def told(release: Release) -> dict[str, Any]:
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "told": release.told_records,
         "records": release.original.records,
-        "released": release.dataset.records,
+        "released": release.released.records,
         "suppressed": release.suppressed,
         "scores": {name: float(score) for name, score in release.scores.items()},
         "loss": next((float(score) for score in release.scores.values()), None),

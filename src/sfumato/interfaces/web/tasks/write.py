@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.data import Context
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.core.portable import cannot_promise
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
+from sfumato.data.table.run import describe_table
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.exchange import refuse_existing
 from sfumato.release.make import make_release
-from sfumato.release.read_back import described
 from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.register.store import key_file, start_register
 from sfumato.release.registered_release import Remembering, remember
@@ -25,7 +26,7 @@ from sfumato.release.registered_release import Remembering, remember
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.interfaces.web.data_process import Bench
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
 class NotMade(ParameterError):
@@ -101,7 +102,7 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
     return _found(remembered) or {}
 
 
-def _made(bench: Bench, key: str, register: dict[str, str] | None) -> Release:
+def _made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
     """The release of a version; where the recipe limits what all releases tell together, it must be made with the register."""
     release = made_release(bench, key)
     if register and NAME in release.recipe.limits and bench.kept(f"register {key}") != register:
@@ -109,30 +110,29 @@ def _made(bench: Bench, key: str, register: dict[str, str] | None) -> Release:
     return release
 
 
-def _for_format(bench: Bench, release: Release, format: str | None, progress: Progress) -> Release:  # noqa: A002
+def _for_format(bench: Bench, release: TableRelease, format: str | None, progress: Progress) -> TableRelease:  # noqa: A002
     """The release as the command line makes it for a format: from values that this format tells apart, under the same seed."""
     if format is None or require_format(format) == release.made_for:
         return release
-    table = described(bench.data, release.recipe)
+    table = describe_table(bench.data, release.recipe)
     made_for, wanted = (made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format)))
     if made_for.equals(wanted):
         return release
     progress(0.05, "making it again for this format, under the same seed")
-    again = make_release(
-        table,
-        release.recipe,
-        seed=release.seed,
+    context = Context(
+        release.seed,
         format=format,
         shuffle=release.shuffled,
         memory=release.memory,
         population=release.population,
     )
+    again: TableRelease = make_release(table, release.recipe, context)
     return again if release.attacks is None else again.attacked(progress=progress)
 
 
-def made_release(bench: Bench, key: str) -> Release:
+def made_release(bench: Bench, key: str) -> TableRelease:
     """The release that was made of a version."""
-    release: Release | None = bench.kept(f"release {key}")
+    release: TableRelease | None = bench.kept(f"release {key}")
     if release is None:
         raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
     return release
@@ -191,16 +191,16 @@ def _files(file: Path) -> list[Path]:
     return [one for one in file.rglob("*") if one.is_file()] if file.is_dir() else [file]
 
 
-def effect_of(release: Release) -> dict[str, Any]:
+def effect_of(release: TableRelease) -> dict[str, Any]:
     """What a version did, in numbers for the history: records released and lost, what the search made small, smallest class, the highest risk."""
     risks = {measure.name: measure.value for _, measure in release.risks}
     effect: dict[str, Any] = {
-        "records": release.dataset.records,
+        "records": release.released.records,
         "suppressed": release.suppressed,
         "holds": release.holds,
     }
     for name, score in list(release.scores.items())[:1]:  # what the search made small
         effect |= {"objective": name, "score": float(score)}
-    if not release.dataset.drawn:
+    if not release.released.drawn:
         effect |= {"smallest_class": release.after.smallest_class}
     return effect | {name: risks[name] for name in ("prosecutor_risk", "marketer_risk") if name in risks}

@@ -15,7 +15,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.objective import Tally
@@ -142,8 +142,8 @@ def _others_at_the_top(lattice: Lattice, size: int) -> Lattice:
 EFFORT = 20_000
 """Nodes looked at where nothing else is said."""
 
-HUNT, PRICES, PROOF = 64, 64, 64
-"""Looks in one turn of each."""
+HUNT, PRICES, PROOF = 32, 128, 32
+"""Looks in one turn of each. Of lattices too large to decide, prices of crowds say most, where there are any."""
 
 FIRST_SHARE = 125
 """Looks that a bound of some columns may take in the first round; four times as many in each round after that."""
@@ -194,18 +194,41 @@ class Anytime:
             yield from itertools.islice(proof, PROOF)
 
     def _hunt(self) -> Iterator[None]:
-        """Best first over nodes: look at all neighbours of the most promising one."""
-        tables, queue, seen = History(self.lattice), [(-math.inf, self.lattice.high)], {self.lattice.high}
-        self._keep(self.lattice.judge(tables.table(self.lattice.high)))
+        """Dive from the top several times, then go best first over nodes: look at all neighbours of the best one."""
+        tables = History(self.lattice)
+        judged_nodes: dict[Node, Judged] = {}
+
+        def judge(node: Node) -> Judged:
+            judged_nodes[node] = self.lattice.judge(tables.table(node))
+            self._keep(judged_nodes[node])
+            return judged_nodes[node]
+
+        judge(self.lattice.high)
         yield
+        queue = [(-math.inf, self.lattice.high)]
+        for thrift in DIVES:
+            node = self.lattice.high
+            while True:
+                children = []
+                for child in _finer_nodes(self.lattice, node):
+                    if child not in judged_nodes:
+                        judge(child)
+                        heapq.heappush(queue, (_promise(self.lattice, judged_nodes[child]), child))
+                        yield
+                    children.append(judged_nodes[child])
+                chosen = _thriftiest(judged_nodes[node], children, thrift)
+                if chosen is None:
+                    break
+                node = chosen.node
+        expanded = set()
         while queue:
             _, node = heapq.heappop(queue)
+            if node in expanded:
+                continue
+            expanded.add(node)
             for other in _neighbours(self.lattice, node):
-                if other not in seen:
-                    seen.add(other)
-                    judged = self.lattice.judge(tables.table(other))
-                    self._keep(judged)
-                    heapq.heappush(queue, (_promise(self.lattice, judged), other))
+                if other not in judged_nodes:
+                    heapq.heappush(queue, (_promise(self.lattice, judge(other)), other))
                     yield
 
     def _price(self) -> Iterator[None]:
@@ -256,6 +279,40 @@ class Anytime:
             lower = score if self.decided else min(score, max(self.lower, self.bounds.of_all, self.crowds.lower))
             notes |= {"lower_bound": lower, "gap": score - lower} if lower > -math.inf else {}
         return notes
+
+
+DIVES = (1.0, 0.5, 2.0)
+"""How much each dive minds that classes become smaller, beside what it gains."""
+
+
+def _finer_nodes(lattice: Lattice, node: Node) -> Iterator[Node]:
+    """The nodes with one column one level lower."""
+    for a, level in enumerate(node):
+        if level > lattice.low[a]:
+            yield (*node[:a], level - 1, *node[a + 1 :])
+
+
+def _thriftiest(node: Judged, finer: Sequence[Judged], thrift: float) -> Judged | None:
+    """The feasible finer node that gains most score for each bit by which classes become smaller.
+
+    Records agree by chance with probability ``squares / records²``; its logarithm is what a dive spends. Columns that
+    follow from others cost nearly nothing: a dive takes them together, where a search by score alone sees no
+    difference between them and others.
+    """
+    best, most = None, 0.0
+    for child in finer:
+        gain = node.score - child.score
+        if not child.feasible or gain <= SLACK:
+            continue
+        spent = math.log(max(1.0, node.tally.squares) / max(1.0, child.tally.squares))
+        value = gain / max(spent, SMALLEST_SPENT) ** thrift
+        if value > most:
+            best, most = child, value
+    return best
+
+
+SMALLEST_SPENT = 1e-6
+"""Less than this counts as nothing."""
 
 
 def _neighbours(lattice: Lattice, node: Node) -> Iterator[Node]:

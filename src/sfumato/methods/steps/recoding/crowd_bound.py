@@ -1,12 +1,16 @@
 """A lower bound for large lattices: everybody who is released needs a crowd, and every crowd has its price.
 
-Let a table promise k-anonymity, alone or with more. Take a class of records at the lowest levels. If a node releases it, at
-least *k* records stand in its class there, so the node is, in every column, at least on the level at which the class meets
-each of them. What the cheapest such levels cost is the *price* of the class; no node that releases it scores less. At
-most ``budget`` records are suppressed, so of classes that hold more records than that one is released: whatever
-that many have as their price at least bounds every node.
+Let a table promise k-anonymity, alone or with more. Take a class of records at the lowest levels. If a node releases it,
+at least *k* records stand in its class there, so the node is, in every column, at least on the level at which the class
+meets each of them. What the cheapest such levels cost is the *price* of the class; no node that releases it scores less.
 
-CrowdPrices are sums with one term a column. The score of a node is a rising function of such a sum where it is a mean of
+A node serves all whom it releases at once. So classes are priced in groups of a few: levels that give every class of a
+group its crowd cost more than the dearest of them alone, because the crowd of one agrees with it in other columns than
+the crowd of another. Suppressing one class breaks its group, and no class is in two groups: where the groups that cost
+a goal outweigh the budget, each counted as the fewest records that one of its classes has, one of them is released as
+a whole, and no node scores less than the goal. With a budget of 200 records, 201 groups of single records are enough.
+
+Prices are sums with one term a column. The score of a node is a rising function of such a sum where it is a mean of
 cells, a geometric mean, or a height; and a column on a level costs at least what it costs there when nothing is suppressed,
 since no cell costs more than a suppressed one. Where an objective is none of these, there is no such bound.
 
@@ -35,13 +39,15 @@ if TYPE_CHECKING:
 MOST_CLASSES = 50_000
 """The search for a price keeps the candidates of one prefix a column."""
 MOST_CHOSEN = 4_000
-"""CrowdPrices are asked of so many classes at most."""
-SPARE = 3
-"""How many times the suppression budget the chosen classes hold."""
+"""Prices are asked of so many classes at most."""
+SPARE = 1.5
+"""How many times the suppression budget the chosen groups outweigh."""
 FIRST_CAP, CAP_GROWTH = 2, 4
 """What proving one price may cost at first, in tables looked at, and how it grows when too few were proved."""
 SMALLEST_STEP = 1 / 512
 """The proof ends when it would gain less than this share of the gap."""
+GROUP = 2
+"""Classes of a group, all of which must be in crowds at once; more of them take longer and prove little more."""
 LOOK = 20_000
 """Candidates of such a search that take as long as looking at a small table."""
 NEAREST = 50
@@ -61,7 +67,7 @@ class CrowdBound:
     @property
     def usable(self) -> bool:
         """Whether there is such a bound."""
-        lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE
+        lattice, chosen = self.lattice, (self.lattice.budget + 1) * SPARE * GROUP
         small = 0 < len(lattice.base) <= MOST_CLASSES and chosen <= MOST_CHOSEN and lattice.base.population is None
         return small and self.k > 1 and lattice.records > 0 and _terms(lattice) is not None
 
@@ -71,7 +77,7 @@ class CrowdBound:
         if found is None:
             return
         prices = CrowdPrices(self.lattice, self.k, *found)
-        for at in range(len(prices.chosen)):
+        for at in range(len(prices.groups)):
             prices.guess(at)
             yield
         step, cap = 0.25, FIRST_CAP
@@ -123,7 +129,10 @@ def _same(value: float) -> float:
 
 
 class CrowdPrices:
-    """What the chosen classes cost at least (``least``) and surely not more than (``most``), as sums of terms."""
+    """What groups of classes cost at least (``least``) and surely not more than (``most``), as sums of terms.
+
+    ``groups`` has a row a group with its classes, ``weights`` how many records go at least when a group is broken.
+    """
 
     def __init__(
         self,
@@ -138,9 +147,10 @@ class CrowdPrices:
         self.records = table.records
         self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(np.int32)
         self._bind(lattice, terms)
-        self.chosen = self._choose(lattice)
-        self.least = np.full(len(self.chosen), float(sum(self._terms[a, 0] for a in columns)))
-        self.most = np.full(len(self.chosen), math.inf)
+        self.groups = self._choose(lattice)
+        self.weights = self.records[self.groups].min(axis=1)
+        self.least = np.full(len(self.groups), float(sum(self._terms[a, 0] for a in columns)))
+        self.most = np.full(len(self.groups), math.inf)
 
     def _bind(self, lattice: Lattice, terms: list[list[float]]) -> None:
         """The hierarchies and terms as arrays, see :mod:`sfumato.kernels.crowd_costs`."""
@@ -160,26 +170,29 @@ class CrowdPrices:
         self._paths = np.concatenate([climb.reshape(-1) for climb in climbs]).astype(np.int32)
         self._starts = np.cumsum([0, *(climb.size for climb in climbs[:-1])]).astype(np.int64)
         self._offsets = np.cumsum([0, *sizes]).astype(np.int64)
-        self._meets = np.zeros(int(self._offsets[-1]), dtype=np.int8)
-        self._sums = np.empty(len(self.codes))
+        self._meets = np.zeros((GROUP, int(self._offsets[-1])), dtype=np.int8)
+        self._sums = np.empty((GROUP, len(self.codes)))
 
     def _choose(self, lattice: Lattice) -> NDArray[np.int64]:
-        """Classes of rare values, which are far from others, until they hold some times what may be suppressed."""
+        """Groups of classes of rare values, which are far from others, until they outweigh what may be suppressed."""
         rarity = np.zeros(len(self.codes))
         for a in range(self.codes.shape[1]):
             counts = np.bincount(self.codes[:, a], weights=self.records)
             rarity += lattice.weights[a] * np.log(np.maximum(1.0, counts))[self.codes[:, a]]
         order = np.argsort(rarity, kind="stable")
-        enough = int(np.searchsorted(np.cumsum(self.records[order]), SPARE * (self.budget + 1))) + 1
-        return order[: max(64, enough)]
+        wanted = max(64, math.ceil(SPARE * (self.budget + 1)))
+        size = GROUP if wanted <= len(order) // GROUP else 1  # few classes cannot outweigh a large budget in groups
+        count = min(wanted, len(order) // size)
+        return order[: count * size].reshape(size, count).T.copy()
 
     def guess(self, at: int) -> None:
-        """The price of a class by its *k*-th nearest record."""
+        """The price of a group by the *k*-th nearest record of each of its classes."""
         self._meet(at)
-        self.least[at] = kernels.crowd_costs.crowd_sum(self._sums, self.records, len(self._sums), self.k)
+        nearest = [kernels.crowd_costs.crowd_sum(sums, self.records, len(sums), self.k) for sums in self._sums]
+        self.least[at] = max(nearest)
 
     def raise_to(self, at: int, goal: float, cap: int) -> int:
-        """Try to prove that a class costs a goal; returns how much work that was, in tables looked at."""
+        """Try to prove that a group costs a goal; returns how much work that was, in tables looked at."""
         self._meet(at)
         one, work = max(LOOK, self.codes.size // 8), np.zeros(1, dtype=np.int64)
         order = self._order()
@@ -200,30 +213,34 @@ class CrowdPrices:
         return 1 + int(work[0]) // one
 
     def _meet(self, at: int) -> None:
-        kernels.crowd_costs.meet(
-            self.chosen[at], self.codes, self._paths, self._starts, self._levels, self._meets, self._offsets
-        )
-        kernels.crowd_costs.sums_of_terms(self.codes, self._terms, self._meets, self._offsets, self._sums)
+        group = self.groups[at]
+        self._meets, self._sums = self._meets[: len(group)], self._sums[: len(group)]
+        for member, meets, sums in zip(group.tolist(), self._meets, self._sums, strict=True):
+            tree = self._paths, self._starts, self._levels, meets, self._offsets
+            kernels.crowd_costs.meet(member, self.codes, *tree)
+            kernels.crowd_costs.sums_of_terms(self.codes, self._terms, meets, self._offsets, sums)
 
     def _order(self) -> NDArray[np.int64]:
         """Columns in which the nearest classes disagree most are decided first: either way the cost rises early."""
-        nearest = self.codes[np.argsort(self._sums, kind="stable")[:NEAREST]]
-        terms = [
-            float(self._terms[a][self._meets[self._offsets[a] + nearest[:, a]]].sum()) for a in range(nearest.shape[1])
-        ]
-        return np.argsort(-np.array(terms), kind="stable").astype(np.int64)
+        amounts = np.zeros(self.codes.shape[1])
+        for meets, sums in zip(self._meets, self._sums, strict=True):
+            near = min(NEAREST, len(sums) - 1)
+            nearest = self.codes[np.argpartition(sums, near)[: near + 1]]
+            for a in range(len(amounts)):
+                amounts[a] += float(self._terms[a][meets[self._offsets[a] + nearest[:, a]]].sum())
+        return np.argsort(-amounts, kind="stable").astype(np.int64)
 
     def common(self) -> float:
-        """What more records than may be suppressed cost at least: one of their classes is released."""
+        """What groups that outweigh the records that may be suppressed cost at least: one of them is released."""
         order = np.argsort(-self.least, kind="stable")
-        held = np.cumsum(self.records[self.chosen[order]])
+        held = np.cumsum(self.weights[order])
         place = int(np.searchsorted(held, self.budget, side="right"))
         return float(self.least[order[place]]) if place < len(order) else -math.inf
 
     def records_from(self, goal: float) -> int:
-        """Records of the classes that cost a goal, as far as that is proved."""
-        return int(self.records[self.chosen[self.least >= goal]].sum())
+        """Weight of the groups that cost a goal, as far as that is proved."""
+        return int(self.weights[self.least >= goal].sum())
 
     def records_open(self, goal: float) -> int:
-        """Records of the classes that may cost a goal."""
-        return int(self.records[self.chosen[self.most > goal]].sum())
+        """Weight of the groups that may cost a goal."""
+        return int(self.weights[self.most > goal].sum())

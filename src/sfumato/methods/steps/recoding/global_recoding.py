@@ -19,7 +19,6 @@ from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_budget
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.methods.steps.local.regions import recode_classes, written_alike
 from sfumato.methods.steps.recoding.classical import AlgorithmName, choose
 from sfumato.methods.steps.recoding.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
 from sfumato.methods.steps.recoding.optimal import Outcome
@@ -288,17 +287,22 @@ class GlobalRecoding(Step):
     def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
         """Recode the columns and drop the suppressed records, or suppress their cells."""
         if isinstance(plan, RecodedCells):
+            from sfumato.methods.steps.local.regions import recode_classes
+
             return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
         names = list(plan.levels)
         rows = None
         if len(plan.dropped):
             keys, _ = pack_rows(dataset, names, plan.placement)
-            rows = np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0)
+            rows = np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys))
             del keys
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]
-            if level == 0:
+            if level == 0 and dataset.dtype(name).is_float():
+                from sfumato.methods.steps.local.regions import written_alike
+
                 dataset = written_alike(dataset, name)
+            if level == 0:
                 continue
             encoded = dataset.encoded(name)
             table = remap_to(ladder, encoded, level)

@@ -129,16 +129,46 @@ class Lattice:
         for name in ("records", "tops", "records_per_code", "cell_costs", "totals"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
+        other.__dict__["_latest"] = self._latest
         return other
 
     def at(self, node: Node, base: ClassTable | None = None) -> ClassTable:
         """The classes of a node, rolled up from a finer table."""
+        levels = dict(zip(self.columns, node, strict=True))
         if base is not None:
-            return base.roll_up(dict(zip(self.columns, node, strict=True)))
+            return base.roll_up(levels)
         if node not in self._latest:  # the node that a search ends with is asked for again
+            finer = self._finer_table(node)
             self._latest.clear()
-            self._latest[node] = self.base.roll_up(dict(zip(self.columns, node, strict=True)))
+            table = self._one_class(node)
+            if table is None:
+                table = finer.roll_up(levels)
+            self._latest[node] = table
         return self._latest[node]
+
+    def _one_class(self, node: Node) -> ClassTable | None:
+        """The class of all records, where every column has but one label at its level: no class is looked at for it.
+
+        None for any other node, and where values are counted in the classes.
+        """
+        base = self.base
+        bare = not base.counts and base.weights is None and base.population is None
+        sizes = [len(ladder.labels[level]) for ladder, level in zip(base.ladders, node, strict=True)]
+        if not bare or not len(base) or any(size != 1 for size in sizes):
+            return None
+        keys = np.zeros((1, base.keys.shape[1]), dtype=np.uint64)
+        return dataclasses.replace(base, levels=node, keys=keys, records=np.array([base.total]))
+
+    def _finer_table(self, node: Node) -> ClassTable:
+        """The table to roll a node up from: the one asked for last where it is finer, which is smaller than the base.
+
+        Classes come in the same order from both. Counts of other columns may not, so with them the base serves.
+        """
+        plain = not self.base.counts and self.base.weights is None
+        for levels, table in self._latest.items():
+            if plain and all(low <= level for low, level in zip(levels, node, strict=True)):
+                return table
+        return self.base
 
     @cached_property
     def _latest(self) -> dict[Node, ClassTable]:
@@ -250,15 +280,19 @@ class Lattice:
         squares: float,
         lost: Sequence[float] | NDArray[np.float64],
         own: float = 0.0,
+        lowest: Node | None = None,
     ) -> Tally:
         """The tally of sums over the classes of a node, or of the first columns of nodes where fewer levels are given.
 
-        ``lost`` is, per column, what the cells of the ``gone`` records would have cost.
+        ``lost`` is, per column, what the cells of the ``gone`` records would have cost; ``lowest`` the levels below
+        which no column stands.
         """
         n, known = self.records, len(levels)
+        lowest = self.low if lowest is None else lowest
         cells = [(self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
-        cells += [self.least_cost(a, gone) / n if n else 0.0 for a in range(known, len(self.columns))]
-        return Tally(levels + self.low[known:], self.tops, n, gone, classes, squares, cells, self.weights, own)
+        rest = range(known, len(self.columns))
+        cells += [self.least_cost(a, gone, lowest[a]) / n if n else 0.0 for a in rest]
+        return Tally(levels + lowest[known:], self.tops, n, gone, classes, squares, cells, self.weights, own)
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
         """The classes of a node one by one, for objectives that sums do not give."""
@@ -272,9 +306,21 @@ class Lattice:
             np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
         return Spread(costs, classes.records, classes.records - gone, most, self.base.records, majority)
 
-    def least_cost(self, a: int, gone: int) -> float:
-        """What a column not yet decided costs at least when so many records are suppressed."""
-        return max(gone + (self.records - gone) * self.cheapest[a], self.totals[a][self.low[a]])
+    def least_cost(self, a: int, gone: int, lowest: int) -> float:
+        """What a column not yet decided costs at least on a level or above when so many records are suppressed."""
+        return max(gone + (self.records - gone) * self.cheapest[a], self.least_totals[a][lowest])
+
+    @cached_property
+    def least_totals(self) -> tuple[tuple[float, ...], ...]:
+        """Per column and level, the least of ``totals`` from there up to the highest level of the lattice.
+
+        A bound on a column that may rise further holds so even where a level costs less than the one below it.
+        """
+        least = []
+        for sums, high in zip(self.totals, self.high, strict=True):
+            within = np.array(sums[: high + 1])
+            least.append(tuple(np.minimum.accumulate(within[::-1])[::-1].tolist()))
+        return tuple(least)
 
     @cached_property
     def cheapest(self) -> tuple[float, ...]:

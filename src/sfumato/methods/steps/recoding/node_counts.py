@@ -10,6 +10,7 @@ suppressed at every lower one, so the first level beyond the budget ends it.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,12 @@ MANY_CLASSES = 100_000
 """Below this number of classes towers are quicker: their tables stay in the cache."""
 MOST_CELLS = 1 << 24
 """So many cells are counted in an array, or four times as many as there are classes."""
+CELLS_IN_CACHE = 1 << 18
+"""So many cells, a megabyte, are counted as quickly as a part of them."""
+MOST_SHARE = 4
+"""One cell in 2⁴ is looked at first, more where the budget is large."""
+MOST_NARROW = 1 << 16
+"""So many codes fit two bytes."""
 
 
 def counts_directly(lattice: Lattice) -> bool:
@@ -50,12 +57,12 @@ class NodeCounts:
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
         self.lattice, self.k, self.prices = lattice, k, prices
         base = lattice.base
-        self._keys = base.keys.reshape(-1)
         self._records = base.records.astype(np.int32)
         everybody = np.array([lattice.records], dtype=np.int32)
         ids = np.zeros(len(base), dtype=np.uint32)
         self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
-        self._climbs: dict[tuple[int, int], NDArray[Any]] = {}
+        self._codes: dict[int, NDArray[Any]] = {}
+        self._scratch = np.zeros(0, dtype=np.int32)
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no more than that."""
@@ -66,6 +73,8 @@ class NodeCounts:
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
         whole[:, 0] = lattice.budget + 1
         for level in range(high, low - 1, -1):
+            if self._beyond_budget(groups, a, level):
+                break
             counts = self._counted(groups, a, level)
             if counts is None:
                 self._tally_many(groups, a, level, whole[level - low], lost[level - low])
@@ -76,6 +85,21 @@ class NodeCounts:
             if whole[level - low, 0] > lattice.budget:
                 break
         return whole.tolist(), lost.tolist()
+
+    def _beyond_budget(self, groups: _Groups, a: int, level: int) -> bool:
+        """Whether a part of the cells already shows that more must be suppressed than the budget allows; False proves nothing.
+
+        Levels beyond the budget are the finest that are looked at, with the most cells, and mostly far beyond it: where 2 %
+        may go and half of the records would, one cell in sixteen shows it.
+        """
+        lattice, size = self.lattice, self._size(a, level)
+        share = min(MOST_SHARE, int(math.log2(lattice.records / (2 * lattice.budget + 1))))
+        if size * len(groups.amounts) <= CELLS_IN_CACHE or share < 1:
+            return False
+        slots = np.zeros(1 << (len(self._records) >> share).bit_length(), dtype=np.int32)
+        where = groups.ids, self._codes_of(a), self._records, self._climb(a, level), size
+        lost = kernels.node_counts.count_lost(*where, self.k, share, slots)
+        return bool(lost > lattice.budget)
 
     def _groups(self, prefix: Node) -> _Groups:
         """The groups of a prefix, made from those of the longest part of it that is known."""
@@ -97,8 +121,7 @@ class NodeCounts:
             amounts = np.bincount(ids, weights=self._records, minlength=len(cells)).astype(np.int32)
         else:
             amounts, cells = kernels.node_counts.number_cells(counts)
-            where = self._where(a, level)
-            ids = kernels.node_counts.regroup(groups.ids, self._keys, *where, size, counts)
+            ids = kernels.node_counts.regroup(groups.ids, self._codes_of(a), self._climb(a, level), size, counts)
         costs = groups.costs[cells // size]
         costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
         return _Groups(prefix, ids, amounts, costs)
@@ -108,18 +131,27 @@ class NodeCounts:
         size = self._size(a, level)
         if size == 1:
             return groups.amounts.copy()
-        if size * len(groups.amounts) > max(MOST_CELLS, 4 * len(self._keys)):
+        if size * len(groups.amounts) > max(MOST_CELLS, 4 * len(self._records)):
             return None
-        counts = np.zeros(size * len(groups.amounts), dtype=np.int32)
-        where = self._where(a, level)
-        kernels.node_counts.count_cells(groups.ids, self._keys, self._records, *where, size, counts)
+        counts = self._room(size * len(groups.amounts))
+        where = groups.ids, self._codes_of(a), self._records, self._climb(a, level), size
+        kernels.node_counts.count_cells(*where, counts)
         return counts
+
+    def _room(self, cells: int) -> NDArray[np.int32]:
+        """Room for the records of so many cells, all 0: the same for every node, so that the system is asked for it once."""
+        if cells > len(self._scratch):
+            self._scratch = np.zeros(cells, dtype=np.int32)
+            return self._scratch
+        room = self._scratch[:cells]
+        room[:] = 0
+        return room
 
     def _cells(self, groups: _Groups, a: int, level: int) -> NDArray[np.int64]:
         """The cell of every class."""
-        shift, mask, climb = self._where(a, level)
-        codes = climb[((self._keys >> shift) & mask).astype(np.int64)].astype(np.int64)
-        return groups.ids.astype(np.int64) * self._size(a, level) + codes
+        cells = groups.ids.astype(np.int64) * self._size(a, level)
+        cells += self._climb(a, level)[self._codes_of(a)]
+        return cells
 
     def _tally_many(
         self, groups: _Groups, a: int, level: int, whole: NDArray[np.int64], lost: NDArray[np.float64]
@@ -136,13 +168,18 @@ class NodeCounts:
     def _size(self, a: int, level: int) -> int:
         return len(self.lattice.base.ladders[a].labels[level])
 
-    def _where(self, a: int, level: int) -> tuple[np.uint64, np.uint64, NDArray[Any]]:
-        """Where the code of a column lies in a key, and the code at a level for each."""
-        base = self.lattice.base
-        if (a, level) not in self._climbs:
-            narrow = np.min_scalar_type(
-                max(1, self._size(a, level)) - 1
-            )  # the fewer bytes, the more of it is in the cache
-            self._climbs[a, level] = base.ladders[a].climb(base.levels[a], level).astype(narrow)
-        mask = (np.uint64(1) << np.uint64(base.layout.widths[a])) - np.uint64(1)
-        return np.uint64(base.layout.shifts[a]), mask, self._climbs[a, level]
+    def _codes_of(self, a: int) -> NDArray[Any]:
+        """The code of a column in every class at its lowest level: few are left there, and narrow codes are read quickly."""
+        if a not in self._codes:
+            base, low = self.lattice.base, self.lattice.low[a]
+            narrow = np.uint16 if self._size(a, low) <= MOST_NARROW else np.uint32
+            climb = base.ladders[a].climb(base.levels[a], low).astype(narrow)
+            codes = np.empty(len(base), dtype=narrow)
+            place = base.layout.shifts[a], base.layout.widths[a]
+            kernels.node_counts.read_codes(base.keys.reshape(-1), *place, climb, codes)
+            self._codes[a] = codes
+        return self._codes[a]
+
+    def _climb(self, a: int, level: int) -> NDArray[np.uint32]:
+        """The code at a level for each code at the lowest."""
+        return self.lattice.base.ladders[a].climb(self.lattice.low[a], level).astype(np.uint32)

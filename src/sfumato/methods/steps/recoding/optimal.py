@@ -52,9 +52,12 @@ class Search:
         """Walk the whole lattice."""
         lattice, k = self.lattice, smallest_class(self.lattice)
         self.progress(0.0, WORDS)
-        self._keep(lattice.judge(lattice.at(lattice.high)))
+        looks: Looks | None = None
         if lattice.columns:
-            self._walk(RolledUp(lattice) if k is None or not lattice.records else Crowded(raised(lattice, k), k))
+            looks = RolledUp(lattice) if k is None or not lattice.records else Crowded(raised(lattice, k), k)
+        self._keep(lattice.judge(lattice.at(lattice.high)))
+        if looks is not None:
+            self._walk(looks)
         if lattice.objective.minimal:
             self._choose_minimal()
         if self.best is not None and k is not None:  # the loop adds up in another order
@@ -164,10 +167,12 @@ class Crowded:
 
     def __init__(self, lattice: Lattice, k: int) -> None:
         self.lattice, self.prices = lattice, Prices.of_lattice(lattice)
-        looks = NodeCounts if counts_directly(lattice) else Peaks
-        self._peaks = looks(lattice, k, self.prices)
-        cheapest = zip(lattice.weights, lattice.cheapest, lattice.totals, lattice.low, strict=True)
-        self._least = [(w, cost, totals[low]) for w, cost, totals, low in cheapest]
+        self._beside: list[list[Node]] = []
+        if counts_directly(lattice):
+            self._peaks: NodeCounts | Peaks = NodeCounts(lattice, k, self.prices)
+        else:
+            self._peaks = Peaks(lattice, k, self.prices)
+            self._beside = self._peaks.least_beside
 
     def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
         """All levels in one pass."""
@@ -179,27 +184,38 @@ class Crowded:
                 yield low + i, None, None
                 continue
             levels = (*prefix, low + i)
-            tally = self._tally(levels, gone, classes, squares, missed)
-            score = self._mean(levels, gone, missed) if self.prices.mean else lattice.objective.score(tally)
+            lowest = lattice.low if last else self._lowest(levels)
+            if self.prices.mean:
+                tally = Tally(levels, lattice.tops, lattice.records, gone, classes, float(squares), (), lattice.weights)
+                score = self._mean(levels, gone, missed, lowest)
+            else:
+                sums = [*missed[1 : len(levels)], missed[0]]
+                tally = lattice.tally_of(levels, gone, classes, float(squares), sums, lowest=lowest)
+                score = lattice.objective.score(tally)
             if last:
                 yield low + i, None, Judged(levels, tally, score, feasible=True)
             else:
                 yield low + i, score if lattice.objective.bounded else -math.inf, None
 
-    def _tally(self, levels: Node, gone: int, classes: int, squares: int, missed: list[float]) -> Tally:
-        """The tally of sums by column; where there is but one sum for all, the costs of cells are left out."""
-        lattice = self.lattice
-        if self.prices.mean:
-            return Tally(levels, lattice.tops, lattice.records, gone, classes, float(squares), (), lattice.weights)
-        lost = [*missed[1 : len(levels)], missed[0]]
-        return lattice.tally_of(levels, gone, classes, float(squares), lost)
+    def _lowest(self, levels: Node) -> Node:
+        """The lowest levels that feasible nodes below a prefix may have.
 
-    def _mean(self, levels: Node, gone: int, missed: list[float]) -> float:
+        A pair of columns that suppresses too much by itself does so in every node: if ``zip`` on level 0 needs
+        ``age`` on level 2 at least, no node with that ``zip`` has a lower level of ``age``.
+        """
+        if not self._beside:
+            return self.lattice.low
+        rows = [self._beside[a][level - self.lattice.low[a]] for a, level in enumerate(levels)]
+        return tuple(map(max, *rows)) if len(rows) > 1 else rows[0]
+
+    def _mean(self, levels: Node, gone: int, missed: list[float], lowest: Node) -> float:
         """The weighted mean cost of a cell: as decided, and of the columns that are not at least."""
-        n, totals, weights = self.lattice.records, self.lattice.totals, self.lattice.weights
+        lattice = self.lattice
+        totals, weights = lattice.totals, lattice.weights
         known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
-        rest = sum([w * max(gone + (n - gone) * cost, least) for w, cost, least in self._least[len(levels) :]])
-        return (known - missed[0] - missed[1] + rest) / n
+        undecided = range(len(levels), len(weights))
+        rest = sum([weights[a] * lattice.least_cost(a, gone, lowest[a]) for a in undecided])
+        return (known - missed[0] - missed[1] + rest) / lattice.records
 
 
 def better(one: Judged, other: Judged) -> bool:

@@ -132,6 +132,8 @@ class Steps:
             np.concatenate(cells),
             np.cumsum(sizes).astype(np.uint64),
         )
+        codes, columns = len(self.flat[0]), len(lattice.columns)
+        self.scratch = np.empty(codes, dtype=np.uint64), np.empty(columns, dtype=np.uint64)
 
     def place(self, a: int, level: int) -> int:
         """The place of a level of a column."""
@@ -153,43 +155,73 @@ class Tower:
     """Tables of groups, each rolled up from one below it; the last column is the one whose levels are tallied.
 
     ``known`` are the columns that cost something. ``tally`` gives what every level of the last column keeps, as arrays
-    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes.
+    ``whole`` and ``lost`` that :func:`sfumato.kernels.lattice.climb` describes; of levels that suppress more than
+    ``budget`` records only that they do.
     """
 
     def __init__(
-        self, lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps, known: Sequence[int]
+        self,
+        lattice: Lattice,
+        k: int,
+        table: ClassTable,
+        last: int,
+        steps: Steps,
+        known: Sequence[int],
+        *,
+        budget: int,
     ) -> None:
-        self.lattice, self.k, self.steps, self.last = lattice, k, steps, last
+        self.lattice, self.k, self.steps, self.last, self.budget = lattice, k, steps, last, budget
         prices = steps.prices
         others = [a for a in range(len(lattice.columns)) if a != last]
-        place = Layout.of([len(lattice.base.ladders[a].labels[table.levels[a]]) for a in others])
-        self._bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
-        self.groups, self.entries, self.costs = _singles(lattice, table, last, prices, known, self._bits)
-        most = sum(lattice.high[a] - table.levels[a] for a in others)
-        self.bounds = np.zeros((2 + most, 4), dtype=np.int64)
-        self.bounds[0] = 0, len(table), 0, len(table)
+        keys, codes, self._bits = _split_keys(table, others, last)
+        costing = [(*self._bits[a], prices.of[a], steps.place(a, table.levels[a])) for a in others if a in known]
+        size, counts = len(table), np.uint32 if lattice.records < 2**32 else np.uint64
+        # Room behind the lowest table for as large a one; pages that nobody writes to take no memory.
+        self.groups, self.costs = np.empty((2 * size, 3), dtype=np.uint64), np.empty((2 * size, prices.features))
+        self.entries = np.empty((2 * size, 2), dtype=counts)
+        slots = np.full(1 << max(4, (2 * size).bit_length()), -1, dtype=np.int32)
+        self.size = kernels.lattice.lay_groups(
+            keys,
+            codes,
+            table.records,
+            np.array(costing, dtype=np.int64).reshape(-1, 4),
+            steps.flat,
+            (slots, np.empty((3, size + 1), dtype=np.int64)),
+            self.groups,
+            self.entries,
+            self.costs,
+        )
+        climbs = sum(lattice.high[a] - table.levels[a] for a in others)
+        self.bounds = np.zeros((2 + climbs, 4), dtype=np.int64)
+        self.bounds[0] = 0, self.size, 0, len(table)
         self._levels = [table.levels]
         self.low, high = lattice.low[last], lattice.high[last]
         self._last, levels = steps.of_column(last, self.low, high), high - self.low + 1
-        self._codes = int(self._last[2][-1])
-        self._scratch = _scratch(len(table), self._codes, self.entries.dtype)
+        self._scratch = (*_scratch(self.size, int(self._last[2][-1]), self.entries.dtype), *steps.scratch)
         self.whole, self.lost = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + prices.features))
-        self._put_together()
 
-    def _put_together(self) -> None:
-        """Classes become groups, and only those are kept."""
-        self._run((0, 1, 0, 0), NOTHING, self.whole, self.lost)
-        first, end, first_entry, end_entry = self.bounds[1].tolist()
-        self.groups, self.costs = (_longer(one[first:end], 2 * (end - first)) for one in (self.groups, self.costs))
-        self.entries = _longer(self.entries[first_entry:end_entry], 2 * (end_entry - first_entry))
-        self.groups[: end - first, 1:] -= np.uint64(first_entry)
-        self.bounds[0] = 0, end - first, 0, end_entry - first_entry
-        self._scratch = _scratch(end - first, self._codes, self.entries.dtype)
+    def without_last(self, table: ClassTable) -> ClassTable:
+        """The table that this tower was made of, with the last column at its highest level."""
+        name, high = table.columns[self.last], self.lattice.high[self.last]
+        if len(table.ladders[self.last].labels[high]) > 1 or table.keys.shape[1] > 1:
+            return table.roll_up({name: high})
+        # All codes become one, so the groups are the classes.
+        begins = self.groups[: self.size, 1].astype(np.int64)
+        records = np.add.reduceat(self.entries[: len(table), 1], begins, dtype=np.int64)
+        levels = (*table.levels[: self.last], high, *table.levels[self.last + 1 :])
+        keys = self.groups[: self.size, :1].copy()
+        return dataclasses.replace(table, levels=levels, keys=keys, records=records)
 
     @property
     def height(self) -> int:
         """Number of tables."""
         return len(self._levels)
+
+    @property
+    def entries_on_top(self) -> int:
+        """Entries of the table on top: pairs of a group and a code of the last column."""
+        _, _, first_entry, end_entry = self.bounds[self.height - 1].tolist()
+        return int(end_entry - first_entry)
 
     def cut(self, height: int) -> None:
         """Take off all tables above a height."""
@@ -206,7 +238,7 @@ class Tower:
         self._make_room(source)
         count = 0 if tally is None else len(tally[0])
         climbs = self._between(self._levels[-1], levels)
-        self._run((source, source + 1, self.k, count), climbs, *(tally or (self.whole, self.lost)))
+        self._run((source, source + 1, self.k, count, self.budget), climbs, *(tally or (self.whole, self.lost)))
         self._levels.append(levels)
 
     def _between(self, before: Node, after: Node) -> NDArray[np.int64]:
@@ -221,7 +253,7 @@ class Tower:
     def tally(self, tally: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
         """Tally the table on top."""
         top = self.height - 1
-        self._run((top, top, self.k, len(tally[0])), NOTHING, *tally)
+        self._run((top, top, self.k, len(tally[0]), self.budget), NOTHING, *tally)
 
     def _run(self, table: tuple[int, ...], climbs: NDArray[np.int64], whole: Any, lost: Any) -> None:
         kernels.lattice.climb(
@@ -247,22 +279,23 @@ class Tower:
             self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
 
 
-def _singles(
-    lattice: Lattice, table: ClassTable, last: int, prices: Prices, known: Sequence[int], bits: dict[int, Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Every class as a group of its own with one entry, and room for as many groups behind them."""
-    n = len(table)
-    keys, costs = np.zeros((n, 1), dtype=np.uint64), np.zeros((2 * n, prices.features))
+def _split_keys(
+    table: ClassTable, others: Sequence[int], last: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], dict[int, tuple[int, int]]]:
+    """Keys of the classes without one column, the codes of that column, and where the bits of the others lie.
+
+    Keys of one word are taken as they are; of longer ones all columns but one fit a word (see ``smallest_class``).
+    """
+    codes = table.codes(table.columns[last])
+    if table.keys.shape[1] == 1:
+        bits = {a: (int(table.layout.shifts[a]), int(table.layout.widths[a])) for a in others}
+        return table.keys[:, 0] ^ (codes.astype(np.uint64) << np.uint64(table.layout.shifts[last])), codes, bits
+    place = Layout.of([len(table.ladders[a].labels[table.levels[a]]) for a in others])
+    bits = {a: (int(place.shifts[i]), int(place.widths[i])) for i, a in enumerate(others)}
+    keys = np.zeros((len(table), 1), dtype=np.uint64)
     for a, (shift, _) in bits.items():
-        codes = table.codes(lattice.columns[a])
-        kernels.keys.pack(keys, codes, 0, shift)
-        if a in known:
-            costs[:n, prices.of[a]] += prices.cells[a][table.levels[a]][codes]
-    groups = np.empty((2 * n, 3), dtype=np.uint64)
-    groups[:n, 0], groups[:n, 1], groups[:n, 2] = keys[:, 0], np.arange(n), np.arange(1, n + 1)
-    entries = np.empty((2 * n, 2), dtype=np.uint32 if lattice.records < 2**32 else np.uint64)
-    entries[:n, 0], entries[:n, 1] = table.codes(lattice.columns[last]), table.records
-    return groups, entries, costs
+        kernels.keys.pack(keys, table.codes(table.columns[a]), 0, shift)
+    return keys[:, 0], codes, bits
 
 
 def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
@@ -276,16 +309,68 @@ def _scratch(groups: int, codes: int, counts: np.dtype[Any]) -> tuple[NDArray[An
     """Room for the loop to work in."""
     slots = np.empty(1 << max(4, (2 * groups).bit_length()), dtype=np.int32)
     links = np.empty((3, groups), dtype=np.int32)
-    return slots, links, np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
+    seen, sums = np.empty(codes + 2, dtype=np.uint32), np.zeros(codes + 2, dtype=counts)
+    return slots, links, seen, sums, np.empty(codes, dtype=np.uint32)
+
+
+FEW_SUPPRESSED = 200
+"""Levels of pairs of columns are looked at where at most one record in so many may be suppressed.
+
+Where more may be, hardly a pair of columns exceeds the budget by itself."""
+PAIR_CELLS = 1 << 16
+"""Pairs of columns that make more cells than this are not looked at."""
+
+
+def _levels_beside(lattice: Lattice, k: int, table: ClassTable, last: int, steps: Steps) -> list[list[int]]:
+    """For every column before the last one and each of its levels, the lowest level that the last one may have."""
+    spans = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)][: last + 1]
+    place = table.layout
+    columns = [(place.shifts[a], place.widths[a], steps.place(a, lattice.low[a]), spans[a]) for a in range(last + 1)]
+    levels = np.zeros((last, max(spans)), dtype=np.int64)
+    kernels.lattice.least_beside(
+        table.keys[:, 0],
+        table.records,
+        np.array(columns, dtype=np.int64),
+        steps.flat,
+        (k, lattice.budget),
+        np.empty((3, PAIR_CELLS), dtype=np.int64),
+        levels,
+    )
+    return [[lattice.low[last] + level for level in row] for row in levels.tolist()]
+
+
+def _by_earlier_column(lattice: Lattice, rows: Sequence[Sequence[Sequence[int]]]) -> list[list[Node]]:
+    """By column and level, the lowest levels of all columns beside it: ``rows[j][i][l]`` turned round.
+
+    Columns up to the one in question are at their lowest levels: they are decided before it.
+    """
+    count, beside = len(lattice.columns), []
+    for a in range(count):
+        span = range(lattice.high[a] - lattice.low[a] + 1)
+        before = lattice.low[: a + 1]
+        beside.append([(*before, *(rows[later][a][level] for later in range(a + 1, count))) for level in span])
+    return beside
 
 
 class Peaks:
     """One tower a column, as ``Towers`` has them: what every level of the column after a prefix keeps."""
 
     def __init__(self, lattice: Lattice, k: int, prices: Prices) -> None:
-        shown, steps = enumerate(shown_tables(lattice)), Steps(lattice, prices)
+        steps = Steps(lattice, prices)
         self._budget, self._least = lattice.budget, list(lattice.low)
-        self._towers = [Tower(lattice, k, table, a, steps, range(a + 1)) for a, table in shown]
+        self._towers: list[Tower] = []
+        self.least_beside: list[list[Node]] = []
+        table = lattice.at(lattice.low)
+        paired = lattice.budget * FEW_SUPPRESSED <= lattice.records and table.keys.shape[1] == 1
+        rows: list[list[list[int]]] = []
+        for a in range(len(lattice.columns) - 1, -1, -1):
+            tower = Tower(lattice, k, table, a, steps, range(a + 1), budget=lattice.budget)
+            self._towers.insert(0, tower)
+            if paired:
+                rows.insert(0, _levels_beside(lattice, k, table, a, steps))
+            table = tower.without_last(table)
+        if paired:
+            self.least_beside = _by_earlier_column(lattice, rows)
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
         """By level of the next column: what :class:`Tower` tallies."""

@@ -39,12 +39,16 @@ class Counted:
     score: NDArray[np.float64]
 
 
-def walked(lattice: Lattice, k: int) -> Counted:
-    """Every node under k-anonymity, by one loop."""
+def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted | None:
+    """Every node under k-anonymity, by one loop; None where that takes more effort than is allowed."""
     prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
     steps = Steps(lattice, prices)
-    tower = Tower(lattice, k, lattice.at(lattice.low), last, steps, range(len(lattice.columns)))
-    whole, lost = _walk(tower, before)
+    known, table = range(len(lattice.columns)), lattice.at(lattice.low)
+    tower = Tower(lattice, k, table, last, steps, known, budget=lattice.records)
+    tallies = _walk(tower, before, most_effort)
+    if tallies is None:
+        return None
+    whole, lost = tallies
     suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
     missed = lost[..., 1:].copy()
     missed[..., prices.of[last]] += lost[..., 0]
@@ -62,26 +66,66 @@ def walked(lattice: Lattice, k: int) -> Counted:
     )
 
 
-def _walk(tower: Tower, before: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """What the tower tallies, for all levels of the columns before the last: the first column slowest, then the last one's levels."""
+class _TooMuchEffort(Exception):
+    """A walk takes more effort than is allowed."""
+
+
+@dataclasses.dataclass
+class _Effort:
+    """What a walk of so many tables has taken so far: classes put together, times the levels that are tallied at once."""
+
+    tables: int
+    most: float
+    climbed: int = 0
+    spent: float = 0.0
+
+    def spend(self, effort: float) -> None:
+        """Add the effort of a table; ends the walk where it is too much, or the rest will be if it goes on like this.
+
+        Tables that nearly every record is alone in hardly shrink, and a few tell it. The walk begins with tables in which the
+        column of most values has climbed: those to come are larger.
+        """
+        self.climbed += 1
+        self.spent += effort
+        expected = self.spent / self.climbed * self.tables
+        if self.spent > self.most or (self.spent > SEEN * self.most and expected > BEYOND * self.most):
+            raise _TooMuchEffort
+
+
+SEEN, BEYOND = 0.05, 1.25
+"""After this share of the effort that is allowed, a walk that would take so many times as much is given up."""
+
+
+def _walk(
+    tower: Tower, before: Sequence[int], most_effort: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """What the tower tallies, for all levels of the columns before the last: the first column slowest, then the last one's levels.
+
+    None where it takes too much effort.
+    """
     lattice = tower.lattice
     sizes = [lattice.high[a] - lattice.low[a] + 1 for a in before]
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
     lost = np.empty((math.prod(sizes), *tower.lost.shape))
+    effort = _Effort(math.prod(sizes), most_effort)
 
     def climb(place: int, row: int) -> None:
         """All tables with the columns from a place on above their lowest level; on top stands the one where they are not."""
         for i in range(place, len(before)):
             height = tower.height
             for step in range(1, sizes[i]):
+                effort.spend(tower.entries_on_top * len(tower.whole))
                 at, a, levels = row + step * strides[i], before[i], tower.levels
                 tower.climb((*levels[:a], lattice.low[a] + step, *levels[a + 1 :]), (whole[at], lost[at]))
                 climb(i + 1, at)
             tower.cut(height)
 
     tower.tally((whole[0], lost[0]))
-    climb(0, 0)
+    try:
+        climb(0, 0)
+    except _TooMuchEffort:
+        return None
     return whole, lost
 
 
@@ -123,7 +167,9 @@ def _order(lattice: Lattice) -> list[int]:
     return [*(a for a in columns if a != last), last]
 
 
-PYTHON_FACTOR = 100
+SHRINKING = 8
+"""Tables shrink as a walk climbs: it may take no more than an eighth of nodes times classes."""
+PYTHON_FACTOR = 100 / SHRINKING
 """How much longer it takes to judge a class in Python than in the loop, roughly."""
 PYTHON_CLASSES = 1_000
 """What judging a node in Python costs besides its classes, in classes."""
@@ -131,23 +177,26 @@ PYTHON_CLASSES = 1_000
 
 def survey(lattice: Lattice, chosen: Node, *, most_nodes: int, most_effort: float) -> Landscape:
     """The whole lattice, or the neighbours of the chosen node where it has too many nodes or would take too long."""
-    quick = lattice.size <= most_nodes and effort(lattice) <= most_effort
-    return whole_lattice(lattice) if quick else neighbourhood(lattice, chosen)
+    if lattice.size <= most_nodes and effort(lattice) <= most_effort:
+        landscape = whole_lattice(lattice, most_effort)
+        if landscape is not None:
+            return landscape
+    return neighbourhood(lattice, chosen)
 
 
 def effort(lattice: Lattice) -> float:
-    """How much work the whole lattice is: nodes times classes, and more where nodes are judged in Python."""
+    """How much work the whole lattice is at least: nodes times classes, and more where nodes are judged in Python."""
     classes = len(lattice.base)
     if smallest_class(lattice) is None:
         return float(lattice.size) * (classes + PYTHON_CLASSES) * PYTHON_FACTOR
-    return float(lattice.size) * classes
+    return float(lattice.size) * classes / SHRINKING
 
 
-def whole_lattice(lattice: Lattice) -> Landscape:
-    """Evaluate every node."""
+def whole_lattice(lattice: Lattice, most_effort: float = math.inf) -> Landscape | None:
+    """Evaluate every node; None where a walk takes more effort than is allowed."""
     k = smallest_class(lattice)
-    counted = _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k)
-    return _landscape(lattice, counted, whole=True)
+    counted = _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k, most_effort)
+    return None if counted is None else _landscape(lattice, counted, whole=True)
 
 
 def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
@@ -156,12 +205,30 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
     for a, level in enumerate(node):
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
-    # All of them lie above this node: its table, which is much smaller than that of the rows, is rolled up once.
-    floor = lattice.at(tuple(max(low, level - 1) for low, level in zip(lattice.low, node, strict=True)))
+    # All of them lie above this node: where its table is much smaller than that of the rows, it is rolled up once.
+    low = tuple(max(least, level - 1) for least, level in zip(lattice.low, node, strict=True))
+    floor = lattice.at(low) if _shrinks(lattice, low) else lattice.base
     own = lattice.at(node, floor)
     above = {one for one in near if all(level >= here for level, here in zip(one, node, strict=True))}
     tables = (lattice.at(one, own if one in above else floor) for one in sorted(near))
     return _landscape(lattice, _judged(lattice, tables), whole=False)
+
+
+SAMPLE = 1 << 16
+"""So many classes tell whether a node has far fewer than the finest table."""
+APART = 0.95
+"""Where so many of them stay apart, the node has at least half as many classes as the table, or several times the sample."""
+
+
+def _shrinks(lattice: Lattice, node: Node) -> bool:
+    """Whether a node seems to have far fewer classes than the finest table; some at equal distances are looked at."""
+    base = lattice.base
+    if len(base) <= SAMPLE:
+        return True
+    step = len(base) // SAMPLE
+    bare = {"counts": {}, "weights": None, "person": None, "population": None}
+    sample = dataclasses.replace(base, keys=base.keys[::step].copy(), records=base.records[::step].copy(), **bare)
+    return len(lattice.at(node, sample)) < APART * len(sample)
 
 
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:

@@ -90,7 +90,7 @@ def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
     """Release a table as its cuts say."""
     if len(plan.dropped):
         keys, _ = pack_rows(dataset, plan.columns, plan.placement)
-        dataset = dataset.take(np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0))
+        dataset = dataset.take(np.flatnonzero(kernels.keys.lie_outside(plan.dropped, keys)))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = dataset.encoded(name)
         codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well

@@ -30,7 +30,6 @@ from sfumato.core.schema import Kind, Role
 from sfumato.data.table.form import LAYOUT, Form
 from sfumato.data.table.inference import is_identifier_name
 from sfumato.errors import SchemaError
-from sfumato.release.documents import digest_of_input
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -85,9 +84,9 @@ def _text(value: Any) -> str | None:
 def _digest(dataset: Dataset, columns: dict[str, pl.Series]) -> str:
     """The digest of the table that was given."""
     try:
-        return digest_of_input(dataset)
+        return dataset.input_digest()
     except SchemaError:
-        return digest_of_input(dataset.with_columns(columns))
+        return dataset.with_columns(columns).input_digest()
 
 
 def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) -> pl.Series:

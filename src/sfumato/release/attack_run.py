@@ -1,0 +1,347 @@
+"""Attacking a release: every intruder tries every attack that applies, within a budget of time that they share."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from sfumato.core import registry
+from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.choices import required_fields
+from sfumato.core.data import DataPair
+from sfumato.core.limits import limits_of, plain_limits
+from sfumato.core.parameters import values_of
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
+from sfumato.release.attack_report import AttackReport, Skipped, Tried
+from sfumato.release.evaluation import require_same_shape
+from sfumato.release.intruders import BATTERY, Profile, intruder_from
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+    from sfumato.core.pair import Pair
+    from sfumato.core.shape import Shape
+    from sfumato.core.source import Source
+    from sfumato.core.step import Step
+
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_SAMPLE = 2000
+"""Records an intruder looks for; rates found on a sample carry an interval."""
+DEFAULT_THRESHOLD = USUAL_RATE
+GRACE = 20.0
+"""Seconds of computing that there are in any case, however small the budget: who uses a loop first has it compiled."""
+OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
+
+
+def attack_release(
+    pair: Pair | DataPair,
+    *,
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    others: Sequence[Any] = (),
+    population: Dataset | None = None,
+    aux: Dataset | None = None,
+    intruder: Intruder | None = None,
+    only: Sequence[Any] | None = None,
+    limits: Mapping[Any, Any] | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+    seconds: float = DEFAULT_SECONDS,
+    clock: float = math.inf,
+    sample: int | None = None,
+    seed: Seed | int | str | None = None,
+    progress: Progress = silent,
+    on_outcome: Callable[[Tried | Skipped], object] = bool,
+) -> AttackReport:
+    """Let every named intruder try every attack that applies, within a time budget that they share.
+
+    On how many people an attack is tried follows from how much work that is (:data:`sfumato.core.attack.WORK`), so that findings do not depend on the
+    machine. ``seconds`` only stop: they are seconds of computing (CPU, all threads together), not of the clock, and at least 20, which the first use
+    of all loops may take. What was stopped, or had no turn, is unknown. No attack takes more than half of what is left, so that others have their turn.
+    ``clock`` are seconds by the clock after which no other attack is begun, for who waits at a busy machine. ``on_outcome`` is
+    called with every outcome as it comes. With ``intruder`` only that one tries, everything. ``only`` are the attacks to try, by name, as in a recipe
+    (``{"interval_disclosure": {"kind": "deviation"}}``) or as objects; ``limits`` says, as in a recipe, what is allowed to some of them, when tried by the first intruder who tries them. ``others`` are further releases of
+    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
+    which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
+
+    Data other than a table have no named intruders: each attack says who tries it, and all share the time alike.
+    """
+    require_same_shape(pair.original, pair.released)
+    battery: _Battery = _TableBattery() if pair.has_intruders else _DataBattery()
+    battery.require_known(population=population, aux=aux, intruder=intruder, sample=sample)
+    sample = DEFAULT_SAMPLE if sample is None else sample
+    _require_sense(pair, seconds, sample)
+    started, key = now(), Seed(0) if seed is None else Seed.of(seed)
+    begun = time.monotonic()
+    allowances = _allowances(limits or {}, pair.released.shape)
+    limited = [attack for attack, _ in allowances]
+    turns = battery.turns(pair, only, limited, intruder=intruder, sample=sample, seed=key)
+    tried: list[Tried] = []
+    skipped: list[Skipped] = []
+
+    def note(outcome: Tried | Skipped) -> None:
+        if isinstance(outcome, Tried):
+            tried.append(outcome)
+        else:
+            skipped.append(outcome)
+        on_outcome(outcome)
+
+    for place, turn in enumerate(turns):
+        attack = turn.attack
+        progress(place / len(turns), f"{turn.intruder}: {attack.words}")
+        spent = now() - started
+        share, late = battery.share(seconds, spent, len(turns) - place, chosen=only is not None)
+        late = late or time.monotonic() - begun > clock
+        first = all(attack != earlier.attack for earlier in turns[:place])
+        allowed = next((bound for other, bound in allowances if first and other == attack), None)
+        parameters = values_of(attack)
+        who = turn.who()
+        if who is None:
+            note(Skipped(turn.intruder, attack.name, _nothing_known(pair), allowed, parameters))
+            continue
+        scene = Scene(
+            pair,
+            who,
+            steps=tuple(steps),
+            models=tuple(models),
+            others=tuple(others),
+            seed=key,
+            seconds=share,
+            population=population,
+            aux=aux,
+        )
+        outcome = _too_late(attack, scene) if late else _try(attack, scene)
+        if isinstance(outcome, str):
+            note(Skipped(turn.intruder, attack.name, outcome, allowed, parameters))
+        else:
+            finding = dataclasses.replace(outcome, parameters=parameters)
+            note(Tried(turn.intruder, who.knows, finding, threshold, allowed))
+        if intruder is None and not any(later.knows == who.knows for later in turns[place + 1 :]):
+            who.memo.clear()  # what attacks of this intruder had in common may be large, and nobody needs it any more
+    progress(1.0)
+    looked_for = battery.looked_for(pair, intruder, sample)
+    name, unit = battery.source_of(pair).name, pair.released.unit_name
+    return AttackReport(name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit)
+
+
+def attack_unchanged(data: Any, *, seconds: float, **options: Any) -> AttackReport | None:
+    """Data attacked as if they were released as they are; None without time."""
+    if seconds <= 0:
+        return None
+    return attack_release(DataPair(data, data), seconds=seconds, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Turn:
+    """One attack of one intruder: who it is, what it knows, and a function that gives the file it has (None: it knows nothing)."""
+
+    intruder: str
+    knows: tuple[str, ...]
+    attack: Attack
+    who: Callable[[], Intruder | None]
+
+
+class _Battery(Protocol):
+    """Who tries which attacks on a pair, in which order, and how they share the time."""
+
+    def require_known(self, **options: Any) -> None:
+        """Refuse, by name, options that such data do not know."""
+        return
+
+    def turns(self, pair: Any, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """Who tries what, in turn."""
+        ...
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """The seconds of the next of so many turns, and whether there are none left; ``chosen``: attacks were asked for by name."""
+        ...
+
+    def looked_for(self, pair: Any, intruder: Intruder | None, sample: int) -> int:
+        """How many people the intruders look for."""
+        ...
+
+    def source_of(self, pair: Any) -> Source:
+        """What the report is called after."""
+        ...
+
+
+class _TableBattery(_Battery):
+    """The named intruders of a table. Nobody takes more than half of the time that is left."""
+
+    def turns(self, pair: Pair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """Every profile with its attacks; all look for the same people, and who knows the same is the same intruder."""
+        intruder: Intruder | None = options["intruder"]
+        profiles = BATTERY if intruder is None else (_own(intruder),)
+        known = _Intruders(pair, options["sample"], options["seed"])
+        turns = []
+        for profile, attack in _wanted(profiles, only, limited):
+            knows = profile.knows(pair)
+            who = functools.partial(known.who, knows) if intruder is None else functools.partial(_itself, intruder)
+            turns.append(_Turn(profile.name, knows, attack, who))
+        return turns
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """Half of what is left, all of it to the last; there are 20 seconds in any case."""
+        left = max(0.0, max(seconds, GRACE) - spent)
+        return (left if turns == 1 else left / 2), not left
+
+    def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
+        """A sample of the records, or those of the intruder's own file."""
+        return min(sample, len(pair.original)) if intruder is None else len(intruder.file)
+
+    def source_of(self, pair: Pair) -> Source:
+        """The released table."""
+        return pair.released.source
+
+
+class _DataBattery(_Battery):
+    """Attacks on data other than a table: each says who tries it. All share the time alike."""
+
+    def require_known(self, **options: Any) -> None:
+        """Refuse, by name, what is only known for tables."""
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise ParameterError(f"{', '.join(given)} is known for attacks on tables only; leave it out")
+
+    def turns(self, pair: DataPair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+        """The attacks asked for, else all that are tried by default, and those that are limited with other parameters."""
+        shape = pair.original.shape
+        if only is None:
+            classes = registry.attacks(shape).values()
+            attacks = [cls() for cls in classes if cls.by_default and not required_fields(cls)]
+            attacks += [attack for attack in limited if attack not in attacks]
+        else:
+            attacks = [registry.asked_attack(spec, shape) for spec in only]
+        everybody = Intruder(pair.original, (), np.arange(pair.original.size, dtype=np.int64))
+        who = functools.partial(_itself, everybody)
+        return [_Turn(attack.tried_by[0], (), attack, who) for attack in attacks]
+
+    def share(self, seconds: float, spent: float, turns: int, *, chosen: bool) -> tuple[float, bool]:
+        """The same for every attack that is left; attacks that were asked for by name are always tried."""
+        left = max(0.0, seconds - spent)
+        return left / turns, not left and not chosen and spent > GRACE
+
+    def looked_for(self, pair: DataPair, intruder: Intruder | None, sample: int) -> int:
+        """Everybody."""
+        size: int = pair.original.size
+        return size
+
+    def source_of(self, pair: DataPair) -> Source:
+        """The original data."""
+        source: Source = pair.original.source
+        return source
+
+
+def _itself(intruder: Intruder) -> Intruder:
+    return intruder
+
+
+class _Intruders:
+    """The named intruders of a battery: all look for the same people, and who knows the same is the same one."""
+
+    def __init__(self, pair: Pair, sample: int, seed: Seed) -> None:
+        self._pair, self._sample, self._seed = pair, sample, seed
+        self._known: dict[tuple[str, ...], Intruder] = {}
+
+    def who(self, knows: tuple[str, ...]) -> Intruder | None:
+        """Who knows these columns; nobody where there is none to know."""
+        if knows and knows not in self._known:
+            first = next(iter(self._known.values()), None)
+            self._known[knows] = (
+                intruder_from(self._pair, knows, sample=self._sample, seed=self._seed)
+                if first is None
+                else Intruder(first.file, knows, first.truth, first.sampled)
+            )
+        return self._known.get(knows)
+
+
+def _nothing_known(pair: Any) -> str:
+    """Why an intruder knows nothing of the release."""
+    there = "was released" if pair.original.schema.quasi else "is in the table"
+    return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
+
+
+def _require_sense(pair: Pair | DataPair, seconds: float, sample: int) -> None:
+    if not seconds > 0:
+        raise ParameterError("the time budget of the attacks must be more than 0 seconds")
+    if sample < 1:
+        raise ParameterError("the intruders must look for at least one record")
+    if not pair.released.size or not pair.original.size:
+        raise SchemaError("there is nobody to attack: the data are empty")
+
+
+def _own(intruder: Intruder) -> Profile:
+    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
+
+
+def _allowances(limits: Mapping[Any, Any], shape: Shape) -> list[tuple[Attack, float]]:
+    """The attacks that limits are about, with their parameters, and what each may reach."""
+    known = registry.attacks(shape)
+    several = limits_of(plain_limits(limits))
+    return [(registry.measured(limit, shape), limit.bound) for limit in several if limit.name in known]
+
+
+def _wanted(
+    profiles: Sequence[Profile], only: Sequence[Any] | None, limited: Sequence[Attack]
+) -> list[tuple[Profile, Attack]]:
+    """Who tries what: the attacks asked for, or else all with their usual parameters and those that are limited with others."""
+    attacks = registry.attacks()
+    _require_known_intruders(attacks)
+    planned = [(profile, name) for profile in profiles for name in profile.attacks]
+    if only is None:
+        usual: dict[str, Attack] = {name: attacks[name]() for _, name in planned}
+        wanted = [(profile, usual[name]) for profile, name in planned]
+        asked = [attack for attack in limited if attack not in usual.values()]
+    else:
+        wanted, asked = [], []
+        for spec in (only,) if isinstance(only, str | Mapping | Attack) else only:
+            if (attack := registry.asked_attack(spec)) not in asked:
+                asked.append(attack)
+    named = {name for _, name in planned}
+    wanted += [(profile, attack) for profile, name in planned for attack in asked if attack.name == name]
+    return wanted + [(profiles[0], attack) for attack in asked if attack.name not in named]
+
+
+def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
+    """An attack that names an intruder nobody knows would be tried by nobody, and nobody would notice."""
+    who = [profile.name for profile in BATTERY]
+    for name, attack in attacks.items():
+        stranger = next((one for one in attack.tried_by if one not in who), None)
+        if stranger is not None or not attack.tried_by:
+            problem = (
+                "no intruder" if stranger is None else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
+            )
+            raise ParameterError(f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}")
+
+
+def _try(attack: Attack, scene: Scene) -> Finding | str:
+    """Carry out an attack, or say why not."""
+    try:
+        reason: str | None = attack.out_of_place(scene)
+        if reason is not None:
+            return reason
+        finding: Finding = attack.attack(scene)
+    except InternalError:
+        raise
+    except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
+        return str(error)
+    return finding.undefined or finding
+
+
+def _too_late(attack: Attack, scene: Scene) -> str:
+    """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
+    try:
+        reason: str | None = attack.out_of_place(scene)
+    except InternalError:
+        raise
+    except SfumatoError:
+        return OUT_OF_TURN
+    return reason if isinstance(reason, NothingToAttack) else OUT_OF_TURN

@@ -1,0 +1,143 @@
+"""Limits and contract of a recipe: how much an attack may reach, how much may be lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import registry
+from sfumato.core.evidence import gather
+from sfumato.core.limits import Limit, limits_of, written_limits
+from sfumato.core.recipe import Kept
+from sfumato.core.step import accounts
+from sfumato.errors import ParameterError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.core.attack import Memory
+    from sfumato.core.data import DataPair
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.metric import Measure, Utility
+    from sfumato.core.model import Model
+    from sfumato.core.pair import Pair
+    from sfumato.core.randomness import Seed
+    from sfumato.core.recipe import Agreement, Recipe
+    from sfumato.core.step import Step
+    from sfumato.release.attack_report import AttackReport
+
+MOST_COPIED = 0.10
+"""The copied excess beyond which drawn rows are refused where the recipe says nothing."""
+MOST_RECOGNISED = 0.10
+"""The same of any excess less what chance makes of it: copies, near copies and recognised members."""
+USUAL_LIMITS = {"copied_records": MOST_COPIED, "recognised_members": MOST_RECOGNISED}
+
+UNHURRIED = 86_400.0
+"""Seconds for an attack that a limit names: what a certificate says must not depend on how busy the machine was."""
+
+
+def judge_limits(
+    limits: Mapping[str, Any],
+    pair: Pair | DataPair,
+    *,
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    seed: Seed,
+    counted: Dataset | None = None,
+    memory: Memory | None = None,
+) -> tuple[Kept, ...]:
+    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above.
+
+    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured on that. ``memory`` answers for
+    earlier releases of the same people.
+    """
+    known = {"steps": steps, "models": models, "seed": seed}
+    released = pair.released if counted is None else counted
+    checks = []
+    for limit in limits_of(limits):
+        if memory is not None and about_all_releases(limit.name):
+            checks.append(memory.kept(float(limit.bound), pair))
+        else:
+            checks.append(_judge(limit, pair, released, known))
+    return tuple(checks)
+
+
+def about_all_releases(name: str) -> bool:
+    """Whether a limit is about all releases of the same people together."""
+    return name in registry.attacks() and registry.attacks()[name].remembers
+
+
+def _judge(limit: Limit, pair: Pair | DataPair, released: Any, known: Mapping[str, Any]) -> Kept:
+    shape = released.shape
+    if limit.name in registry.attacks(shape):
+        return _attacked(limit, pair, known)
+    metric = registry.measured(limit, shape)
+    if limit.name in registry.family("risk", shape):
+        return kept_within(limit, metric.measure(gather(released, ())))
+    seen = metric.looks_at(pair)
+    return kept_within(limit, _measured(limit.name, metric, seen), seen.of_a_sample)
+
+
+def kept_within(limit: Limit, measure: Measure, where: str = "") -> Kept:
+    """What was measured held against a limit, by which way is better."""
+    bound = float(limit.bound)
+    if measure.better == "lower":
+        return _kept(limit, measure.value, measure.value <= bound + 1e-12, "at most", where)
+    return _kept(limit, measure.value, measure.value >= bound - 1e-12, "at least", where)
+
+
+def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept:
+    bound = float(limit.bound)
+    sentence = f"{limit.words} is {value:.4g}{where}; the recipe allows {way} {bound:g}"
+    return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
+
+
+def _attacked(limit: Limit, pair: Pair | DataPair, known: Mapping[str, Any]) -> Kept:
+    """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
+    from sfumato.release.attack_run import attack_release
+
+    limits = written_limits([limit])
+    report = attack_release(pair, only=[limit.spec], limits=limits, seconds=UNHURRIED, **known)
+    return kept_by_attack(limit, report, pair.of_a_sample)
+
+
+def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
+    """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
+    bound = float(limit.bound)
+    for skipped in (each for each in report.skipped if each.limit is not None):
+        if skipped.unknown and limit.name in USUAL_LIMITS and bound >= 1:
+            return _kept(limit, 1.0, True, "at most", where)  # what nobody can tell counts as the worst there is
+        if skipped.unknown:
+            told = f"{limit.words} is unknown: {skipped.reason}; the recipe allows at most {bound:g}"
+            return Kept(limit.name, math.nan, bound, False, told, parameters=limit.parameters)
+        otherwise = "give a register (--register)" if about_all_releases(limit.name) else "take the limit out"
+        raise ParameterError(f"limits: {limit.words} does not apply to this release: {skipped.reason}; {otherwise}")
+    value = report.value(limit.name)  # nothing else was tried
+    return _kept(limit, value, value <= bound + 1e-12, "at most", where)
+
+
+def _measured(name: str, metric: Utility, pair: Pair | DataPair) -> Measure:
+    reason = metric.out_of_place(pair)
+    if reason is not None:
+        raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
+    return metric.measure(pair)
+
+
+def check_agreement(agreement: Agreement, pair: Pair | DataPair, *, fixed: bool) -> Kept:
+    """A line of the contract held against the release; where an ε is accounted for, what cannot be measured ends no run."""
+    try:
+        return agreement.judge(pair)
+    except SfumatoError:
+        if not fixed or agreement.refuse:
+            raise
+        return agreement.held("it cannot be measured on this table")
+
+
+def with_usual_limits(recipe: Recipe, released: Any) -> Recipe:
+    """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step accounts for an ε.
+
+    Where an ε is accounted for nothing may decide by looking at the original.
+    """
+    if not released.drawn or accounts(recipe.steps, recipe.schema):
+        return recipe
+    return dataclasses.replace(recipe, limits={**USUAL_LIMITS, **recipe.limits})

@@ -1,0 +1,361 @@
+"""A release of one table: risks before and after, what happened to its columns, and what else could have been released."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import polars as pl
+
+from sfumato.core.data import StepsResult
+from sfumato.core.design import link_warnings, weight_warnings
+from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
+from sfumato.core.step import Span, accounts
+from sfumato.core.threads import meanwhile
+from sfumato.data.table.fixed_form import without_hierarchies
+from sfumato.release import VERBS
+from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
+from sfumato.release.assessment import assess, assessing
+from sfumato.release.column_changes import changes_of
+from sfumato.release.implied import Implied, implied_by
+from sfumato.release.posteriors import posteriors_of
+from sfumato.release.release import Release
+from sfumato.release.report.pictures import risk_chart
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Memory
+    from sfumato.core.data import Context
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.mechanism import Mechanism
+    from sfumato.core.metric import Measure
+    from sfumato.core.pair import Pair
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.schema import Schema
+    from sfumato.core.step import Plan, Preserved, Step
+    from sfumato.release.alternatives import Alternatives
+    from sfumato.release.assessment import Assessment
+    from sfumato.release.column_changes import ColumnChange
+
+T = TypeVar("T")
+
+
+def scores_of(plans: Sequence[tuple[str, Plan]]) -> dict[str, float]:
+    """What the searches made small, by objective, and what it came to."""
+    return {objective: score for _, plan in plans for objective, score in plan.scores().items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class TableRelease(Release):
+    """A release of one table: what is known of its classes, columns and alternatives besides.
+
+    ``before`` and ``after`` are the risks of the original and of what is shared, ``columns`` what happened to each of them, ``scores``
+    what the searches made small.
+    """
+
+    released: Dataset
+    original: Dataset
+    before: Assessment = None  # type: ignore[assignment]
+    after: Assessment = None  # type: ignore[assignment]
+    columns: tuple[ColumnChange, ...] = ()
+    scores: dict[str, float] = dataclasses.field(default_factory=dict)
+    population: Dataset | None = None
+    learnt_from: NDArray[np.int64] | None = None
+    """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
+    held_out: NDArray[np.int64] | None = None
+    """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
+    memory: Memory | None = None
+    """What answers for earlier releases of the same people; None: nobody was asked."""
+    mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
+    """By which random rule of the recipe columns were released, where a promise is about that."""
+    writer: ClassVar[str] = "write_table_files"
+
+    @classmethod
+    def assess_original(cls, original: Dataset, recipe: Recipe, context: Context) -> Any:
+        """Assess the table as it is, without its direct identifiers, while the steps run."""
+        table = original.drop(original.schema.direct)
+        if accounts(recipe.steps, recipe.schema):
+            table = without_hierarchies(table, table.schema.quasi)
+        return meanwhile(assessing(table, recipe.goals, population=context.population))
+
+    @classmethod
+    def from_steps(cls, original: Dataset, recipe: Recipe, context: Context, steps: StepsResult, before: Any) -> Self:
+        """The release of what the steps made, not judged yet."""
+        release = super().from_steps(original, recipe, context, steps, before)
+        return dataclasses.replace(
+            release,
+            before=before.result(),
+            scores=scores_of(steps.plans),
+            population=context.population,
+            learnt_from=steps.learnt_from,
+            held_out=steps.held_out,
+            memory=context.memory,
+            mechanisms=steps.mechanisms,
+        )
+
+    @property
+    def steps_result(self) -> StepsResult:
+        """What came of the steps."""
+        return StepsResult(self.released, self.plans, self.learnt_from, self.held_out, self.mechanisms)
+
+    @property
+    def pair(self) -> Pair:
+        """The original and what is shared of it, side by side, at the levels that the plans say.
+
+        It is the same pair until the release was measured: what the search for implied columns reads is not read again.
+        """
+        return self.once("pair", lambda: self.released.compare(self.original, self.steps_result))
+
+    def forget_pair(self) -> None:
+        """Let go of the pair and of all that was read of its columns: of a large table that is as much as the table."""
+        self.released.memo.pop(("release", "pair"), None)
+
+    def judged(self, released: Dataset, *, bounds: bool = True) -> Self:
+        """The release with this table in its place, judged as if it had come out."""
+        release = super().judged(released, bounds=bounds)
+        columns = changes_of(self.original, released, self.plans)
+        return dataclasses.replace(release, after=assess(released), columns=columns)
+
+    def judging_options(self) -> dict[str, Any]:
+        """What models may be shown besides the original: the population, the mechanisms, and what attacks believe."""
+        posteriors = posteriors_of(self)
+        return {"population": self.population, "mechanisms": self.mechanisms, "posteriors": posteriors}
+
+    @property
+    def undone_by(self) -> tuple[str, ...]:
+        """Why released columns undo the release, in sentences."""
+        return tuple(self.implied.refusals)
+
+    @property
+    def implied(self) -> Implied:
+        """What released columns tell of quasi-identifiers beyond their released labels, and what of it the recipe accepts."""
+        crowds = [verdict.crowd for verdict in self.verdicts]
+        return implied_by(lambda: self.pair, self.recipe, crowds, self.released.memo)
+
+    @property
+    def preserved(self) -> tuple[Preserved, ...]:
+        """What masking steps kept of the original, exactly or approximately, and how far it is off."""
+        return tuple(kept for _, plan in self.plans for kept in plan.preserved)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What steps warn of, why no ε is certified where a step accounts for one, weights that nearly number the records, and lost links."""
+        lost = link_warnings(self.released, self.original)
+        of_the_table = (*weight_warnings(self.released), *lost, *self._seen_before())
+        return (*super().warnings, *of_the_table, *self.implied.warnings)
+
+    def _seen_before(self) -> tuple[str, ...]:
+        """That people set aside were looked at all the same: a control that steps before have learnt from is none."""
+        drawing = next((place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0)
+        looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
+        if self.held_out is None or not looked:
+            return ()
+        told = (
+            "looked at all people before some were set aside: copies may be more than attacks tell; draw records first"
+        )
+        return (f"{', '.join(looked)} {told}",)
+
+    def once(self, name: Any, work_out: Callable[[], T]) -> T:
+        """What was worked out about this release before, by its name, else what is worked out now; attacks change nothing of it.
+
+        It is remembered with the released table. Where nothing was changed this is the original itself, of which several recipes
+        may make releases: so it is remembered of which run it is, too.
+        """
+        run = (self.original, self.recipe, self.plans)
+        remembered = self.released.memo.get(("release", name))
+        if remembered is not None and all(one is other for one, other in zip(remembered[0], run, strict=True)):
+            value: T = remembered[1]
+            return value
+        value = work_out()
+        self.released.memo["release", name] = (run, value)
+        return value
+
+    def before_step(self, place: int) -> Dataset:
+        """The table as a step of the recipe saw it, by its place."""
+        shared = self.original.drop(self.original.schema.direct)
+        for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
+            shared = step.apply(shared, plan)
+        return shared
+
+    @property
+    def planned_steps(self) -> Sequence[Step]:
+        """The steps of the recipe as they were planned."""
+        return self.recipe.steps
+
+    @property
+    def sampled(self) -> dict[str, int]:
+        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
+        return {}
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """The files that hold the released table already; none where it is in memory."""
+        return ()
+
+    @property
+    def released_columns(self) -> list[str]:
+        """Names of the columns that are shared."""
+        return self.released.columns
+
+    @property
+    def released_schema(self) -> Schema:
+        """What the shared columns are."""
+        return self.released.schema
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records that were dropped; none where rows were drawn anew, which stand for nobody."""
+        return 0 if self.released.drawn else self.original.records - self.released.records
+
+    @property
+    def told_records(self) -> str:
+        """How many records were released, and what became of the others, in one line."""
+        made, given = self.released.records, self.original.records
+        if not self.released.drawn:
+            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
+        learnt = given if self.learnt_from is None else len(self.learnt_from)
+        aside = 0 if self.held_out is None else len(self.held_out)
+        return (
+            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+        )
+
+    @property
+    def risks(self) -> list[tuple[Measure, Measure]]:
+        """The risks before and after. What only a population tells is measured before, not on the file that is certified.
+
+        Rows that were drawn anew put nobody at the risks of their classes: none is told.
+        """
+        if self.released.drawn:
+            return []
+        after = {measure.name: measure for measure in self.after.measures}
+        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
+
+    @property
+    def data(self) -> Any:
+        """The released table, in the kind of frame that was handed in."""
+        return self.released.to_native()
+
+    @property
+    def needs_attack(self) -> bool:
+        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and no step accounts for an ε."""
+        accounted = accounts(self.recipe.steps, self.recipe.schema)
+        return self.released.drawn and self.attacks is None and not accounted
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002
+        force: bool = False,
+        sign: str | Path | None = None,
+        pictures: bool = False,
+        defuse: bool = False,
+        into: str | None = None,
+        into_table: str | None = None,
+        attack: float | None = None,
+        more: Callable[[Path], None] | None = None,
+    ) -> Path:
+        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
+
+        The file is read back before it stands, and refused where a promise does not hold in it. ``defuse`` puts an
+        apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
+        With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
+        ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
+        ``attack`` are the seconds of computing that the named intruders have before; by default none, but for rows that were drawn anew,
+        of which nothing else tells what they give away (``attack=0``: none there, either).
+        ``more`` writes what else the owner keeps, into the owner's folder, which it is given before anybody sees it.
+        """
+        if attack or (attack is None and self.needs_attack):
+            return self.attacked(**({"seconds": attack} if attack else {})).write(
+                folder,
+                format=format,
+                force=force,
+                sign=sign,
+                pictures=pictures,
+                defuse=defuse,
+                into=into,
+                into_table=into_table,
+                attack=0,
+                more=more,
+            )
+        key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
+        said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
+        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **said)
+        return written
+
+    def write_table(self, into: str, table: str, *, force: bool = False) -> None:
+        """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).
+
+        One transaction: the table is read back and judged inside it, and stands only when it holds. A table of that name is
+        refused, or with ``force`` replaced in the same transaction.
+        """
+        VERBS["write_table"](self, into, table, force=force)
+
+    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
+        """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
+        VERBS["write_data"](self, file, format=format, defuse=defuse)
+
+    def alternatives(self) -> Alternatives:
+        """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.
+
+        Every node of the lattice is evaluated, or only the neighbours when there are millions; for the owner's eyes.
+        """
+        return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a column of the original: roles, what happened, level, and how many values it had and has."""
+        text, whole = pl.String, pl.Int64
+        kinds = {"column": text, "roles": text, "action": text, "level": whole, "top": whole}
+        kinds |= {"distinct_before": whole, "distinct_after": whole}
+        rows = [
+            (c.name, " + ".join(c.roles), c.action, c.level, c.top, c.distinct_before, c.distinct_after)
+            for c in self.columns
+        ]
+        return pl.DataFrame(rows, schema=kinds, orient="row")
+
+    def plot(self) -> alt.LayerChart:
+        """Every risk before and after, with the bar that a promised k sets."""
+        was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
+        asked = [v.crowd for v in self.verdicts if v.crowd]
+        return risk_chart(was, now, 1 / max(asked) if asked else None)
+
+    def _repr_html_(self) -> str:
+        """Verdicts, columns and risks in a notebook, without a data value."""
+        changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
+        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
+        told, verdict = str(self).split("\n"), self.headline
+        return (
+            html_headline(verdict.text, good=verdict.state == "holds")
+            + html_verdicts(v.to_dict() for v in self.verdicts)
+            + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
+            + html_table(
+                f"{self.original.source.name}: {told[1].strip()}",
+                ("column", "role", "what happened", "values", "released"),
+                changes,
+            )
+            + html_table("", ("risk", "before", "after"), risks)
+            + html_list("Warnings:", self.warnings)
+        )
+
+    def __str__(self) -> str:
+        head = self.headline.text
+        lines = [
+            f"{self.original.source.name}: {head}",
+            f"  {self.told_records}",
+            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
+            *(f"  {c.name}: {c.action}" for c in self.columns),
+            *(
+                f"  marketer risk {was.value:.2%} → {now.value:.2%}"
+                for was, now in self.risks
+                if was.name == "marketer_risk"
+            ),
+            *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
+            *(f"  {kept}" for kept in self.preserved),
+            *(f"  warning: {warning}" for warning in self.warnings),
+        ]
+        return "\n".join(lines)
