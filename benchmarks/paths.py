@@ -60,7 +60,9 @@ def measure(people: int) -> dict[str, Any]:
     frame = mobility_table(people, days=DAYS, points=POINTS)
     schema = mobility_schema(frame)
     told: dict[str, Any] = {"points": frame.height}
-    *told["read"], paths = timed(lambda: Trajectories.from_tables({"data": frame}, {"data": schema}, Source("mobility")))
+    *told["read"], paths = timed(
+        lambda: Trajectories.from_tables({"data": frame}, {"data": schema}, Source("mobility"))
+    )
     *told["unicity before"], before = timed(lambda: Unicity().attack(Scene(paths, paths, seed=Seed(1))))
     *told["recode to (5)_2"], coarse = timed(lambda: recoded(paths, 0.0))
     *told["recode within 5 %, suppress"], finer = timed(lambda: recoded(paths, 0.05))

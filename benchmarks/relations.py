@@ -43,13 +43,13 @@ tables:
     belongs_to: {visits: visit_id}
     columns: {drug: {role: sensitive}, days: {role: plain, kind: numeric}}
 meet:
-  - in_table: {table: people, promise: {k_anonymity: {k: 5}}}
-  - in_table: {table: people, promise: {l_diversity: {sensitive: diagnosis, l: 2}}}
-  - in_table: {table: visits, promise: {k_anonymity: {k: 5}}}
+  - k_anonymity: {k: 5, table: people}
+  - l_diversity: {sensitive: diagnosis, l: 2, table: people}
+  - k_anonymity: {k: 5, table: visits}
 steps:
   - cap_rows: {table: visits, at_most: 10}
-  - in_table: {table: people, step: {global_recoding: {suppress: tuple, budget: 0.02}}}
-  - in_table: {table: visits, step: {global_recoding: {suppress: tuple, budget: 0.02}}}
+  - global_recoding: {suppress: tuple, budget: 0.02, table: people}
+  - global_recoding: {suppress: tuple, budget: 0.02, table: visits}
 """
 
 

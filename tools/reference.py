@@ -231,7 +231,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "relations": lambda: of_shape(
         Shape.TABLES,
         "Members of several tables",
-        "With `shape: tables`, or a section `tables`: people and rows of other tables below them. See [several tables](../several_tables.md).",
+        "With `shape: tables`, or a section `tables`: people and rows of other tables below them. See [several tables](../several_tables.md). "
+        "Promises, steps and metrics of ordinary tables are named with the table they apply to: `k_anonymity: {k: 5, table: visits}`.",
     ),
     "hierarchies": hierarchies,
     "commands": commands,

@@ -87,7 +87,9 @@ def test_what_is_no_acceptance_is_refused_by_name(accept: str, message: str) -> 
 
 
 def test_data_of_another_shape_accept_nothing() -> None:
-    with pytest.raises(RecipeError, match="one table"):
+    with pytest.raises(
+        RecipeError, match="'accept' belongs to data of shape table, and this is a recipe for shape baskets"
+    ):
         recipe_files.any_from_dict(
             {
                 "shape": "baskets",

@@ -138,19 +138,20 @@ GRAPH = {
 
 def placed(table: str, step: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """A step in one of several tables."""
-    return {"in_table": {"table": table, "step": dict(step), **more}}
+    ((name, fields),) = step.items()
+    return {name: {**fields, "table": table, **more}}
 
 
 PEOPLE_AND_VISITS = [
-    {"in_table": {"table": "people", "promise": {"k_anonymity": {"k": 3}}}},
-    {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 4}}}},
+    {"k_anonymity": {"k": 3, "table": "people"}},
+    {"k_anonymity": {"k": 4, "table": "visits"}},
 ]
 RECODED = [placed("people", GLOBAL), placed("visits", GLOBAL)]
 ANY = {"persons_k_anonymity": {"k": 2, "knows": "any", "facts": 1}}
 OWN = {"persons_l_diversity": {"sensitive": "people.diagnosis", "l": 2, "knows": "own"}}
 DROPPED = placed("visits", {"suppression": {"what": "tuple", "budget": 0.9}}, aim=[{"k_anonymity": {"k": 2}}], drop="people")  # fmt: skip
 TABLES = {
-    "placed steps": clinic(PEOPLE_AND_VISITS, [{"cap_rows": {"table": "visits", "at_most": 3}}, *RECODED, "key_pseudonyms"], contract=[{"in_table": {"table": "visits", "metric": {"means": {"columns": ["cost"]}}, "at_most": 0.9}}]),
+    "placed steps": clinic(PEOPLE_AND_VISITS, [{"cap_rows": {"table": "visits", "at_most": 3}}, *RECODED, "key_pseudonyms"], contract=[{"means": {"columns": ["cost"], "table": "visits", "at_most": 0.9}}]),
     "placed noise": clinic(PEOPLE_AND_VISITS[:1], [placed("people", GLOBAL), placed("visits", {"add_noise": {"columns": ["cost"], "alpha": 0.2}})]),
     "people dropped with their rows": clinic(PEOPLE_AND_VISITS[:1], [DROPPED, placed("people", GLOBAL)]),
     "persons known by any fact": clinic([ANY, OWN], [placed("people", GLOBAL), {"cap_rows": {"table": "visits", "at_most": 2}}, placed("visits", GLOBAL, aim=[{"k_anonymity": {"k": 20}}]), "trim_rows", {"suppress_persons": {"budget": 0.5}}]),

@@ -260,12 +260,6 @@ OTHER_PROMISES = (
     ),
     promise(
         "tables",
-        "in_table",
-        "A promise about one of several tables holds, counted in persons.",
-        "tests/data/relational/test_table_means.py::test_promises_in_a_table_agree_with_counting",
-    ),
-    promise(
-        "tables",
         "persons_k_anonymity",
         "Whoever knows the stated facts of a person, over all tables, finds at least k persons.",
         "tests/data/relational/test_person_models.py::test_unknown_is_not_a_pass",

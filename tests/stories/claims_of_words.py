@@ -187,7 +187,7 @@ SENTENCES = (
         "tests/data/paths/test_promises.py::test_visits_in_order",
     ),
     said(
-        "data.relational.in_table",
+        "data.relational.own_crowd",
         "the smallest class holds {} persons",
         "A promise in one of several tables counts persons, not rows.",
         "tests/data/relational/test_table_means.py::test_promises_in_a_table_agree_with_counting",

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import TypeIs
 
+    from sfumato.core.dataset import Dataset
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.model import Model
+    from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
@@ -216,6 +218,38 @@ class Data(Protocol):
 
     def counts(self) -> dict[str, int]:
         """Sizes for certificates and the first line of a report: people, items, points, edges."""
+        ...
+
+
+@runtime_checkable
+class SupportsTables(Protocol):
+    """What data of several tables can do with one of them.
+
+    Methods with ``table:`` ask for it (:mod:`sfumato.core.placed`).
+    """
+
+    def table(self, name: str) -> Dataset:
+        """One table by itself; below the people each row has its person as unit."""
+        ...
+
+    def owners(self, name: str) -> NDArray[np.int64]:
+        """Per row of a table the number of the person at the top."""
+        ...
+
+    def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Any:
+        """Put a changed table back; rows below those that are gone go too.
+
+        ``changed.origin`` says which rows stay, in their order (None: all of them).
+        ``drop="people"`` leaves out, everywhere, whoever lost a row.
+        """
+        ...
+
+    def compare_table(self, name: str, original: Any) -> Pair:
+        """One table of this release beside the original one, without the numbers of persons."""
+        ...
+
+    def table_goals(self, name: str, models: Sequence[Model]) -> tuple[Model, ...]:
+        """What promises about the data as a whole ask of one table by itself."""
         ...
 
 

@@ -84,8 +84,6 @@ class Metric(abc.ABC):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLE})
     """The shapes of data that it can measure."""
     secret: ClassVar[tuple[str, ...]] = ()
-    nested: ClassVar[Mapping[str, str]] = {}
-    """Fields that are members of a family for tables themselves: the field, and the family."""
     follows_rows: ClassVar[bool] = False
     by_default: ClassVar[bool] = True
     """Whether it is measured or tried on data other than a table when nobody asks for it by name."""

@@ -207,8 +207,6 @@ class Model(Protocol):
     """Whether steps may plan for it; what is measured on a finished release alone is judged there."""
     compares: ClassVar[bool] = False
     """Whether it needs the original besides the release, where the data are no table (those say it in ``needs``)."""
-    nested: ClassVar[Mapping[str, str]] = {}
-    """Fields that are members of a family for tables themselves: the field, and the family."""
 
     @property
     def promise(self) -> str:

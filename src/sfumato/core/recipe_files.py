@@ -26,16 +26,15 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.acceptance import Acceptance, acceptance_problems, read_acceptances, write_acceptances
 from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
-from sfumato.core.metric import Utility
-from sfumato.core.model import Model
-from sfumato.core.parameters import spelled
+from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
 from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
-from sfumato.core.shape import DATA, PEOPLE, Shape
+from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
 from sfumato.core.source import KEYS as READING
 from sfumato.core.source import Intake, checked_codes
 from sfumato.core.step import Step
+from sfumato.core.words import listed
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
@@ -53,6 +52,13 @@ SECTIONS = (
     "contract",
     "accept",
 )
+SHAPES_WITH: Mapping[str, tuple[Shape, ...]] = {
+    "columns": (Shape.TABLE, Shape.BASKETS, Shape.PATHS, Shape.GRAPH),
+    "people": (Shape.BASKETS, Shape.PATHS, Shape.GRAPH),
+    "tables": (Shape.TABLES,),
+    "accept": (Shape.TABLE,),
+}
+"""The shapes of data whose recipes have a section; all recipes have the other sections."""
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -105,10 +111,10 @@ def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Rec
 def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
-    if recipe.shape is not Shape.TABLE:
+    if recipe.shape != Recipe.shape:
         raise RecipeError(
-            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. The commands that take every shape are "
-            "sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
+            f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only. "
+            "The commands that take every shape are sfumato assess and sfumato run: sfumato run DATA -r RECIPE -o out"
         )
     return recipe
 
@@ -126,8 +132,9 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     version = document.get("sfumato", VERSION)
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
-    usual = Shape.TABLES if "tables" in document else Shape.TABLE
+    usual = Shape.TABLES if "tables" in document else Recipe.shape
     shape = problems.collect(_shape, document.get("shape", usual)) or usual
+    problems += _misplaced_sections(document, shape)
     tables = _tables(problems, document, shape, base)
     intake = problems.collect(_intake, document, _all_columns(problems, document))
     meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
@@ -170,6 +177,18 @@ def _shape(word: Any) -> Shape:
         raise RecipeError(f"shape {str(word)!r} is not known.{did_you_mean(str(word), map(str, Shape))}") from None
 
 
+def _misplaced_sections(document: Mapping[str, Any], shape: Shape) -> list[str]:
+    """Sections that recipes of this shape do not have."""
+    problems = []
+    for section, shapes in SHAPES_WITH.items():
+        if document.get(section) is None or shape in shapes:
+            continue
+        problem = f"{section!r} belongs to data of shape {listed(list(map(str, shapes)), 'or')}"
+        hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
+        problems.append(f"{problem}, and this is a recipe for shape {shape}{hint}")
+    return problems
+
+
 def _columns(problems: _Problems, columns: Any) -> Mapping[str, Any]:
     """The columns of a recipe, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
@@ -192,16 +211,10 @@ def _tables(
     problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str
 ) -> dict[str, TableDescription]:
     """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
-    if shape is Shape.TABLES:
+    if shape in SEVERAL_TABLES:
         return _related(problems, document, base)
-    if "tables" in document:
-        problems += [f"'tables' belongs to data of shape tables, and this is a recipe for shape {shape}"]
     schema = _schema(problems, _columns(problems, document.get("columns") or {}), base)
     beside = _people(problems, document.get("people"), base)
-    if shape is Shape.TABLE and document.get("people") is not None:
-        problems += [
-            "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
-        ]
     return {DATA: TableDescription(schema), **({} if beside is None else {PEOPLE: beside})}
 
 
@@ -219,9 +232,6 @@ def _people(problems: _Problems, spec: Any, base: Path | str) -> TableDescriptio
 def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableDescription]:
     """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``."""
     specs = document.get("tables")
-    problems += [
-        f"{section!r} stands in 'tables', with each table" for section in ("columns", "people") if section in document
-    ]
     if not isinstance(specs, Mapping) or not specs or not all(isinstance(name, str) for name in specs):
         problems += [
             "'tables' must map names to tables, like 'visits: {file: visits.csv, belongs_to: {people: person_id}, columns: {…}}'"
@@ -341,12 +351,9 @@ def _accept(
     tables: Mapping[str, TableDescription],
     steps: Sequence[Step],
 ) -> tuple[Acceptance, ...]:
-    """What a recipe accepts of released columns, ``accept: {zip: text only}``; only recipes of one table do."""
+    """What a recipe accepts of released columns, ``accept: {zip: text only}``."""
     section = document.get("accept")
-    if section is None:
-        return ()
-    if shape is not Shape.TABLE:
-        problems += [f"'accept' belongs to recipes of one table, and this is a recipe for shape {shape}"]
+    if section is None or shape not in SHAPES_WITH["accept"]:
         return ()
     accepted = problems.collect(read_acceptances, section) or ()
     broken = bool(problems)  # columns or steps may be lacking then, and would be reported again
@@ -355,7 +362,7 @@ def _accept(
     return tuple(accepted)
 
 
-def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | Agreement:
+def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
     if not isinstance(fields, Mapping):
@@ -369,7 +376,7 @@ def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreemen
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _written(agreement: Agreement | Agreement) -> dict[str, Any]:
+def _written(agreement: Agreement) -> dict[str, Any]:
     """The recipe form of a line of the contract."""
     (name, fields), *_ = registry.write(agreement.metric).items()
     bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
@@ -445,12 +452,12 @@ def _accept_dict(recipe: Recipe) -> dict[str, Any]:
 
 
 def _shape_dict(recipe: Recipe) -> dict[str, Any]:
-    return {} if recipe.shape is Shape.TABLE else {"shape": str(recipe.shape)}
+    return {} if recipe.shape == Recipe.shape else {"shape": str(recipe.shape)}
 
 
 def _tables_dict(recipe: Recipe, base: Path) -> dict[str, Any]:
     """The sections about columns: those of one table, the people's own where they stand apart, or those of several tables with their keys."""
-    if recipe.shape is not Shape.TABLES:
+    if recipe.shape not in SEVERAL_TABLES:
         beside = recipe.others.get(PEOPLE)
         own = {} if beside is None else {PEOPLE: _table_dict(recipe, beside, base)}
         return {"columns": _columns_dict(recipe, recipe.schema, base), **own}
@@ -532,14 +539,11 @@ def _described_in(plain: dict[str, Any], recipe: Recipe) -> list[tuple[dict[str,
 
 
 def _keep_back(part: Any, fields: dict[str, Any]) -> None:
-    """Leave out, in place, what a part of a recipe must not show; parts that it holds itself, too."""
+    """Leave out, in place, what a part of a recipe must not show; the promises that a placed step aims at, too."""
     fields |= {name: KEPT for name in part.secret if name in fields}
-    for name, word in spelled(type(part)).items():
-        held, written = getattr(part, name), fields.get(word)
-        several = zip(held, written, strict=True) if isinstance(held, tuple) and isinstance(written, list) else ()
-        for inner, plain in several or ((held, written),):
-            if isinstance(inner, Model | Step | Utility) and isinstance(plain, dict):
-                _keep_back(inner, plain[inner.name])
+    if isinstance(part, PlacedStep) and part.aim:
+        for model, written in zip(part.aim, fields["aim"], strict=True):
+            _keep_back(model, written[model.name])
 
 
 def _hide(columns: Mapping[str, Any], schema: Schema) -> None:
@@ -563,14 +567,11 @@ def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
     (True, False)
     """
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
-    cls: Any = registry.family(family, shape).get(str(name))
+    cls = registry.method_class(family, str(name), fields, shape)
     secret: tuple[str, ...] = () if cls is None else cls.secret
     if family == "hierarchies":
         return bool(secret)
-    if not isinstance(fields, Mapping) or any(fields.get(field) == KEPT for field in secret):
-        return isinstance(fields, Mapping)
-    held = {} if cls is None else cls.nested
-    return any(keeps_back(inner, fields[field]) for field, inner in held.items() if field in fields)
+    return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)
 
 
 def dump(recipe: Recipe) -> str:

@@ -20,7 +20,9 @@ from sfumato.core.limits import Limit, limits_of
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
-from sfumato.core.shape import Shape, of_shape
+from sfumato.core.placed import KEYS as PLACING_KEYS
+from sfumato.core.placed import PLACED, Placed, PlacedModel
+from sfumato.core.shape import SEVERAL_TABLES, Shape, of_shape
 from sfumato.core.step import Step
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
@@ -29,6 +31,11 @@ EXAMPLES = {
     "hierarchies": "intervals: {widths: [5, 10]}",
     "steps": "global_recoding: {budget: 0.02}",
     "utility": "c_avg: {k: 5}",
+}
+PLACED_EXAMPLES = {
+    "models": "k_anonymity: {k: 5, table: visits}",
+    "steps": "global_recoding: {budget: 0.02, table: visits}",
+    "utility": "means: {columns: [cost], table: visits}",
 }
 FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
 PACKAGES = {
@@ -82,7 +89,7 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     """
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
-    if shape is not Shape.TABLE and name != "hierarchies":
+    if shape in SHAPES and name != "hierarchies":
         members: Members = import_part(SHAPES[shape]).FAMILIES[name]
         return members
     ours = [_members_in(package) for package in PACKAGES[name]]
@@ -190,9 +197,9 @@ def attacks(shape: Shape = Shape.TABLE) -> Members:
 
     Only tables have risks besides, which the file shows as it is.
     """
-    if shape is Shape.TABLE:
-        return _half("sfumato.methods.attacks", Attack)
-    return family("risk", shape)
+    if shape in SHAPES:
+        return family("risk", shape)
+    return _half("sfumato.methods.attacks", Attack)
 
 
 def asked_attack(spec: Any, shape: Shape = Shape.TABLE) -> Attack:
@@ -224,7 +231,8 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
         return metric
     known = family("utility", shape)
     name = known_as(str(spec if isinstance(spec, str) else next(iter(spec), "")))
-    if shape is not Shape.TABLE and name not in known:
+    fields = None if isinstance(spec, str) else next(iter(spec.values()), None)
+    if shape in SHAPES and name not in known and not is_placed("utility", name, fields, shape):
         raise ParameterError(f"there is no metric {name!r}{_for_shape('utility', name, shape, known)}")
     built: Utility = build("utility", spec, shape=shape)
     return built
@@ -232,10 +240,10 @@ def asked_metric(spec: Any, shape: Shape = Shape.TABLE) -> Utility:
 
 def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str:
     """What a message adds about a name that data of a shape do not know."""
-    if shape is Shape.TABLE:
+    if shape not in SHAPES:
         return f".{did_you_mean(name, known)}"
     others = serves(family_name, name)
-    also = f"; it serves {' and '.join(map(str, others))}" if others else f".{did_you_mean(name, known)}"
+    also = f"; it serves {of_shape(others)}" if others else f".{did_you_mean(name, known)}"
     return f" for data of shape {shape}{also}"
 
 
@@ -266,28 +274,57 @@ def utility_metrics() -> Members:
     return family("utility")
 
 
+def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
+    """Whether a method, as a recipe or a plan writes it, is one of ordinary tables with its table.
+
+    So it is when the data are several tables and ``table`` stands among the fields. A class of the
+    shape itself that has a field ``table`` (``cap_rows``) keeps it; every other name with ``table``
+    means the method of ordinary tables, even where the shape has one of the same name
+    (``shift_dates``).
+
+    >>> is_placed("models", "k_anonymity", {"k": 5, "table": "visits"}, Shape.TABLES)
+    True
+    >>> is_placed("steps", "cap_rows", {"at_most": 3, "table": "visits"}, Shape.TABLES)
+    False
+    """
+    if shape not in SEVERAL_TABLES or family_name not in PLACED:
+        return False
+    if not isinstance(fields, Mapping) or "table" not in fields:
+        return False
+    own = family(family_name, shape)
+    if name in own and "table" in spelled(own[name]).values():
+        return False
+    return name in family(family_name)
+
+
+def method_class(family_name: str, name: str, fields: Any, shape: Shape) -> Any:
+    """The class that a name means beside these fields, for data of a shape; None: there is none."""
+    if is_placed(family_name, name, fields, shape):
+        shape = Shape.TABLE
+    return family(family_name, shape).get(name)
+
+
 def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
     """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or ``{k_anonymity: {k: 5}}``.
 
-    ``shape`` is that of the data; what serves data of another shape only is refused by name.
+    ``shape`` is that of the data; what serves data of another shape only is refused by name. A method of ordinary tables is
+    one for several tables when the recipe says which of them it is about (:func:`is_placed`).
 
     >>> build("models", {"k_anonymity": {"k": 5}})
     KAnonymity(k=5)
+    >>> build("models", {"k_anonymity": {"k": 5, "table": "visits"}}, shape=Shape.TABLES)
+    PlacedModel(method=KAnonymity(k=5), table='visits')
     """
     place = f"{where}: " if where else ""
     name, arguments = _split(spec, place, family_name)
+    if is_placed(family_name, name, arguments, shape):
+        return _build_placed(family_name, name, arguments, where)
     members = family(family_name, shape)
     if name not in members:
-        problem = f"{place}{name!r} is not a known {_singular(family_name)}"
-        if others := serves(family_name, name):
-            say = f" (say 'shape: {others[0]}' for such data)" if shape == "table" else ""
-            raise RecipeError(f"{problem} for shape: {shape}; it serves {of_shape(others)}{say}")
-        raise RecipeError(f"{problem}.{did_you_mean(name, members)}")
+        raise RecipeError(f"{place}{unknown_name(family_name, name, shape)}")
     try:
         if arguments is None:
             return members[name]()
-        if family_name != "hierarchies" and isinstance(arguments, Mapping):
-            arguments = _with_nested(members[name], arguments, f"{place}{name}")
         return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
     except TypeError as error:
         raise RecipeError(f"{place}{name}: {_said(error)}") from None
@@ -295,54 +332,99 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
         raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def _with_nested(cls: Any, arguments: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Arguments of which those that are members of a family for tables themselves are made already."""
-    made = dict(arguments)
-    for field, inner in cls.nested.items():
-        if isinstance(made.get(field), str | Mapping):
-            made[field] = build(inner, made[field], f"{where}, {field}")
-        elif isinstance(made.get(field), list | tuple):
-            made[field] = tuple(build(inner, one, f"{where}, {field}") for one in made[field])
-    return made
+def _build_placed(family_name: str, name: str, arguments: Mapping[str, Any], where: str) -> Placed:
+    """A method of ordinary tables and where it applies; keys that say so are no fields of the method."""
+    place = f"{where}: " if where else ""
+    keys = PLACING_KEYS[family_name]
+    placing = {key: value for key, value in arguments.items() if key in keys}
+    fields = {key: value for key, value in arguments.items() if key not in keys}
+    method = build(family_name, {name: fields}, where)
+    if "aim" in placing:
+        if not isinstance(placing["aim"], list | tuple):
+            raise RecipeError(f"{place}{name}: aim lists promises of ordinary tables, like [{{k_anonymity: {{k: 5}}}}]")
+        placing["aim"] = tuple(build("models", model, f"{place}{name}, aim") for model in placing["aim"])
+    try:
+        return PLACED[family_name](method, **placing)
+    except ParameterError as error:
+        raise RecipeError(f"{place}{error}") from None
+
+
+def unknown_name(family_name: str, name: str, shape: Shape) -> str:
+    """Why a name means nothing for data of a shape, in words.
+
+    >>> unknown_name("models", "k_anonymity", Shape.TABLES)
+    "'k_anonymity' is about one table, and there are several; say which: 'k_anonymity: {…, table: NAME}'"
+    """
+    if shape in SEVERAL_TABLES and family_name in PLACED:
+        if name == "in_table":
+            example = PLACED_EXAMPLES[family_name]
+            return (
+                f"'in_table' is not known; write the method itself with its table beside its fields, like '{example}'"
+            )
+        if name in family(family_name):
+            return f"{name!r} is about one table, and there are several; say which: '{name}: {{…, table: NAME}}'"
+    members = family(family_name, shape)
+    problem = f"{name!r} is not a known {_singular(family_name)}"
+    others = serves(family_name, name)
+    if not others:
+        return f"{problem}.{did_you_mean(name, members)}"
+    hint = "" if shape in SHAPES else f" (say 'shape: {others[0]}' for such data)"
+    return f"{problem} for shape: {shape}; it serves {of_shape(others)}{hint}"
 
 
 def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
 
     Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
-    argument that holds a comma stands in double quotes.
+    argument that holds a comma stands in double quotes. Of several tables, ``table=NAME`` says which one is meant.
 
     >>> ask("l_diversity:illness,kind=entropy")
     AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
     >>> ask("k_anonymity:5").left_open
     ()
+    >>> ask("k_anonymity:5,table=visits", Shape.TABLES).model
+    PlacedModel(method=KAnonymity(k=5), table='visits')
     """
     given_name, _, rest = text.partition(":")
     name = known_as(given_name.strip())
+    parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
+    named = [part.partition("=") for part in parts]
+    tables = [value.strip() for key, equals, value in named if equals and key.strip() == "table"]
+    if tables and is_placed("models", name, {"table": tables[0]}, shape):
+        if len(tables) > 1:
+            raise ParameterError(f"{text}: table is given twice")
+        others = [part for part, (key, _, _) in zip(parts, named, strict=True) if key.strip() != "table"]
+        model, left_open = _asked_model(text, family("models")[name], others)
+        return AskedModel(text, PlacedModel(model, tables[0]), left_open)
     models = family("models", shape)
     if name not in models:
-        others = serves("models", name)
-        hint = f" for shape: {shape}; it serves {of_shape(others)}" if others else f".{did_you_mean(name, models)}"
-        raise ParameterError(f"{name!r} is not a known model{hint}")
-    given = _arguments(text, models[name], rest)
-    must = [f for f in required_fields(models[name]) if shape is not Shape.TABLE or not is_number(models[name], f)]
-    lacking = [word for word in map(spelled(models[name]).__getitem__, must) if word not in given]
+        raise ParameterError(unknown_name("models", name, shape))
+    return AskedModel(text, *_asked_model(text, models[name], parts))
+
+
+def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+    """A model of the parameters of a short form, and the fields that were left open."""
+    given = _arguments(text, cls, parts)
+    required = [f for f in required_fields(cls) if not (_judges_classes(cls) and is_number(cls, f))]
+    lacking = [word for word in map(spelled(cls).__getitem__, required) if word not in given]
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
-        raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
-    held = models[name].nested
+        raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {cls.name}:{form}")
     try:
-        inner = {field: ask(value).model if field in held else value for field, value in given.items()}
-        return AskedModel(text, *weakest(models[name], inner))
+        return weakest(cls, given)
     except ParameterError as error:
         raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
+def _judges_classes(cls: Any) -> bool:
+    """Whether a model judges the classes of a table: then it can be asked how far it holds."""
+    return cls.failing is not Model.failing
+
+
+def _arguments(text: str, cls: type, parts: Sequence[str]) -> dict[str, str]:
     """The arguments of a short form by the field they fill."""
     names = list(spelled(cls).values())
     given: dict[str, str] = {}
-    parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
     for position, part in enumerate(parts):
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
@@ -363,12 +445,15 @@ def write(value: Any) -> dict[str, Any]:
     >>> write(build("models", {"k_anonymity": 5}))
     {'k_anonymity': {'k': 5}}
     """
-    return {value.name: values_of(value)}
+    fields = value.fields() if isinstance(value, Placed) else values_of(value)
+    return {value.name: fields}
 
 
 def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
     """What is wrong with limits: names nobody measures, no numbers, or parameters that what is limited does not take."""
     names = [name for measured_family in MEASURED for name in family(measured_family, shape)]  # nothing is imported
+    if shape in SEVERAL_TABLES:
+        names += [name for measured_family in MEASURED if measured_family in PLACED for name in family(measured_family)]
     problems = []
     for name, said in limits.items():
         if name not in names:
@@ -378,7 +463,9 @@ def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> lis
             continue
         try:
             several = limits_of({name: said})
-            if len(several) > 1 or several[0].way is not None:
+            if any(_measured_family(limit, shape) is None for limit in several):
+                problems.append(f"limits: {unknown_name('utility', name, shape)}")
+            elif len(several) > 1 or several[0].way is not None:
                 _require_limits(several, shape)
         except (ParameterError, RecipeError) as error:
             problems.append(str(error))
@@ -410,8 +497,18 @@ def measured(limit: Limit, shape: Shape = Shape.TABLE) -> Any:
     >>> measured(Limit("interval_disclosure", 0.2, {"kind": "deviation"}, "at_most")).kind
     'deviation'
     """
-    home = next(name for name in MEASURED if limit.name in family(name, shape))
+    home = _measured_family(limit, shape)
+    if home is None:
+        raise ParameterError(f"limits: {unknown_name('utility', limit.name, shape)}")
     return build(home, limit.spec, "limits", shape=shape)
+
+
+def _measured_family(limit: Limit, shape: Shape) -> str | None:
+    """The family of what a limit is about; None: data of the shape have no such thing."""
+    for name in MEASURED:
+        if limit.name in family(name, shape) or is_placed(name, limit.name, limit.parameters, shape):
+            return name
+    return None
 
 
 def describe(cls: type) -> dict[str, Any]:
@@ -424,7 +521,7 @@ def describe(cls: type) -> dict[str, Any]:
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
     if Model not in cls.__mro__:
         return plain
-    if Shape.TABLE in cls.shapes:  # type: ignore[attr-defined]
+    if _judges_classes(cls):
         return {**plain, **_nature(cls)}
     return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
 

@@ -16,6 +16,9 @@ class Shape(StrEnum):
     TABLES = "tables"
 
 
+SEVERAL_TABLES = frozenset({Shape.TABLES})
+"""Shapes whose data are several tables: a method of ordinary tables can apply to one, by its name."""
+
 DATA, PEOPLE = "data", "people"
 """Names of the tables of shapes that have one or two: the data, and the people's own columns in a second file."""
 

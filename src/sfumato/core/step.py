@@ -295,8 +295,6 @@ class Step(Protocol):
     """The shapes of data that it can change."""
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that a certificate does not show: they list data values, or must not be known."""
-    nested: ClassVar[Mapping[str, str]] = {}
-    """Fields that are members of a family for tables themselves: the field, and the family."""
     replayable: ClassVar[bool] = True
     """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
     accounting: ClassVar[Declaration] = LOOKS

@@ -175,8 +175,8 @@ def steps_claim(
         return Claim(name, "fails", "the plan tells of other steps than the recipe names")
     for spec, plan in zip(said, plans, strict=True):
         fields = next(iter(spec.values())) if isinstance(spec, Mapping) else {}
-        shown = {**fields, "means": name_of(fields.get("step"))} if isinstance(fields, Mapping) else {}
-        own = ("step", *_retold(name_of(spec), shape))
+        shown = fields if isinstance(fields, Mapping) else {}
+        own = ("step", *_retold(name_of(spec), shown, shape))
         other = [field for field in shown if field in plan and field not in own and _differ(plan[field], shown[field])]
         if other and "certified" not in plan:  # an accounted step tells what it attained: ε is judged as a whole
             return Claim(name, "fails", f"recipe and plan of {plan['step']} differ in {named(other)}")
@@ -189,9 +189,9 @@ def steps_claim(
     return None
 
 
-def _retold(step: Any, shape: Shape) -> tuple[str, ...]:
+def _retold(step: Any, fields: Mapping[str, Any], shape: Shape) -> tuple[str, ...]:
     """Fields of a step that its plan tells in another way; the step itself holds one against the other."""
-    cls: Any = registry.family("steps", shape).get(str(step))
+    cls = registry.method_class("steps", str(step), fields, shape)
     return () if cls is None else cls.retold
 
 

@@ -91,7 +91,7 @@ def test_a_certificate_of_no_table_is_unreadable(share):
         sf.verify(share)
 
 
-def in_plan(said, table, step="in_table"):
+def in_plan(said, table, step="global_recoding"):
     return next(plan for plan in said["plan"] if plan["step"] == step and plan.get("table", table) == table)
 
 
@@ -102,7 +102,9 @@ def in_plan(said, table, step="in_table"):
         (lambda said: in_plan(said, "people")["levels"]["age"].update(level=2, top=2), "levels", "people.age"),
         (lambda said: in_plan(said, "visits")["levels"]["month"].update(level=9), "levels", "visits.month"),
         (lambda said: in_plan(said, "people")["levels"].update(diagnosis={"level": 1, "top": 2}), "levels", "people.diagnosis"),
-        (lambda said: in_plan(said, "people").pop("levels"), "steps", "the plan of in_table lacks levels"),
+        (lambda said: in_plan(said, "people").update(table="visits"), "steps", "differ in table"),
+        (lambda said: in_plan(said, "people").pop("table"), "steps", "the plan of global_recoding lacks table"),
+        (lambda said: in_plan(said, "people").pop("levels"), "steps", "the plan of global_recoding lacks levels"),
         (lambda said: in_plan(said, "visits", "cap_rows").pop("at_most"), "steps", "the plan of cap_rows lacks at_most"),
         (lambda said: in_plan(said, "", "key_pseudonyms").pop("split"), "steps", "the plan of key_pseudonyms lacks split"),
         (lambda said: in_plan(said, "people").update(people_dropped=7_000), "steps", "7,000 people went by the steps"),

@@ -46,16 +46,16 @@ tables:
       drug: {role: sensitive}
       days: {role: plain, kind: numeric, missing_values: [99]}
 meet:
-  - in_table: {table: people, promise: {k_anonymity: {k: 3}}}
-  - in_table: {table: people, promise: {alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout]}}}
-  - in_table: {table: visits, promise: {k_anonymity: {k: 4}}}
+  - k_anonymity: {k: 3, table: people}
+  - alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout], table: people}
+  - k_anonymity: {k: 4, table: visits}
 steps:
   - cap_rows: {table: visits, at_most: 3}
-  - in_table: {table: people, step: {global_recoding: {suppress: tuple, budget: 0.2}}}
-  - in_table: {table: visits, step: {global_recoding: {suppress: tuple, budget: 0.2}}}
+  - global_recoding: {suppress: tuple, budget: 0.2, table: people}
+  - global_recoding: {suppress: tuple, budget: 0.2, table: visits}
   - key_pseudonyms
 contract:
-  - in_table: {table: visits, metric: {means: {columns: [cost]}}, at_most: 0.9}
+  - means: {columns: [cost], table: visits, at_most: 0.9}
 """
 
 
@@ -213,7 +213,7 @@ def test_a_recipe_and_its_objects_are_the_same(folder):
 
 def test_a_certificate_shows_no_listed_values_and_no_files(folder):
     shown = recipe_files.public_dict(recipe_files.load_any(folder / "recipe.yaml"))
-    assert shown["meet"][1]["in_table"]["promise"]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
+    assert shown["meet"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
     assert shown["tables"]["people"]["columns"]["region"]["hierarchy"] == {"tree": recipe_files.KEPT}
     assert not any("file" in table for table in shown["tables"].values())
     assert recipe_files.keeps_back("models", shown["meet"][1], Shape.TABLES)
@@ -223,10 +223,10 @@ def test_a_certificate_shows_no_listed_values_and_no_files(folder):
 
 def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
     aim = "aim: [{k_anonymity: 2}, {alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout]}}]"
-    text = RECIPE.replace("budget: 0.2}}}", "budget: 0.2}}, " + aim + "}", 1)
+    text = RECIPE.replace("budget: 0.2, table: people}", "budget: 0.2, table: people, " + aim + "}", 1)
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "recipe"))
     shown = recipe_files.public_dict(recipe)
-    assert shown["steps"][1]["in_table"]["aim"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
+    assert shown["steps"][1]["global_recoding"]["aim"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
     assert "gout" not in json.dumps(shown)
     assert "gout" in json.dumps(recipe_files.to_dict(recipe))
 
@@ -237,7 +237,7 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
         ({"shape": "table", "tables": {}}, "'tables' belongs to data of shape tables"),
         ({"tables": {}}, "'tables' must map names to tables"),
         ({"tables": {"people": 3}}, "table 'people' must say what it is"),
-        ({"tables": {"people": {"columns": {}}}, "columns": {"a": "quasi"}}, "'columns' stands in 'tables'"),
+        ({"tables": {"people": {"columns": {}}}, "columns": {"a": "quasi"}}, "columns stand in 'tables'"),
         ({"tables": {"people": {"columns": {"a": {"role": "qasi"}}}}}, "table 'people', column 'a': role 'qasi'"),
         ({"tables": {"people": {"belongs_to": ["x"], "columns": {}}}}, "belongs_to names a table and the column"),
         (
@@ -252,7 +252,10 @@ def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
             },
             "other missing_values in one table",
         ),
-        ({"tables": {"people": {"columns": {}}}, "meet": [{"k_anonymity": 3}]}, "it serves table and baskets"),
+        (
+            {"tables": {"people": {"columns": {}}}, "meet": [{"k_anonymity": 3}]},
+            "say which: 'k_anonymity: {…, table: NAME}'",
+        ),
     ],
 )
 def test_recipes_that_say_nothing_clear_are_refused(document, told):
@@ -261,10 +264,9 @@ def test_recipes_that_say_nothing_clear_are_refused(document, told):
 
 
 def test_a_model_can_be_asked_for_in_one_line():
-    asked = registry.ask("in_table:visits,k_anonymity:5", Shape.TABLES).model
-    assert asked == registry.build(
-        "models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 5}}}}, shape=Shape.TABLES
-    )
+    asked = registry.ask("k_anonymity:5,table=visits", Shape.TABLES)
+    assert asked.model == registry.build("models", {"k_anonymity": {"k": 5, "table": "visits"}}, shape=Shape.TABLES)
+    assert asked.left_open == ()
 
 
 def test_codes_for_missing_values_are_those_of_a_column(folder):
@@ -308,9 +310,9 @@ def test_files_are_found_from_the_recipe_where_no_folder_is_given(folder):
 
 STEPS = [
     "cap_rows: {table: table1, at_most: 2}",
-    "in_table: {table: people, step: {sample: {fraction: 0.7}}}",
-    "in_table: {table: table1, step: {sample: {fraction: 0.8, unit: row}}}",
-    "in_table: {table: table1, step: {sample: {fraction: 0.8, unit: row}}, drop: people}",
+    "sample: {fraction: 0.7, table: people}",
+    "sample: {fraction: 0.8, unit: row, table: table1}",
+    "sample: {fraction: 0.8, unit: row, table: table1, drop: people}",
     "coarsen_counts: {table: table1, to: [1, 3]}",
     "drop_people: {table: table1, more_than: 4}",
     "key_pseudonyms: {split: true}",
@@ -326,7 +328,7 @@ STEPS = [
 def test_what_is_written_joins_and_shows_no_key(tmp_path_factory, drawn, steps, kind):
     steps = sorted(steps, key=STEPS.index)
     split = steps[-1] == STEPS[-1]
-    meet = "[{in_table: {table: people, promise: {k_anonymity: 1}}}]"
+    meet = "[{k_anonymity: {k: 1, table: people}}]"
     document = recipe_files.read_yaml(
         f"{{meet: {meet}, steps: [{', '.join(f'{{{step}}}' for step in steps)}]}}", "drawn"
     )

@@ -200,9 +200,7 @@ def test_real_tables(split):
 
 
 def test_promises_about_single_tables_are_kept_too():
-    one = registry.build(
-        "models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 2}}}}, shape=Shape.TABLES
-    )
+    one = registry.build("models", {"k_anonymity": {"k": 2, "table": "visits"}}, shape=Shape.TABLES)
     models = (PersonsKAnonymity(2, "counts", own=False), one)
     plan = SuppressPersons(0.9).plan(CLINIC, goal_of(*models))
     left = SuppressPersons(0.9).apply(CLINIC, plan)
@@ -244,7 +242,7 @@ def test_local_means_recode_people_for_promises_about_persons(means):
         columns: {{name: {{role: direct}}, age: {{role: quasi, kind: numeric}}, sex: {{role: quasi}}, region: {{role: quasi}}, diagnosis: {{role: sensitive}}}}
       visits: {{belongs_to: {{people: person_id}}, columns: {{visit_id: {{role: direct}}, ward: {{role: plain}}, month: {{role: plain}}, cost: {{role: plain}}}}}}
     meet: [persons_k_anonymity: {{k: 3, knows: own}}]
-    steps: [in_table: {{table: people, step: {{{means}: {{}}}}}}]
+    steps: [{means}: {{table: people}}]
     """
     said = recipe_files.any_from_dict(recipe_files.read_yaml(recipe, "recipe"))
     release = sf.run({name: tables[name] for name in ("people", "visits")}, said, seed=1, seconds=0)

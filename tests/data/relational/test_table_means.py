@@ -101,16 +101,17 @@ def test_people_go_by_how_many_rows_they_have():
         ({"coarsen_counts": {"table": "visits", "to": []}}, "at least 1 entry"),
         ({"drop_people": {"table": "visits"}}, "more_than or fewer_than"),
         ({"key_pseudonyms": {"key": "abc"}}, "key"),
-        ({"in_table": {"table": "visits", "step": {"nonsense": {}}}}, "'nonsense' is not a known step"),
-        ({"in_table": {"table": "visits", "step": {"synthesize": {}}}}, "nobody"),
-        ({"in_table": {"table": "visits", "step": {"mondrian": {}}, "drop": "all"}}, "drop"),
+        ({"nonsense": {"table": "visits"}}, "'nonsense' is not a known step"),
+        ({"synthesize": {"table": "visits"}}, "synthesize: .* nobody"),
+        ({"mondrian": {"table": "visits", "drop": "all"}}, "mondrian: drop should be 'rows' or 'people'"),
+        ({"mondrian": {"table": 3}}, "mondrian: table should be the name of a table"),
+        ({"mondrian": {}}, "say which: 'mondrian: {…, table: NAME}'"),
+        ({"pseudonymize": {"columns": ["name"], "method": "counter", "table": "people"}}, "direct"),
+        ({"mondrian": {"table": "people", "aim": [{"cap_rows": {}}]}}, "aim: 'cap_rows' is not a known model"),
+        ({"mondrian": {"table": "people", "aim": "k_anonymity"}}, "aim lists promises of ordinary tables"),
         (
-            {"in_table": {"table": "people", "step": {"pseudonymize": {"columns": ["name"], "method": "counter"}}}},
-            "direct",
-        ),
-        (
-            {"in_table": {"table": "people", "step": {"mondrian": {}}, "aim": [{"cap_rows": {}}]}},
-            "'cap_rows' is not a known model",
+            {"in_table": {"table": "visits", "step": {"mondrian": {}}}},
+            "like 'global_recoding: {budget: 0.02, table: visits}'",
         ),
     ],
 )
@@ -259,8 +260,8 @@ def test_people_go_with_their_rows_after_the_split_too():
 
 # Steps of ordinary tables.
 
-K3 = {"in_table": {"table": "people", "promise": {"k_anonymity": {"k": 3}}}}
-RECODE = {"global_recoding": {"suppress": "tuple", "budget": 0.3}}
+K3 = {"k_anonymity": {"k": 3, "table": "people"}}
+RECODE = {"suppress": "tuple", "budget": 0.3}
 
 
 def test_a_step_in_the_peoples_table_drops_people_everywhere():
@@ -277,9 +278,8 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
         "prescriptions": {"belongs_to": {"visits": "visit_id"}, "columns": {"drug": "plain", "days": "plain"}},
     }
     people = sf.read_tables(examples.clinic_tables(), said)
-    k5 = {"in_table": {"table": "people", "promise": {"k_anonymity": {"k": 6}}}}
-    step = {"suppression": {"what": "tuple", "budget": 1.0}}
-    left, plan = after(people, {"in_table": {"table": "people", "step": step}}, k5)
+    k5 = {"k_anonymity": {"k": 6, "table": "people"}}
+    left, plan = after(people, {"suppression": {"what": "tuple", "budget": 1.0, "table": "people"}}, k5)
     gone = people.people - left.people
     assert 0 < gone == plan.describe()["rows_dropped"] < people.people
     stays = np.isin(np.arange(people.people), left.origin)
@@ -289,13 +289,13 @@ def test_a_step_in_the_peoples_table_drops_people_everywhere():
 
 def test_rows_that_a_step_drops_go_alone_or_with_their_person():
     people = examples.clinic()
-    sample = {"sample": {"fraction": 0.5, "unit": "row"}}
-    rows, plan = after(people, {"in_table": {"table": "visits", "step": sample}})
+    sample = {"fraction": 0.5, "unit": "row", "table": "visits"}
+    rows, plan = after(people, {"sample": sample})
     kept = rows["visits"].origin
     assert rows.people == people.people
     assert plan.describe()["rows_dropped"] == len(people["visits"]) - len(kept)
     assert set(kept[rows["prescriptions"].above]) <= set(kept)
-    whole, _ = after(people, {"in_table": {"table": "visits", "step": sample, "drop": "people"}})
+    whole, _ = after(people, {"sample": {**sample, "drop": "people"}})
     lost = set(people["visits"].owner[np.delete(np.arange(len(people["visits"])), kept)])
     assert sorted(whole.origin) == sorted(set(range(people.people)) - lost)
     counts = people.per_person("visits")
@@ -307,9 +307,9 @@ def test_promises_in_a_table_count_persons_not_rows():
         {"people": pl.DataFrame({"id": [1, 2]}), "rows": pl.DataFrame({"id": [1, 1, 1, 2], "x": ["a", "a", "b", "b"]})},
         {"people": {"key": "id", "columns": {}}, "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}}},
     )
-    promise = made("models", {"in_table": {"table": "rows", "promise": {"k_anonymity": {"k": 2}}}})
+    promise = made("models", {"k_anonymity": {"k": 2, "table": "rows"}})
     found = promise.judge(DataEvidence(people))
-    assert (found.attained, found.holds, found.promise, found.model) == (1, False, "2-anonymity in rows", "in_table")
+    assert (found.attained, found.holds, found.promise, found.model) == (1, False, "2-anonymity in rows", "k_anonymity")
     assert promise.broken(people).tolist() == [True, False]
 
 
@@ -318,7 +318,7 @@ def test_promises_in_a_table_count_persons_not_rows():
 def test_promises_in_a_table_agree_with_counting(drawn, k):
     people = sf.read_tables(drawn.frames, drawn.said)
     for rows in people.parts:
-        promise = made("models", {"in_table": {"table": rows.name, "promise": {"k_anonymity": {"k": k}}}})
+        promise = made("models", {"k_anonymity": {"k": k, "table": rows.name}})
         crowds = {}
         for place, colour in enumerate(drawn.frames[rows.name]["colour"].to_list()):
             crowds.setdefault(colour, set()).add(drawn.owner_of(rows.name, place))
@@ -328,19 +328,14 @@ def test_promises_in_a_table_agree_with_counting(drawn, k):
 
 
 def test_a_step_needs_something_to_reach_and_says_where():
-    with pytest.raises(ParameterError, match=r"table 'visits': .*in_table: {table: visits, promise: …}"):
-        after(examples.clinic(), {"in_table": {"table": "visits", "step": RECODE}}, K3)
-    left, _ = after(
-        examples.clinic(), {"in_table": {"table": "visits", "step": RECODE, "aim": [{"k_anonymity": {"k": 4}}]}}
-    )
-    assert (
-        made("models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 4}}}})
-        .judge(DataEvidence(left))
-        .holds
-    )
-    huge = {"in_table": {"table": "people", "promise": {"k_anonymity": {"k": 1000}}}}
-    with pytest.raises(Unsatisfiable, match="in_table, table 'people'"):
-        after(examples.clinic(), {"in_table": {"table": "people", "step": RECODE}}, huge)
+    with pytest.raises(ParameterError, match=r"table 'visits': .*k_anonymity: {k: 5, table: visits}"):
+        after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits"}}, K3)
+    aim = [{"k_anonymity": {"k": 4}}]
+    left, _ = after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits", "aim": aim}})
+    assert made("models", {"k_anonymity": {"k": 4, "table": "visits"}}).judge(DataEvidence(left)).holds
+    huge = {"k_anonymity": {"k": 1000, "table": "people"}}
+    with pytest.raises(Unsatisfiable, match="global_recoding, table 'people': no generalization"):
+        after(examples.clinic(), {"global_recoding": {**RECODE, "table": "people"}}, huge)
 
 
 @parameters
@@ -372,15 +367,14 @@ class OwnCompany(PersonsPromise):
 def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
     people, promise = examples.clinic(), OwnCompany(3)
     assert not promise.judge(DataEvidence(people)).holds
-    release = sf.anonymize(
-        people, promise, made("steps", {"in_table": {"table": "people", "step": RECODE}}), seed=3, seconds=0
-    )
+    step = made("steps", {"global_recoding": {**RECODE, "table": "people"}})
+    release = sf.anonymize(people, promise, step, seed=3, seconds=0)
     assert release.verdicts[0].holds
     assert release.suppressed <= 0.3 * people.people
 
 
 def test_promises_that_need_a_second_table_are_refused():
-    promise = made("models", {"in_table": {"table": "people", "promise": {"k_map": {"k": 2}}}})
+    promise = made("models", {"k_map": {"k": 2, "table": "people"}})
     with pytest.raises(SchemaError, match="compares with a second table"):
         promise.judge(DataEvidence(examples.clinic()))
 
@@ -399,9 +393,7 @@ def test_metrics_count_rows_and_cells():
     counts = Counter(people.per_person("visits").tolist())
     moved = sum(n for rows, n in counts.items() if rows > 1) / people.people
     assert measures["rows_per_person"].per_column["visits"] == pytest.approx(moved)
-    (means,) = sf.evaluate(
-        people, left, [{"in_table": {"table": "visits", "metric": {"means": {"columns": ["cost"]}}}}]
-    ).measures
+    (means,) = sf.evaluate(people, left, [{"means": {"columns": ["cost"], "table": "visits"}}]).measures
     assert means.name == "means_in_visits"
     was, now = (float(one["visits"].frame["cost"].mean()) for one in (people, left))
     assert means.value == pytest.approx(abs(now - was) / abs(was))
@@ -418,7 +410,7 @@ def test_plans_are_plain():
     for spec in (
         {"cap_rows": {"table": "visits", "at_most": 2}},
         {"key_pseudonyms": {}},
-        {"in_table": {"table": "people", "step": RECODE}},
+        {"global_recoding": {**RECODE, "table": "people"}},
     ):
         _, plan = after(people, spec, K3)
         told = repr(plan.describe())

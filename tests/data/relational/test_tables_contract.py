@@ -23,16 +23,16 @@ from sfumato.data.relational.tables import Tables
 from sfumato.errors import ParameterError
 
 K2 = {"k_anonymity": {"k": 2}}
-RECODE = {"global_recoding": {"suppress": "tuple", "budget": 0.5}}
+RECODE = {"suppress": "tuple", "budget": 0.5}
 EXAMPLES = {
     "models": {
-        "in_table": {"table": "people", "promise": K2},
+        "k_anonymity": {"k": 2, "table": "people"},
         "persons_k_anonymity": {"k": 2, "knows": "any", "facts": 1, "own": False},
         "persons_l_diversity": {"sensitive": "prescriptions.drug", "l": 2, "knows": "counts"},
         "persons_t_closeness": {"sensitive": "people.diagnosis", "t": 0.5, "knows": "own"},
     },
     "steps": {
-        "in_table": {"table": "people", "step": RECODE, "aim": [K2]},
+        "global_recoding": {**RECODE, "table": "people", "aim": [K2], "drop": "people"},
         "cap_rows": {"table": "visits", "at_most": 2},
         "coarsen_counts": {"table": "visits", "to": [1, 3]},
         "drop_people": {"table": "visits", "more_than": 5},
@@ -45,7 +45,7 @@ EXAMPLES = {
         "rows_kept": {},
         "rows_per_person": {},
         "cells_unchanged": {},
-        "in_table": {"table": "visits", "metric": "loss"},
+        "loss": {"table": "visits"},
     },
 }
 MEMBERS = [(family, name) for family, members in EXAMPLES.items() for name in members]
@@ -66,7 +66,7 @@ def dated():
 
 GOAL = Goal(
     models=(
-        registry.build("models", {"in_table": {"table": "visits", "promise": K2}}, shape=Shape.TABLES),
+        registry.build("models", {"k_anonymity": {"k": 2, "table": "visits"}}, shape=Shape.TABLES),
         made("models", "persons_k_anonymity"),
     ),
     seed=Seed(7),
@@ -74,7 +74,8 @@ GOAL = Goal(
 
 
 def test_what_is_tried_here_is_there():
-    assert all(set(members) <= set(FAMILIES[family]) for family, members in EXAMPLES.items())
+    for family, members in EXAMPLES.items():
+        assert set(members) <= {*FAMILIES[family], *registry.family(family)}
     assert registry.shaped(Shape.TABLES) is Tables
 
 
@@ -85,14 +86,19 @@ def test_recipe_and_object_are_the_same(family, name):
     assert json.loads(json.dumps(registry.write(value))) == registry.write(value)
     assert isinstance(value, {"models": Model, "steps": Step, "utility": Utility}[family])
     assert value.name == name
-    told = registry.describe(type(value))
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+        value.name = "other"
+
+
+@pytest.mark.parametrize(("family", "name"), [(f, n) for f, n in MEMBERS if n in FAMILIES[f]])
+def test_members_describe_their_parameters(family, name):
+    cls = FAMILIES[family][name]
+    told = registry.describe(cls)
     assert told["doc"]
     assert all(field["meaning"] for field in told["fields"])
     assert {field["name"] for field in told["fields"]} >= set(EXAMPLES[family][name])
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        value.name = "other"
     with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
-        type(value)(nonsense=1)
+        cls(nonsense=1)
 
 
 @pytest.mark.parametrize("name", EXAMPLES["steps"])

@@ -53,7 +53,7 @@ def test_every_command_takes_several_tables(folder, sfumato):
     assert (code, "byte for byte" in told) == (0, True)
     assert sfumato("check", out / "share", "-r", recipe)[0] == 0
     code, told, _ = sfumato(
-        "assess", folder, "-r", recipe, "--json", "--seconds", "1", "--model", "in_table:visits,k_anonymity:900"
+        "assess", folder, "-r", recipe, "--json", "--seconds", "1", "--model", "k_anonymity:900,table=visits"
     )
     assert (code, [v["holds"] for v in json.loads(told)["verdicts"]][-1]) == (0, False)
     assert sfumato("attack", out, "--original", folder, "--seconds", "1", "--json")[0] in (0, 1)
@@ -78,7 +78,7 @@ def test_every_command_takes_several_tables(folder, sfumato):
         (lambda f: pl.read_csv(f / "people.csv").head(9).write_csv(f / "people.csv"), 2, "belong to no row of 'people'"),
         (lambda f: pl.read_csv(f / "visits.csv").drop("visit_id").write_csv(f / "visits.csv"), 2, "no column 'visit_id'"),
         (lambda f: pl.read_csv(f / "visits.csv").head(0).write_csv(f / "visits.csv"), 2, "no rows"),
-        (lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 300")), 4, "in_table, table 'people'"),
+        (lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 300")), 4, "global_recoding, table 'people'"),
         (lambda f: (f / "recipe.yaml").write_text(RECIPE.replace("table: visits, at", "table: visit, at")), 2, "Did you mean 'visits'"),
     ],
 )  # fmt: skip

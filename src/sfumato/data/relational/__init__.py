@@ -1,4 +1,8 @@
-"""Several tables that still join: every person is a row, and rows below it. A new promise, means, attack or metric is entered here and nowhere else."""
+"""Several tables that still join: every person is a row, and rows below it.
+
+A new promise, means, attack or metric is entered here and nowhere else. Those of ordinary tables apply to one of the tables
+when a recipe names it with ``table:`` (:mod:`sfumato.core.placed`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ FAMILIES = {
     "models": Members(
         __name__,
         {
-            "in_table": "in_table:PromiseInTable",
             "persons_k_anonymity": "models:PersonsKAnonymity",
             "persons_l_diversity": "models:PersonsLDiversity",
             "persons_t_closeness": "models:PersonsTCloseness",
@@ -20,7 +23,6 @@ FAMILIES = {
     "steps": Members(
         __name__,
         {
-            "in_table": "in_table:StepInTable",
             "cap_rows": "steps:CapRows",
             "coarsen_counts": "steps:CoarsenCounts",
             "drop_people": "steps:DropPeople",
@@ -47,7 +49,6 @@ FAMILIES = {
             "rows_kept": "utility:RowsKept",
             "rows_per_person": "utility:RowsPerPerson",
             "cells_unchanged": "utility:CellsUnchanged",
-            "in_table": "in_table:MetricInTable",
         },
     ),
 }

@@ -13,8 +13,8 @@ from sfumato.core.calendar import FIRST, LAST, days_of, moved
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
+from sfumato.core.words import listed
 from sfumato.data.relational.promises import require_tables
-from sfumato.data.relational.summaries import listed
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:

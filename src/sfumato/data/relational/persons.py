@@ -12,11 +12,12 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
+from sfumato.core.words import counted, were
 from sfumato.data.relational.knowledge import Secrets, groups_of
 from sfumato.data.relational.models import PersonsKAnonymity, PersonsLDiversity, PersonsModel
 from sfumato.data.relational.person_views import Shown, ShownRows, ShownSensitive
 from sfumato.data.relational.promises import PersonsPromise
-from sfumato.data.relational.summaries import counted, share_told, were
+from sfumato.data.relational.summaries import share_told
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class PersonsPlan(Plan):
 class SuppressPersons(Step):
     """Leave persons out of all tables, with all their rows, until every promise about persons holds.
 
-    For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not hold, until there are
+    For promises about persons, and for those about one table (with ``table:``). In every round those go of whom a promise does not hold, until there are
     none, and then those of whom that is not known. For k-anonymity, whatever is known, no choice is better: who is in too small a crowd stays so when others go,
     so the persons who are left are the most that can be left. For frequency l-diversity a group in which a value is too frequent first loses, at
     random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other promises about secrets lose whole crowds, which may

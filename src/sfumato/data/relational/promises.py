@@ -28,7 +28,7 @@ class PersonsPromise(Model, Protocol):
     def crowd(self) -> int | None:
         """How many persons must at least share every combination of the people's own quasi-identifiers; None: it asks for nothing so simple.
 
-        A step in the people's table aims at it (see ``in_table``).
+        A step that is placed in the people's table aims at it (:mod:`sfumato.core.placed`).
         """
         return None
 

@@ -14,9 +14,9 @@ from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
+from sfumato.core.words import counted, listed, were
 from sfumato.data.relational import pseudonyms
 from sfumato.data.relational.promises import require_tables
-from sfumato.data.relational.summaries import counted, listed, were
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.data import Data
+from sfumato.core.pair import Pair
 from sfumato.core.relations import Link
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.data.relational import from_tables, pseudonyms
 from sfumato.data.relational.leaked_keys import bare_keys
+from sfumato.data.relational.own_crowd import OwnCrowd
 from sfumato.data.relational.person_views import Shown, shown_of
 from sfumato.data.relational.rows import TableRows
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_mean
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
 
 ROW, KEY, PSEUDONYM = "original_row", "original_key", "pseudonym"
@@ -121,9 +124,46 @@ class Tables(Data):
         """How many people there are, and how many rows of every other table."""
         return {"people": self.people, **{f"rows_of_{rows.name}": len(rows) for rows in self.below}}
 
-    def dataset(self, name: str) -> Dataset:
+    # What methods with `table:` ask for (SupportsTables).
+
+    def table(self, name: str) -> Dataset:
         """One table by itself, with the number of the person in every row of one below the people."""
         return self[name].dataset
+
+    def owners(self, name: str) -> NDArray[np.int64]:
+        """Per row of a table the number of the person at the top."""
+        return self[name].owner
+
+    def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Self:
+        """Put a changed table back; what belongs to rows that are gone goes too.
+
+        ``drop="people"``: so do their persons, everywhere.
+        """
+        rows, tables = self[name], self
+        if changed.origin is not None and len(changed) < len(rows):
+            stays = np.zeros(len(rows), dtype=bool)
+            stays[changed.origin] = True
+            staying = {name: stays}
+            if drop == "people" and not rows.is_people:
+                persons = np.ones(self.people, dtype=bool)
+                persons[rows.owner[~stays]] = False
+                staying = {self.parts[0].name: persons}
+            tables = self.kept(staying)
+        return tables.with_rows(tables[name].with_dataset(changed))
+
+    def compare_table(self, name: str, original: Self) -> Pair:
+        """One table of this release beside the original one, without the numbers of persons."""
+        before, after = original[name], self[name]
+        origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
+        numbers = () if before.is_people else before.link.columns
+        released = dataclasses.replace(after.dataset.drop(numbers), origin=origin)
+        return Pair.of(before.dataset.drop(numbers), released)
+
+    def table_goals(self, name: str, models: Sequence[Model]) -> tuple[Model, ...]:
+        """What promises about persons ask of the people's table: k to every combination there."""
+        if not self[name].is_people:
+            return ()
+        return tuple(OwnCrowd(model.crowd) for model in models if model.crowd is not None)
 
     def per_person(self, name: str) -> NDArray[np.int64]:
         """How many rows of a table every person has."""

@@ -146,7 +146,7 @@ class _Trial:
             schemas = {t.name: _schema(t) for t in tables}
             some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
             people: Any = registry.shaped(Shape.TABLES).from_tables(some, schemas, Source())
-            found = means_for(people.dataset(top.name)) if _has_quasi(top) else None
+            found = means_for(people.table(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None
         return cls(tuple(tables), people, size, CHILD_MEANS if found is None else found.step)
@@ -232,7 +232,7 @@ class _Trial:
                 yield ProposedLine(spec, WHY[spec["persons_k_anonymity"]["knows"]])
         for table in self.guesses[1:]:
             if _has_quasi(table):
-                promise = {"in_table": {"table": table.name, "promise": {"k_anonymity": {"k": K}}}}
+                promise = {"k_anonymity": {"k": K, "table": table.name}}
                 yield ProposedLine(promise, "every combination in the table is shared by 5 persons")
         for spec in design.secrets:
             fields = spec["persons_l_diversity"]
@@ -249,13 +249,13 @@ class _Trial:
             why = (
                 f"so that there are {K * design.larger} persons to share rows with" if aim else "means that lose least"
             )
-            yield ProposedLine({"in_table": {"table": self.top.name, "step": self.own_means, **aim}}, why)
+            yield ProposedLine(_placed(self.own_means, {"table": self.top.name, **aim}), why)
         for table in self.guesses[1:]:
             if _has_quasi(table):
                 common = design.sharing(persons)
                 aim = {"aim": [{"k_anonymity": {"k": common}}]} if common > K else {}
                 why = "so that rows are shared by many" if aim else "labels of the hierarchies, one level a column"
-                yield ProposedLine({"in_table": {"table": table.name, "step": CHILD_MEANS, **aim}}, why)
+                yield ProposedLine(_placed(CHILD_MEANS, {"table": table.name, **aim}), why)
         if design.knows("any"):
             yield ProposedLine({"trim_rows": {}}, "rows that fewer than 5 persons share go")
         if design.knows("counts"):
@@ -288,6 +288,12 @@ def _untried(tables: Sequence[TableGuess]) -> PersonsDesign:
 
 def _built(family: str, spec: Spec) -> Any:
     return registry.build(family, dict(spec), shape=Shape.TABLES)
+
+
+def _placed(step: Spec, placing: Mapping[str, Any]) -> Spec:
+    """A step of ordinary tables, in recipe syntax, with the table it works in and what it aims at there."""
+    ((name, fields),) = step.items()
+    return {name: {**fields, **placing}}
 
 
 def _has_quasi(table: TableGuess) -> bool:

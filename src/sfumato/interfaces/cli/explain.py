@@ -290,13 +290,16 @@ def _members(family: str, shape: Shape, objectives: Mapping[str, Any]) -> Mappin
 
 def _entry(family: str, shape: Shape, name: str, member: Any) -> dict[str, Any]:
     from sfumato.core import registry
+    from sfumato.core.placed import KEYS
 
     if family == "objectives":
         return {"name": name, "family": family, "meaning": member.meaning, "doc": member.meaning, "fields": []}
     described = registry.describe(member)
     implies = {"implies": registry.implied_by(name)} if "monotone" in described else {}
     serves = {} if shape is Shape.TABLE else {"shape": str(shape)}
-    return {**described, **implies, "family": family, **serves, "doc": inspect.cleandoc(member.__doc__ or "")}
+    placing = {} if serves or family not in KEYS else {"of_several_tables": list(KEYS[family])}
+    doc = inspect.cleandoc(member.__doc__ or "")
+    return {**described, **implies, "family": family, **serves, **placing, "doc": doc}
 
 
 def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
@@ -312,6 +315,9 @@ def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
         out().print(
             f"  {field['name']}{' (required)' if field['required'] else ''}: {escape(field['meaning'])}", soft_wrap=True
         )
+    if "of_several_tables" in found:
+        keys = ", ".join(found["of_several_tables"])
+        out().print(f"\nIn recipes of several tables also: {keys}", soft_wrap=True)
     if "facts" in found:
         _show_nature(found)
 

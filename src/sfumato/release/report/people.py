@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.release.report import wording
@@ -117,7 +118,8 @@ def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each step with what it did: in a sentence where it has one, else its single facts."""
     shape, told = Shape(certificate["shape"]), list[tuple[str, str]]()
     for plan, (step, facts) in zip(certificate["plan"], wording.steps_taken(certificate), strict=True):
-        title = f"{wording.humanised(plan['means'])} in {plan['table']}" if {"means", "table"} <= plan.keys() else step
+        placed = registry.is_placed("steps", plan["step"], plan, shape)
+        title = f"{step} in {plan['table']}" if placed else step
         single = "; ".join(f"{term}: {text}" for term, text in facts)
         told.append((title, _story(plan, shape) or single))
     return told
@@ -125,7 +127,8 @@ def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _story(plan: Mapping[str, Any], shape: Shape) -> str | None:
     """What a step did, in its own words; None where it has none, or the plan was edited."""
-    member = registry.family("steps", shape).get(plan["step"])
+    placed = registry.is_placed("steps", plan["step"], plan, shape)
+    member = PlacedStep if placed else registry.family("steps", shape).get(plan["step"])
     try:
         story: str | None = None if member is None else member.story(plan)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -140,13 +143,15 @@ def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         _written(certificate),
         list[tuple[str, str, str]](),
     )
+    shape = Shape(certificate["shape"])
     for table, columns in described.items():
         released = written.get(table, {}).get("columns", {})
         for name, spec in columns.items():
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
             full = f"{table}.{name}" if "tables" in certificate else name
             plan = [step for step in certificate["plan"] if step.get("table", table) == table]
-            rows.append((full, wording.role_names(roles), _fate(name, roles, released, plan)))
+            placed = [step for step in plan if registry.is_placed("steps", step["step"], step, shape)]
+            rows.append((full, wording.role_names(roles), _fate(name, roles, released, plan, placed)))
     return list(dict.fromkeys(rows))
 
 
@@ -156,7 +161,14 @@ def _written(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate} if several is None else several
 
 
-def _fate(name: str, roles: list[str], released: Mapping[str, Any], plan: list[Mapping[str, Any]]) -> str:
+def _fate(
+    name: str,
+    roles: list[str],
+    released: Mapping[str, Any],
+    plan: list[Mapping[str, Any]],
+    placed: list[Mapping[str, Any]],
+) -> str:
+    """What became of a column; ``placed`` are those of the steps that were carried out in its table."""
     if "direct" in roles:
         return "dropped: it names people by itself"
     if name not in released:
@@ -168,7 +180,7 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], plan: list[M
     place = wording.levels_of(plan).get(name)
     if place is not None:
         return wording.level_words(*place)
-    means = [wording.humanised(step["means"]) for step in plan if "means" in step and "levels" not in step]
+    means = [wording.humanised(step["step"]) for step in placed if "levels" not in step]
     changed = bool(means) and "quasi" in roles
     return f"released, changed where {' and '.join(means)} had to" if changed else "released"
 

@@ -148,7 +148,8 @@ def _levels(certificate: Mapping[str, Any], released: Data) -> Claim | None:
     name, described = "levels", columns_in_recipe(certificate["recipe"])
     places = dict[tuple[str, str], Any]()
     for plan in certificate["plan"]:
-        if (table := plan.get("table")) in described and "means" in plan:
+        table = plan.get("table")
+        if table in described and registry.is_placed("steps", plan["step"], plan, released.shape):
             places = {at: place for at, place in places.items() if at[0] != table}
             places |= {(table, column): place for column, place in plan.get("levels", {}).items()}
     wrong = [
