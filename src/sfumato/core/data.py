@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from sfumato.core.mechanism import Mechanism
+    from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
     from sfumato.core.schema import Schema
     from sfumato.core.source import Source
@@ -33,6 +35,8 @@ class Data(Protocol):
     """
 
     shape: ClassVar[Shape]
+    units: ClassVar[str] = "people"
+    """What its size counts, in words."""
     schema: Schema
     beside: Schema | None
     source: Source
@@ -74,6 +78,19 @@ class Data(Protocol):
     def schemas(self) -> Mapping[str, Schema]:
         """The columns of each table, by its name."""
         return {DATA: self.schema} if self.beside is None else {DATA: self.schema, PEOPLE: self.beside}
+
+    def input_digest(self) -> str:
+        """The digest that a release of these data commits to: of the files they were read from.
+
+        Data that came otherwise are taken as they would be written.
+        """
+        if self.source.digest is not None:
+            return self.source.digest
+        return digest_of_all([digest_of_frame(frame) for frame in self.to_tables().values()])
+
+    def evidence(self, models: Sequence[Model], original: Self | None = None) -> Any:
+        """What models need to judge these data, and the original where they compare with it."""
+        return DataEvidence(self, original)
 
     def to_tables(self) -> Mapping[str, pl.DataFrame]:
         """The tables to write by name, the first one first, as :meth:`from_tables` reads them."""
@@ -120,6 +137,18 @@ class Data(Protocol):
     def counts(self) -> dict[str, int]:
         """Sizes for certificates and the first line of a report: people, items, points, edges."""
         ...
+
+
+def digest_of_frame(frame: pl.DataFrame) -> str:
+    """SHA-256 of a table as JSON lines."""
+    return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+
+
+def digest_of_all(digests: Sequence[str]) -> str:
+    """One digest for several tables: of their digests in order, or the one that all of them have."""
+    if len(set(digests)) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def is_shaped(data: Any) -> TypeIs[Data]:

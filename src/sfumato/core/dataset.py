@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -15,6 +16,7 @@ from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source, lacking
 from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.model import Evidence, Model
     from sfumato.core.randomness import Marks
 
 
@@ -67,6 +70,22 @@ class Described:
     frame: Any
     schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
     source: Source = dataclasses.field(default_factory=Source)
+    shape: ClassVar[Shape] = Shape.TABLE
+    units: ClassVar[str] = "records"
+    """What its size counts, in words."""
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The columns of each table, by its name: of the only one."""
+        return {DATA: self.schema}
+
+    def proven(self) -> Mapping[str, str]:
+        """What is true of a table because it could be read: nothing more."""
+        return {}
+
+    def doubts(self) -> Mapping[str, str]:
+        """What is in a released table that none of ours holds: nothing."""
+        return {}
 
     @property
     def columns(self) -> list[str]:
@@ -178,6 +197,29 @@ class Dataset(Described):
     def records(self) -> int:
         """Number of records: the rows, or what they stand for together."""
         return len(self) if self.copies is None else int(self.copies.sum())
+
+    @property
+    def size(self) -> int:
+        """Number of units, which are records."""
+        return self.records
+
+    def input_digest(self) -> str:
+        """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
+        if self.source.digest is not None:
+            return self.source.digest
+        frame = self.to_polars()
+        frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
+        return hashlib.sha256(frame.write_csv().encode()).hexdigest()
+
+    def evidence(self, models: Sequence[Model], original: Dataset | None = None) -> Evidence:
+        """The classes and counts that models need to judge this table, and the original where they compare with it."""
+        from sfumato.core.evidence import gather
+
+        return gather(self, models, original=original)
+
+    def collected(self) -> Dataset:
+        """The table in memory, where it is."""
+        return self
 
     @property
     def drawn(self) -> bool:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.evidence import population_path
@@ -206,11 +205,7 @@ def commitment(input_digest: str, salt: str) -> str:
 
 def digest_of_input(dataset: Dataset) -> str:
     """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
-    if dataset.source.digest is not None:
-        return dataset.source.digest
-    frame = dataset.to_polars()
-    frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
-    return hashlib.sha256(frame.write_csv().encode()).hexdigest()
+    return dataset.input_digest()
 
 
 def certificate(

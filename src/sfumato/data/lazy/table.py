@@ -272,6 +272,15 @@ class LazyTable(Described):
         found: str = self.memo["digest"]
         return found
 
+    def input_digest(self) -> str:
+        """The digest that a release of this table commits to."""
+        return self.digest
+
+    @property
+    def size(self) -> int:
+        """Number of units, which are records."""
+        return self.records
+
     def described(self, schema: Schema, intake: Intake) -> LazyTable:
         """The table with a schema, its values read as is said where reading did not say otherwise."""
         schema.check(self.columns, self.source)

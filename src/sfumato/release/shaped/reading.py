@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core import registry
-from sfumato.core.data import Data, is_shaped
+from sfumato.core.data import Data, digest_of_all, digest_of_frame, is_shaped
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
@@ -255,22 +254,12 @@ def _format(source: Source) -> str:
 
 def digest_of(tables: Mapping[str, TableRead]) -> str:
     """SHA-256 of the file that was read, of several in their order; of a frame, what it says as JSON lines."""
-    return _together([table.source.digest or _digest_of_frame(table.frame) for table in tables.values()])
+    return digest_of_all([table.source.digest or digest_of_frame(table.frame) for table in tables.values()])
 
 
 def digest_of_people(people: Data) -> str:
     """The digest of what people were read from, which a release commits to; of such as came otherwise, what they would be written as."""
-    return people.source.digest or _together([_digest_of_frame(frame) for frame in people.to_tables().values()])
-
-
-def _together(digests: Sequence[str]) -> str:
-    if len(set(digests)) == 1:
-        return digests[0]
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
-
-
-def _digest_of_frame(frame: pl.DataFrame) -> str:
-    return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+    return people.input_digest()
 
 
 # A release read back, as whoever gets it reads it.
