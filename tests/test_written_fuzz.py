@@ -98,8 +98,8 @@ def check_claims(share: Path, original: sf.Dataset) -> None:
 def plain_pages() -> Iterator[None]:
     """Pages without pictures: drawing them takes most of the time and shows no other value."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.release.report.pages.public_pictures", lambda certificate: {})
-        patch.setattr("sfumato.release.report.pages.owner_page", lambda record: "")
+        patch.setattr("sfumato.release.report.table_facts.public_pictures", lambda certificate: {})
+        patch.setattr("sfumato.release.publish.owner_page", lambda record: "")
         yield
 
 

@@ -88,8 +88,8 @@ class Data(Protocol):
             return self.source.digest
         return digest_of_all([digest_of_frame(frame) for frame in self.to_tables().values()])
 
-    def evidence(self, models: Sequence[Model], original: Self | None = None) -> Any:
-        """What models need to judge these data, and the original where they compare with it."""
+    def evidence(self, models: Sequence[Model], original: Self | None = None, population: Any = None) -> Any:
+        """What models need to judge these data, and the original where they compare with it; there is no population of them."""
         return DataEvidence(self, original)
 
     def to_tables(self) -> Mapping[str, pl.DataFrame]:
@@ -121,6 +121,10 @@ class Data(Protocol):
     def doubts(self) -> Mapping[str, str]:
         """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
         return {}
+
+    def collected(self) -> Self:
+        """The data in memory, where they are."""
+        return self
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""

@@ -211,11 +211,17 @@ class Dataset(Described):
         frame = frame.with_columns(column.bin.encode("hex") for column in frame if column.dtype == pl.Binary)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
-    def evidence(self, models: Sequence[Model], original: Dataset | None = None) -> Evidence:
-        """The classes and counts that models need to judge this table, and the original where they compare with it."""
+    def evidence(
+        self, models: Sequence[Model], original: Dataset | None = None, population: Dataset | None = None
+    ) -> Evidence:
+        """The classes and counts that models need to judge this table; the original and the population they compare with."""
         from sfumato.core.evidence import gather
 
-        return gather(self, models, original=original)
+        return gather(self, models, original=original, population=population)
+
+    def counted(self, columns: Iterable[str]) -> Dataset:
+        """What promises about these columns look at: in memory, the table itself."""
+        return self
 
     def collected(self) -> Dataset:
         """The table in memory, where it is."""

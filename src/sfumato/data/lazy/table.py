@@ -151,6 +151,13 @@ class LazyTable(Described):
         object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
         engine_of(self.frame)
 
+    @classmethod
+    def of(cls, table: Dataset | LazyTable) -> LazyTable:
+        """A table as it is where an engine holds it; one in memory is handed to polars."""
+        if isinstance(table, LazyTable):
+            return table
+        return cls(table.to_polars().lazy(), schema=table.schema, source=table.source)  # type: ignore[arg-type]
+
     @property
     def engine(self) -> Engine:
         """The functions of the engine that holds it."""

@@ -167,10 +167,10 @@ def _candidate(
 ) -> tuple[Newcomer, dict[str, Any], str]:
     """A written release beside its original, its certificate, and the digest of the original."""
     from sfumato.release.documents import digest_of_input
-    from sfumato.release.folder import read_release
+    from sfumato.release.folder import read_table_release
     from sfumato.release.register.memory import Newcomer
 
-    written = read_release(folder)
+    written = read_table_release(folder)
     table = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     columns = [name.strip() for name in person.split(",")] if person else []
     pair, private = written.beside(table), written.certificate.get("differential_privacy")

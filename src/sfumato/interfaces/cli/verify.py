@@ -56,13 +56,13 @@ def check(
     from sfumato.core import recipe_files as recipes
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import check as judge
-    from sfumato.interfaces.cli import shaped
     from sfumato.release.read_back import read_certified
 
     loaded = recipes.load_any(recipe)
     if loaded.shape is not Shape.TABLE:
         refuse_options(loaded.shape, population=population, engine=engine, table=table)
-        verdicts = shaped.checked(data, loaded, original=original, people=people, said=intake, quiet=quiet)
+        with progress("judging", quiet=quiet):
+            verdicts = judge(data, loaded, original=original, people=people, said=intake)
         _tell_verdicts(verdicts, json=json)
         return
     refuse_people(people)
@@ -116,7 +116,6 @@ def verify(
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import verify as recompute
     from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
-    from sfumato.release.replay import locked_recipe
 
     folder = _shared(folder)
     beside = folder.resolve().parent / "owner"
@@ -135,19 +134,14 @@ def verify(
         )
         return
     shape = shape_of(certificate)
-    if shape is not Shape.TABLE:
+    if shape is Shape.TABLE:
+        refuse_people(people)
+    else:
         refuse_options(shape, population=population, table=table)
-        with progress("verifying", quiet=quiet):
-            options: dict[str, Any] = {"people": people, "said": intake}
-            verification = recompute(folder, original=original, owner=kept, trusted_key=key, **options)
-        tell_claims(verification, json=json)
-        return
-    refuse_people(people)
     with progress("verifying", quiet=quiet):
-        how: dict[str, Any] = {"intake": intake, "recipe": locked_recipe(kept), "table": table}
-        before = None if original is None else open_data(original, quiet=True, **how)
+        how: dict[str, Any] = {"people": people, "said": intake, "table": table}
         verification = recompute(
-            folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
+            folder, original=original, population=read_beside(population), owner=kept, trusted_key=key, **how
         )
     tell_claims(verification, json=json)
 
