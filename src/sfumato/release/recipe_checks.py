@@ -55,13 +55,16 @@ def accounted_for(shared: SharedFolder, checks: Sequence[RecipeCheck]) -> list[C
     """
     if (broken := recipe_claim(shared.certificate, shared.shape)) is not None:
         return [broken]
+    claims: list[Claim | None] = []
     try:
         recipe = _public_recipe(shared)
-        return [claim for check in checks for claim in check(shared, recipe)]
+        for check in checks:
+            claims.extend(check(shared, recipe))
     except SfumatoError as error:
-        return [Claim(COLUMNS, "fails", f"the recipe cannot have made them: {error}")]
+        claims.append(Claim(COLUMNS, "fails", f"the recipe cannot have made them: {error}"))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return [Claim(COLUMNS, "fails", "the certificate lacks what its columns are held against")]
+        claims.append(Claim(COLUMNS, "fails", "the certificate lacks what its columns are held against"))
+    return claims
 
 
 def _public_recipe(shared: SharedFolder) -> Recipe:
