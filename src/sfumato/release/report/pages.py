@@ -16,40 +16,47 @@ from sfumato.release.report.measures import plain_words
 from sfumato.release.report.pictures import Picture
 from sfumato.release.report.rendering import as_shown, as_yaml, rendered
 
-Facts = Callable[[Mapping[str, Any]], dict[str, Any]]
 Pictures = Callable[[Mapping[str, Any]], dict[str, Picture]]
+Facts = Callable[[Mapping[str, Any], Mapping[str, Picture]], dict[str, Any]]
+"""What a page tells, from its document and its pictures."""
 
 
-class Look(NamedTuple):
-    """How a release is shown: the templates of its pages, what they tell, and the pictures that go with them as files."""
+class PageKind(NamedTuple):
+    """How a release is shown: the templates of its pages, their pictures, and what they tell.
+
+    ``single_pictures`` are those of single columns, which stand elsewhere on the owner's page.
+    """
 
     public_template: str
     owner_template: str
-    public_facts: Facts
-    owner_facts: Facts
     public_pictures: Pictures
     owner_pictures: Pictures
+    single_pictures: Pictures
+    public_facts: Facts
+    owner_facts: Facts
 
 
-OF_A_TABLE = Look(
+OF_A_TABLE = PageKind(
     "public.html",
     "owner.html",
+    gallery.public_pictures,
+    gallery.owner_pictures,
+    gallery.named_cards,
     table_facts.public_facts,
     table_facts.owner_facts,
-    gallery.public_pictures,
-    lambda record: gallery.owner_pictures(record) | gallery.named_cards(record),
 )
-OF_PERSONS = Look(
+OF_PERSONS = PageKind(
     "people_public.html",
     "people_owner.html",
-    person_facts.public_facts,
-    person_facts.owner_facts,
     person_facts.public_pictures,
     person_facts.owner_pictures,
+    lambda record: {},
+    person_facts.public_facts,
+    person_facts.owner_facts,
 )
 
 
-def look_of(certificate: Mapping[str, Any]) -> Look:
+def look_of(certificate: Mapping[str, Any]) -> PageKind:
     """How a release is shown, by the sections of its certificate."""
     return OF_A_TABLE if "classes" in certificate else OF_PERSONS
 
@@ -58,7 +65,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released files: what their certificate says, for people."""
     plain = as_shown(certificate)
     look = look_of(plain)
-    facts = _shared(plain, plain.get("attacks")) | look.public_facts(plain)
+    facts = _shared(plain, plain.get("attacks")) | look.public_facts(plain, look.public_pictures(plain))
     return rendered(look.public_template, **facts, signature=plain.get("signature"))
 
 
@@ -66,7 +73,8 @@ def owner_page(record: Mapping[str, Any]) -> str:
     """The report that stays with the owner: before and after, what gave people away, how the result was found."""
     plain = as_shown(record)
     look = look_of(plain["certificate"])
-    facts = _shared(plain["certificate"], person_facts.attacks_of(plain)) | look.owner_facts(plain)
+    facts = _shared(plain["certificate"], person_facts.attacks_of(plain))
+    facts |= look.owner_facts(plain, look.owner_pictures(plain))
     efforts, scores = wording.steps_taken({"plan": plain["effort"]}), wording.facts(plain["scores"])
     return rendered(look.owner_template, **facts, record=plain, efforts=efforts, scores=scores)
 
@@ -78,7 +86,8 @@ def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
 
 def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
     """The pictures of the page that stays with the owner, by name."""
-    return look_of(record["certificate"]).owner_pictures(record)
+    look = look_of(record["certificate"])
+    return look.owner_pictures(record) | look.single_pictures(record)
 
 
 def _shared(certificate: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -15,24 +15,24 @@ from sfumato.release.report.measures import best_of, meaning_of, plain_words, ti
 from sfumato.release.report.pictures import Picture
 
 
-def public_facts(certificate: Mapping[str, Any]) -> dict[str, Any]:
+def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
     """What the page that goes with the released files tells."""
     measured, shape = certificate.get("utility", {}).items(), Shape(certificate["shape"])
     return {
         **_of_both(certificate),
-        **_drawn(public_pictures(certificate)),
+        **_drawn(pictures),
         "worth": [(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
     }
 
 
-def owner_facts(record: Mapping[str, Any]) -> dict[str, Any]:
+def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
     """What the page that stays with the owner tells: before and after."""
     certificate = record["certificate"]
     was, now = record["counts_before"], record["counts_after"]
     measured = (record.get("utility") or {}).get("measures", [])
     return {
         **_of_both(certificate),
-        **_drawn(owner_pictures(record)),
+        **_drawn(pictures),
         "counts": [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
         "both": _before_and_after(record),
         "worth": [(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],

@@ -7,8 +7,9 @@ from typing import Any
 
 from sfumato.release.report import wording
 from sfumato.release.report.differences import differences_of
-from sfumato.release.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
+from sfumato.release.report.gallery import cards_of, risks_of, story_in
 from sfumato.release.report.measures import best_of, first_and_more, meaning_of, risk_line, title_of
+from sfumato.release.report.pictures import Picture
 
 MOST_CONTRIBUTIONS = 12
 MOST_TRADE_OFFS = 10
@@ -21,7 +22,7 @@ KEY_FIGURES = (
 )
 
 
-def public_facts(certificate: Mapping[str, Any]) -> dict[str, Any]:
+def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
     """What the page that goes with the released file tells."""
     entries = [
         (name, (title_of(name), value, best_of(name), meaning_of(name)))
@@ -32,7 +33,7 @@ def public_facts(certificate: Mapping[str, Any]) -> dict[str, Any]:
     risks = certificate["classes"]["risks"]
     return {
         **_of_both(certificate),
-        "pictures": public_pictures(certificate),
+        "pictures": pictures,
         "columns": [(story, losses.get(story.name)) for story in told_columns],
         "as_they_are": [story.name for story in as_they_are],
         "with_loss": bool(losses),
@@ -43,7 +44,7 @@ def public_facts(certificate: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def owner_facts(record: Mapping[str, Any]) -> dict[str, Any]:
+def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
     """What the page that stays with the owner tells: before and after, and what gave people away."""
     before, after = record["before"], record["after"]
     was = risks_of(before)
@@ -51,7 +52,7 @@ def owner_facts(record: Mapping[str, Any]) -> dict[str, Any]:
     told_columns, as_they_are = wording.set_apart(record["columns"], _was_plain)
     return {
         **_of_both(record["certificate"]),
-        "pictures": owner_pictures(record),
+        "pictures": pictures,
         "figures": [(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None],
         "risks": [
             (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]
