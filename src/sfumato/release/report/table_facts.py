@@ -46,24 +46,38 @@ def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]
 
 def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
     """What the page that stays with the owner tells: before and after, and what gave people away."""
+    # classes and risks
     before, after = record["before"], record["after"]
     was = risks_of(before)
+    figures = [(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None]
+    risks = [(wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]]
     contributions = list(before["contributions"].items())
+
+    # columns, each with its picture where there is one
     told_columns, as_they_are = wording.set_apart(record["columns"], _was_plain)
+    changes = {change["name"]: change for change in record["columns"]}
+    story = story_in(record)
+    drawn = [(card, picture, changes.get(card["column"])) for card, picture in cards_of(record)]
+    cards = wording.set_apart(drawn, lambda card: card[2] is not None and _was_plain(card[2]))
+
+    measures = record.get("utility", {}).get("measures", [])
     return {
         **_of_both(record["certificate"]),
         "pictures": pictures,
-        "figures": [(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None],
-        "risks": [
-            (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]
-        ],
+        "figures": figures,
+        "risks": risks,
         "columns": told_columns,
         "as_they_are": as_they_are,
+        "cards": cards,
+        "undrawn": len(story["suppressed_cells"]) - len(story["cards"]),
+        "sampled": story.get("sampled", False),
         "contributions": _with_widths(contributions[:MOST_CONTRIBUTIONS]),
         "more_contributions": max(0, len(contributions) - MOST_CONTRIBUTIONS),
         "exposures": [("before", before["exposing_sets"]), ("after", after["exposing_sets"])],
+        "worth": first_and_more((m["name"], (title_of(m["name"]), m)) for m in measures),
+        "preserved": record.get("preserved", []),
+        "warnings": record.get("warnings", []),
         **_choice(record.get("alternatives")),
-        **_told(record),
     }
 
 
@@ -82,22 +96,6 @@ def _is_plain(story: wording.ColumnStory) -> bool:
 
 def _was_plain(change: Mapping[str, Any]) -> bool:
     return list(change["roles"]) == ["plain"] and change["action"] == wording.AS_IT_IS
-
-
-def _told(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The owner's sections about columns, utility and what masking kept."""
-    changes = {change["name"]: change for change in record["columns"]}
-    story = story_in(record)
-    measures = record.get("utility", {}).get("measures", [])
-    drawn = [(card, picture, changes.get(card["column"])) for card, picture in cards_of(record)]
-    return {
-        "cards": wording.set_apart(drawn, lambda one: one[2] is not None and _was_plain(one[2])),
-        "undrawn": len(story["suppressed_cells"]) - len(story["cards"]),
-        "sampled": story.get("sampled", False),
-        "worth": first_and_more((m["name"], (title_of(m["name"]), m)) for m in measures),
-        "preserved": record.get("preserved", []),
-        "warnings": record.get("warnings", []),
-    }
 
 
 def _losses(certificate: Mapping[str, Any]) -> dict[str, float]:
