@@ -35,14 +35,9 @@ def promise_claims(shared: SharedFolder, original: Any) -> list[Claim]:
     return promises_of(
         certificate,
         lambda spec, said: mechanism_problem(shared, spec, said) or _promised(shared, spec, said, original),
-        lambda: epsilon_claim(certificate, shared.judged.schema, _first_columns(shared)),
+        lambda: epsilon_claim(certificate, shared.judged.schema, shared.first.seen),
         lambda said: _limited(shared, said),
     )
-
-
-def _first_columns(shared: SharedFolder) -> Sequence[str]:
-    """The columns that promises look at in the first released table, which is the one an ε is accounted for."""
-    return next(iter(shared.tables.values())).frame.columns
 
 
 def promises_of(

@@ -16,6 +16,7 @@ from sfumato.core.shape import DATA
 from sfumato.core.source import Source
 from sfumato.data.lazy.open_table import held, parts_of
 from sfumato.data.lazy.table import LazyTable
+from sfumato.data.table.form import runnable_cells
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.certificates import shape_of
 from sfumato.release.large import columns_seen
@@ -25,19 +26,22 @@ from sfumato.release.shaped.reading import read_released as read_people
 from sfumato.release.shaped.reading import sections
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sfumato.core.data import Data
     from sfumato.core.shape import Shape
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TableFound:
-    """One released table as its file holds it; of a table in parts, ``frame`` holds counted combinations."""
+    """One released table as its file holds it: its size, and no rows, since there may be many.
+
+    ``seen`` are the columns that promises look at. ``formulas`` tells of the cells that a spreadsheet would run, where the
+    certificate may tell of them.
+    """
 
     rows: int
     columns: Sequence[str]
-    frame: pl.DataFrame
+    seen: Sequence[str]
+    formulas: Any = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,6 +62,11 @@ class SharedFolder:
     def shape(self) -> Shape:
         """The shape of the data that the certificate is about."""
         return shape_of(self.certificate)
+
+    @property
+    def first(self) -> TableFound:
+        """The first of the tables, or the only one."""
+        return next(iter(self.tables.values()))
 
 
 def files_of(folder: Path, certificate: Mapping[str, Any]) -> dict[str, Path]:
@@ -98,8 +107,14 @@ def open_table(folder: Path, certificate: Mapping[str, Any]) -> SharedFolder:
         judged = released.counted(columns_seen(_shown_models(certificate), released.schema))
     else:
         released = judged = _in_memory(files[DATA], certificate)
-    table = TableFound(judged.records, released.columns, judged.to_polars())
+    formulas = runnable_cells(judged.to_polars()) if _tells_formulas(certificate[DATA]) else None
+    table = TableFound(judged.records, released.columns, judged.columns, formulas)
     return SharedFolder(certificate, files, {DATA: table}, released, judged)
+
+
+def _tells_formulas(section: Mapping[str, Any]) -> bool:
+    """Whether a certificate may tell of cells of a file that a spreadsheet would run."""
+    return section["format"] == "csv" or "formulas" in section
 
 
 def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Dataset:
@@ -159,7 +174,8 @@ def open_persons(folder: Path, certificate: Mapping[str, Any]) -> SharedFolder:
     tables = {}
     for name, section in sections(certificate).items():
         frame, _ = read_described(files[name], section, lists=True)
-        tables[name] = TableFound(frame.height, frame.columns, frame)
+        formulas = runnable_cells(frame) if _tells_formulas(section) else None
+        tables[name] = TableFound(frame.height, frame.columns, frame.columns, formulas)
     return SharedFolder(certificate, files, tables, released, released)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.table.form import runnable_cells
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.certificates import read_any_certificate, shape_of, signature_holds
 from sfumato.release.consistency import inside_claim, made_by_this_version, report_claim
@@ -78,7 +77,7 @@ def verify(
     # from the original too, where it is given
     if original is not None:
         original = as_released(certificate, original)
-    before = checks.as_judged(certificate, original, owner, next(iter(shared.tables.values())).frame.columns)
+    before = checks.as_judged(certificate, original, owner, shared.first.seen)
     promises = promise_claims(shared, before)
     context = Context(owner, population, release)
     again = claims_from_original(certificate, shared.released, original, checks.replay, context)
@@ -143,7 +142,7 @@ def _table_claims(shared: SharedFolder, table: str, name: str) -> Iterator[Claim
         yield Claim(name, "fails", words)
     # Nothing is said where the cells are as counted. A CSV of this version always tells how many there are.
     told = "formulas" in section or (section["format"] == "csv" and made_by_this_version(shared.certificate))
-    if told and section.get("formulas") != runnable_cells(found.frame):
+    if told and section.get("formulas") != found.formulas:
         words = "the cells of the file that a spreadsheet would run are not those certified"
         yield Claim("formulas", "fails", words)
     yield inside_claim(shared.certificate, section, shared.files[table])
