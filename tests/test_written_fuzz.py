@@ -21,7 +21,7 @@ import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from sfumato.interfaces.cli import main
-from sfumato.release.report import charts
+from sfumato.release.report import charts, pages
 from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked
 
 # Some numbers are so large that no decimal holds their squares: numpy says so while measures of worth become unknown.
@@ -98,8 +98,9 @@ def check_claims(share: Path, original: sf.Dataset) -> None:
 def plain_pages() -> Iterator[None]:
     """Pages without pictures: drawing them takes most of the time and shows no other value."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.release.report.pages.public_pictures", lambda certificate: {})
-        patch.setattr("sfumato.release.report.pages.owner_page", lambda record: "")
+        look = pages.OF_A_TABLE._replace(public_pictures=lambda certificate: {})
+        patch.setattr(pages, "OF_A_TABLE", look)
+        patch.setattr("sfumato.release.publish.owner_page", lambda record: "")
         yield
 
 

@@ -66,16 +66,17 @@ def test_a_person_is_the_unit_where_a_column_names_persons(tmp_path):
 
 
 def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
-    from sfumato.release.verify import _accounted
+    from sfumato.release.promise_checks import epsilon_claim
 
     release = sf.anonymize(people(), [], [STEP], seed=SEED)
     release.write(tmp_path / "out")
     told = certificate_of(tmp_path / "out")
-    assert _accounted(told, release.released).status == "needs original"
+    shared = (release.released.schema, release.released.columns)
+    assert epsilon_claim(told, *shared).status == "needs original"
     told["differential_privacy"]["epsilon"] = 1.0
-    assert _accounted(told, release.released).status == "fails"
+    assert epsilon_claim(told, *shared).status == "fails"
     told["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}})
-    assert "does not follow" in _accounted(told, release.released).detail
+    assert "does not follow" in epsilon_claim(told, *shared).detail
 
 
 def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(tmp_path, monkeypatch):

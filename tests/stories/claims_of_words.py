@@ -101,7 +101,7 @@ SENTENCES = (
         "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
     ),
     said(
-        "release.verify",
+        "release.promise_checks",
         "it follows from the steps of the recipe, about {}; that they ran as written no file shows, a signature vouches for it (--key)",
         "A promise about a mechanism follows from the steps of the recipe.",
         "tests/methods/models/test_mechanism_promises.py::test_anything_else_does_not",
@@ -271,7 +271,7 @@ SENTENCES = (
         "tests/methods/steps/test_reach.py::test_what_is_proved_beyond_reach_is_the_optimum_without_a_warning",
     ),
     said(
-        "release.report.pages",
+        "release.report.differences",
         "Cells to suppress are chosen greedily over all records, and proved least with method exact; sdcMicro goes key by key and usually "
         "suppresses more.",
         "No suppression of cells that keeps the promise costs less than that of method exact.",

@@ -43,7 +43,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"\{of\} hold (fewer than|equal contributions) .*|some cells of the cross table hold fewer than .*",
         r"\{\} columns hold something else than correlations .*",
         r"(measured|attained) \{\}, certified \{\}",
-        r"the \{\} of \{\} records that are certified as suppressed",
+        r"the \{\} of \{\} \{\} that are certified as suppressed",
         r"\{\} of whom a promise did not hold \{\} left out of all tables, .*",
         r"This is the best node that was found, not proved to be the best of .*",
         r"\{\} of \{\} nodes stay within it, .*; the search did not promise the optimum\.",

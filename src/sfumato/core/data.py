@@ -85,7 +85,7 @@ class Data(Protocol):
     source: Source
     origin: NDArray[np.int64] | None
     notes: tuple[str, ...]
-    unit_name: ClassVar[str] = "people"
+    units: ClassVar[str] = "people"
     """What ``size`` counts, in sentences."""
     release_kind: ClassVar[str] = "people"
     """What kind of release is made of the data; ``table`` and ``lazy`` know more than others."""
@@ -203,6 +203,10 @@ class Data(Protocol):
     def doubts(self) -> Mapping[str, str]:
         """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
         return {}
+
+    def collected(self) -> Self:
+        """The data in memory, where they are."""
+        return self
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:
         """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
@@ -87,16 +87,27 @@ class Described:
     frame: Any
     schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
     source: Source = dataclasses.field(default_factory=Source)
+    shape: ClassVar[Shape] = Shape.TABLE
+    units: ClassVar[str] = "records"
+    """What its size counts, in words."""
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The columns of each table, by its name: of the only one."""
+        return {DATA: self.schema}
+
+    def proven(self) -> Mapping[str, str]:
+        """What is true of a table because it could be read: nothing more."""
+        return {}
+
+    def doubts(self) -> Mapping[str, str]:
+        """What is in a released table that none of ours holds: nothing."""
+        return {}
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
-
-    @property
-    def schemas(self) -> dict[str, Schema]:
-        """The columns of each table by its name; there is one."""
-        return {DATA: self.schema}
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
@@ -180,8 +191,6 @@ class Dataset(Described):
     take a tenth of the room (see :meth:`with_text_coded`).
     """
 
-    shape: ClassVar[Shape] = Shape.TABLE
-    unit_name: ClassVar[str] = "records"
     release_kind: ClassVar[str] = "table"
     attacked_by_run: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"population", "memory"})
@@ -212,8 +221,8 @@ class Dataset(Described):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
-        return len(self)
+        """Number of units, which are records."""
+        return self.records
 
     def input_digest(self) -> str:
         """The digest that a certificate commits to: of the file that was read, or of the frame written as CSV."""
@@ -225,6 +234,14 @@ class Dataset(Described):
 
     def in_memory(self, purpose: str) -> Dataset:
         """The table itself: its rows are at hand for every purpose."""
+        return self
+
+    def counted(self, columns: Iterable[str]) -> Dataset:
+        """What promises about these columns look at: in memory, the table itself."""
+        return self
+
+    def collected(self) -> Dataset:
+        """The table in memory, where it is."""
         return self
 
     def counted_for(self, models: Sequence[Model]) -> Dataset:

@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.acceptance import read_acceptances, text_only_columns
+from sfumato.core.acceptance import read_acceptances
 from sfumato.core.arguments import as_tuple
 from sfumato.core.data import Context, DataPair, is_shaped
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather, judge_all
+from sfumato.core.evidence import judge_all
 from sfumato.core.model import Model, Verdict
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, with_names
 from sfumato.core.step import Step, accounts
 from sfumato.data.lazy.databases import is_address
 from sfumato.data.lazy.open_table import from_database, is_lazy, opened, require_named, take_lazily
 from sfumato.data.lazy.table import LazyTable
-from sfumato.data.table.default_readers import ReadAsOne, read_as_one
 from sfumato.data.table.frames import take_frame
 from sfumato.data.table.read import read_table
-from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
@@ -347,64 +346,22 @@ def check(
     original: Dataset | LazyTable | Any = None,
     population: Dataset | None = None,
     people: Any = None,
+    said: Intake | None = None,
 ) -> tuple[Verdict, ...]:
-    """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
+    """Judge released data by a recipe: direct identifiers must be gone, promises must hold.
 
     Promises about distances to the original table are judged against ``original``; without it, against the released
-    table itself. People who are no table take ``people``, their second table, where it stands apart.
+    table itself. People who are no table take ``people``, their second table, where it stands apart; ``said`` is how their files are
+    read, where that is not as the recipe says.
     """
+    from sfumato.release.check import check_released, read_to_check
+
     loaded = any_recipe(recipe)
     if loaded.shape is not Shape.TABLE:
-        from sfumato.release.shaped.verifying import check_people
-
         before = None if original is None else people_of(original, loaded)
-        return check_people(dataset, loaded, people=people, original=before)
+        return check_released(read_to_check(dataset, loaded, people=people, said=said), loaded, original=before)
     table = read(dataset, recipe=dataclasses.replace(loaded, intake=loaded.intake.layout))
-    if not loaded.meet:
-        raise ReleaseRefused(
-            "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
-        )
-    schema = loaded.schema
-    for step in loaded.steps:
-        schema = step.released_schema(schema, table.columns)
-    left = [c for c in schema.direct if c in table.columns]
-    if left:
-        raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
-    schema = schema.without(schema.direct)
-    schema.check(table.columns, table.source)
-    people = population_of(loaded.meet, population, loaded.base)
-    if people is None:
-        schema = _as_released(schema)
-    counted = table.with_schema(schema).counted_for(loaded.meet)
-    if isinstance(original, LazyTable):
-        original = original.counted(name for name in counted.columns if name in original.columns)
-    evidence = gather(counted, loaded.meet, original=original, population=people)
-    verdicts = judge_all(evidence, loaded.meet)
-    if not isinstance(table, Dataset):
-        return verdicts
-    for reading in read_as_one(counted.to_polars(), table.source.format, but=text_only_columns(loaded.accept)):
-        reference = None if original is None else reading.of(original)
-        evidence = gather(reading.of(counted), loaded.meet, original=reference, population=people)
-        both = zip(verdicts, judge_all(evidence, loaded.meet), strict=True)
-        verdicts = tuple(
-            one if other.holds or not one.holds else _read_otherwise(other, reading) for one, other in both
-        )
-    return verdicts
-
-
-def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
-    """A verdict that a default reader would come to, and why."""
-    names = ", ".join(reading.keys)
-    reason = f"{reading.reader} takes several values of {names} for one, as 00501 and 501 are the number 501"
-    return dataclasses.replace(verdict, sentence=f"{verdict.sentence}; {reason}")
-
-
-def _as_released(schema: Schema) -> Schema:
-    """A schema whose quasi-identifiers are what they are: local methods release ranges that no hierarchy lists."""
-    for name in schema.quasi:
-        if Role.SENSITIVE not in schema[name].roles:
-            schema = schema.replace(name, hierarchy=None)
-    return schema
+    return check_released(table, loaded, original=original, population=population)
 
 
 def attack(
@@ -546,21 +503,47 @@ def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **o
     return _integral_privacy(read(data).in_memory("integral privacy"), algorithm, k, size=size, **options)
 
 
-def verify(folder: str | Path, **options: Any) -> Verification:
-    """Recompute the claims of a certificate from the released file, and from the original where it is given.
+def verify(
+    folder: str | Path,
+    *,
+    original: Any = None,
+    owner: str | Path | None = None,
+    people: Any = None,
+    said: Intake | None = None,
+    table: str | None = None,
+    **options: Any,
+) -> Verification:
+    """Recompute the claims of a certificate from the released files, and from the original where it is given.
 
-    Options: ``original``, ``owner`` (the owner's folder), ``trusted_key``, ``population``, ``release`` (what was written: it is
-    compared, not made again); of people who are no table ``original`` may be a path, and ``people`` their second table.
+    ``original`` are data, or where they are: they are read as the lock in ``owner``, the owner's folder, says, or else ``said``; ``table``
+    names one of a database, ``people`` is the second table of people who are no table. Options: ``trusted_key``, ``population``,
+    ``release`` (what was written: it is compared, not made again).
     """
-    from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
-    from sfumato.release.shaped.verifying import verify_given
+    from sfumato.release.certificates import is_aggregate, read_any_certificate
     from sfumato.release.verify import verify as _verify
 
-    certificate = read_any_certificate(Path(folder))
+    certificate, kept = read_any_certificate(Path(folder)), None if owner is None else Path(owner)
     if is_aggregate(certificate):
         from sfumato.results.tables.verification import verify_table
 
-        return verify_table(Path(folder), **options)
-    if shape_of(certificate) is Shape.TABLE:
-        return _verify(Path(folder), **options)
-    return verify_given(Path(folder), certificate, **options)
+        return verify_table(Path(folder), owner=kept, **options)
+    if original is not None:
+        original = _read_original(original, certificate, kept, people=people, said=said, table=table)
+    return _verify(Path(folder), original=original, owner=kept, **options)
+
+
+def _read_original(
+    original: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any, said: Intake | None, table: Any
+) -> Any:
+    """The original of a release, read as its owner's lock says."""
+    from sfumato.release.certificates import shape_of
+    from sfumato.release.originals import original_of
+    from sfumato.release.replay import locked_recipe
+
+    shape = shape_of(certificate)
+    if shape is not Shape.TABLE:
+        return original_of(original, certificate, owner, people=people, said=said)
+    if people is not None:
+        raise ParameterError("people= goes with data of another shape; a table holds the people's columns itself")
+    options = {} if said is None else said.said()
+    return read(original, recipe=locked_recipe(owner, shape), table=table, **options)

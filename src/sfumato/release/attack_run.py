@@ -128,7 +128,7 @@ def attack_release(
             who.memo.clear()  # what attacks of this intruder had in common may be large, and nobody needs it any more
     progress(1.0)
     looked_for = battery.looked_for(pair, intruder, sample)
-    name, unit = battery.source_of(pair).name, pair.released.unit_name
+    name, unit = battery.source_of(pair).name, pair.released.units
     return AttackReport(name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit)
 
 

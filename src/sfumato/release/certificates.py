@@ -20,7 +20,7 @@ from sfumato.core import registry
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once
 from sfumato.core.portable import PRIVATE_FILE
-from sfumato.core.shape import Shape
+from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.documents import CERTIFICATE_VERSION, COMMITMENT, canonical
 
@@ -138,9 +138,12 @@ IMPLIED: dict[str, Any] = {
 
 OPTIONAL = {"differential_privacy": PRIVATE, "implied": IMPLIED}
 
-COMPARED = ("utility", "story", "attacks", "implied", "differential_privacy", "drawn_anew", "sampled")
-KNOWN = frozenset({*SHAPE, *LATER, *COMPARED, "sfumato_certificate", "signature"})
-"""Everything that the certificate of a table says, today."""
+CONTENTS: dict[Shape, dict[str, Any]] = {**dict.fromkeys(Shape, SHAPED), Shape.TABLE: SHAPE, Shape.TABLES: SEVERAL}
+"""What a certificate must hold, by the shape of its data."""
+COMPARED = ("utility", "attacks", "differential_privacy")
+"""What may be told besides, of data of every shape."""
+OF_ONE_TABLE = ("story", "implied", "drawn_anew", "sampled")
+"""What may be told besides of one table only: of its classes, of rows that are nobody's, of a sample."""
 
 
 def read_certificate(folder: Path) -> dict[str, Any]:
@@ -149,6 +152,13 @@ def read_certificate(folder: Path) -> dict[str, Any]:
     if (shape := shape_of(certificate)) is not Shape.TABLE:
         raise ParameterError(f"{folder} holds a release of shape {shape}; this takes releases of one table only")
     return certificate
+
+
+def known_statements(certificate: Mapping[str, Any]) -> frozenset[str]:
+    """Everything that a certificate about data of this shape says, today."""
+    contents = _contents_for(certificate, FILE)
+    optional = (*COMPARED, *OF_ONE_TABLE) if "classes" in contents else COMPARED
+    return frozenset({*contents, *optional, "sfumato_certificate", "signature"})
 
 
 def shape_of(certificate: Mapping[str, Any]) -> Shape:
@@ -179,7 +189,7 @@ def pseudonymized(certificate: Mapping[str, Any]) -> list[list[str]]:
 
     What a step makes is said by its class, so a step that is not installed here makes none: the columns then count as they are.
     """
-    known: Mapping[str, Any] = registry.family("steps")
+    known: Mapping[str, Any] = registry.family("steps", shape_of(certificate))
     steps = [step for step in certificate.get("plan", []) if (cls := known.get(step.get("step"))) and cls.pseudonyms]
     return [list(step.get("masked", {})) for step in steps]
 
@@ -207,7 +217,9 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
     if strange and document["sfumato_certificate"] > OLDEST:
         raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
     _require_writable(document, name)
-    _require_shape(document, _shape_for(document, name), "", name)
+    contents = _contents_for(document, name)
+    _require_shape(document, contents, "", name)
+    _refuse_mixture(document, contents, name)
     for key, shape in OPTIONAL.items():
         if key in document:
             _require_shape(document[key], shape, key, name)
@@ -216,20 +228,33 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
     return dict(document)
 
 
-def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _contents_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What a certificate must hold: that depends on its version and on the shape of its data."""
     said = document.get("shape", str(Shape.TABLE))
     if said == AGGREGATES:
         return PUBLISHED | LATER
     if not isinstance(said, str) or said not in set(Shape):
         raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
-    if said != Shape.TABLE:
-        return (SEVERAL if said == Shape.TABLES else SHAPED | _beside(document)) | LATER
-    if document["sfumato_certificate"] > OLDEST:
-        return SHAPE | LATER
+    contents = CONTENTS[Shape(said)]
+    if contents is SHAPED:
+        contents = SHAPED | _beside(document)
+    if contents is not SHAPE or document["sfumato_certificate"] > OLDEST:
+        return contents | LATER
     if later := [key for key in LATER if key in document]:
         raise UnreadableInput(f"{name} says that it is of version {OLDEST}, which had no {later[0]}; it was edited")
-    return SHAPE
+    return contents
+
+
+def _refuse_mixture(document: Mapping[str, Any], contents: Mapping[str, Any], name: str) -> None:
+    """Refuse what is said of data of other shapes only: such a certificate could be taken for two."""
+    if "recipe" not in contents:  # a published table of counts or sums
+        return
+    optional = OF_ONE_TABLE if "classes" in contents else ()
+    of_any_shape = {*SHAPE, *SHAPED, *SEVERAL, *OF_ONE_TABLE, PEOPLE}
+    strange = of_any_shape.difference(contents, optional).intersection(document)
+    if strange:
+        told = f"it says {' and '.join(sorted(strange))} of data of a shape of which that is never said"
+        raise UnreadableInput(f"{name} cannot be understood: {told}; it was edited")
 
 
 def _beside(document: Mapping[str, Any]) -> dict[str, Any]:

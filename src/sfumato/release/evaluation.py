@@ -196,7 +196,7 @@ def evaluate(
             skipped[metric.name] = reason
     name = pair.original.source.name
     counts = pair.original.size, pair.released.size
-    unit = pair.original.unit_name
+    unit = pair.original.units
     return Evaluation(name, *counts, tuple(measures), skipped, unit, drawn=not pair.aligned)
 
 

@@ -9,29 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
-from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import NOBODY, Dataset
-from sfumato.core.pair import Pair, levels_of
 from sfumato.core.randomness import Seed
-from sfumato.data.lazy.table import LazyTable
-from sfumato.data.table.indistinct import made_one
-from sfumato.data.table.run import describe_table
-from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
-from sfumato.release.certificates import read_certificate
+from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.release.certificates import read_any_certificate, read_certificate, shape_of
 from sfumato.release.documents import commitment, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
-from sfumato.release.publish import PEOPLE, linked, seal
-from sfumato.release.replay import as_released, digest_of_table, is_same, made_again
+from sfumato.release.pairs import read_alignment
+from sfumato.release.publish import linked, seal
+from sfumato.release.replay import ReplayInputs, as_released, in_parts, is_same, locked_recipe, make_table_again
+from sfumato.release.shape_checks import checks_for
 from sfumato.release.verify import read_released
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.pair import Pair
+    from sfumato.data.lazy.table import LazyTable
 
-    from sfumato.core.recipe import Recipe
+ALIGNMENT = "alignment.parquet"
+"""In the owner's folder: which row or person of the original every released one is."""
 
 
 # Reading what stays with the owner of a release.
@@ -97,40 +93,29 @@ class Folder:
             shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=linked)
             seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
 
+    def beside(self, original: Any, population: Dataset | None = None) -> Any:
+        """The release beside the original it was made from, as the owner's alignment says: a pair of their shape.
 
-class WrittenRelease(Folder):
-    """The folder a release of a table was written to."""
-
-    released: Dataset | LazyTable
-    recipe: Recipe
-
-    def beside(self, original: Dataset | LazyTable, population: Dataset | None = None) -> Pair:
-        """The release beside the original it was made from, as the owner's alignment says.
-
-        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
+        Another original, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
         release in parts has no alignment: it is made again from the lock, must come out the same, and gives its sample.
         """
         original = as_released(self.certificate, original)
-        if isinstance(original, LazyTable) or isinstance(self.released, LazyTable):
+        if in_parts(self.certificate):
             return self._sampled(original, population)
-        format = self.certificate["data"].get("format", "csv")  # noqa: A001
-        table, _ = made_one(describe_table(original, self.recipe), format)
-        rows = read_alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
+        checks, file = checks_for(self.certificate), self.folder / "owner" / ALIGNMENT
+        origin = read_alignment(file, self.released.size, original.size, checks.aligned_by)
         self.require_committed(original.source.name, _digests(original))
-        learnt_from, held_out = _people(self.folder / "owner" / PEOPLE, len(original))
-        released = dataclasses.replace(self.released, origin=rows)
-        levels = levels_of(self.certificate["plan"])
-        return Pair(table, released, rows, levels, learnt_from=learnt_from, held_out=held_out)
+        return checks.pair(self, original, origin)
 
-    def _sampled(self, original: Dataset | LazyTable, population: Dataset | None) -> Pair:
+    def _sampled(self, original: LazyTable, population: Dataset | None) -> Pair:
         """The sample that the release was measured on."""
         self.require_committed(original.source.name, _digests(original))
         lock = read_json(self.folder / "owner" / "lock.json")
         try:
-            seed = Seed.of(lock["seed"])
+            Seed.of(lock["seed"])
         except (KeyError, TypeError, ParameterError):
             raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
-        again = made_again(self.certificate, original, self.recipe, seed, population, None)
+        again = make_table_again(self.certificate, original, self.recipe, lock, ReplayInputs(population=population))
         if not is_same(again, self.released, self.certificate):
             raise UnreadableInput(
                 f"{self.folder} does not hold what recipe and seed make of {original.source.name}; sfumato verify says what differs"
@@ -147,55 +132,33 @@ def require_both(folder: Path) -> None:
         raise UnreadableInput(f"{folder} has no owner folder; give {told}")
 
 
-def read_release(folder: Path) -> WrittenRelease:
-    """Read back what ``run`` wrote of a table: ``share/`` and ``owner/`` must both be there."""
+def read_release(folder: Path) -> Folder:
+    """Read back what ``run`` wrote, whatever the shape of the data: ``share/`` and ``owner/`` must both be there."""
     require_both(folder)
-    certificate = read_certificate(folder / "share")
+    certificate = read_any_certificate(folder / "share")
+    shape = shape_of(certificate)
     record = read_owner_record(folder / "owner", certificate)
-    lock = read_json(folder / "owner" / "lock.json")
-    try:
-        recipe = recipes.from_dict(lock["recipe"])
-    except (KeyError, TypeError, SfumatoError):
-        raise UnreadableInput(f"{folder / 'owner' / 'lock.json'} holds no recipe that can be read") from None
-    return WrittenRelease(folder, certificate, record, read_released(folder / "share", certificate), recipe)
+    lock = folder / "owner" / "lock.json"
+    if not lock.is_file():
+        raise UnreadableInput(f"{lock} is not there or cannot be read")
+    recipe = locked_recipe(folder / "owner", shape)
+    if recipe is None:
+        raise UnreadableInput(f"{lock} holds no recipe that can be read")
+    return Folder(folder, certificate, record, read_released(folder / "share", certificate), recipe)
 
 
-def _digests(original: Dataset | LazyTable) -> Iterator[str]:
-    """The file that was read; and the table as CSV, if it was anonymized from a frame and is read from a file now."""
-    yield digest_of_table(original)
-    if isinstance(original, LazyTable):
-        if original.source.digest is not None:
-            yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).digest
-        return
-    yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
+def read_table_release(folder: Path) -> Folder:
+    """The same of one table; a release of data of another shape is refused."""
+    require_both(folder)
+    read_certificate(folder / "share")
+    return read_release(folder)
 
 
-def read_alignment(file: Path, released: int, original: int, column: str = "original_row") -> NDArray[np.int64]:
-    """Which row (or person) of the original every released one is, −1 for nobody's; refused where the numbers do not fit."""
-    try:
-        rows = pl.read_parquet(file)[column].to_numpy().astype(np.int64)
-    except (OSError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    if len(rows) != released or (len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original):
-        raise UnreadableInput(
-            f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,} in the original; "
-            "is this the table the release was made from?"
-        )
-    return rows
-
-
-def _people(file: Path, original: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
-    """The rows that drawn ones were learnt from, and those set aside before; None where there are none."""
-    if not file.is_file():
-        return None, None
-    try:
-        known = pl.read_parquet(file).select(pl.col("original_row").cast(pl.Int64), pl.col("held_out").cast(pl.Boolean))
-    except (OSError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"{file} cannot be read") from None
-    rows, aside = known["original_row"].to_numpy(), known["held_out"].to_numpy().astype(bool)
-    if known.null_count().sum_horizontal().item() or (len(rows) and not 0 <= rows.min() <= rows.max() < original):
-        raise UnreadableInput(f"{file} does not fit the original; is this the table the release was made from?")
-    return rows[~aside], rows[aside] if aside.any() else None
+def _digests(original: Any) -> Iterator[str]:
+    """The file that was read; and the data themselves, if they were anonymized from a frame and are read from a file now."""
+    yield original.input_digest()
+    if original.source.digest is not None:
+        yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
 
 
 def read_json(file: Path) -> dict[str, Any]:

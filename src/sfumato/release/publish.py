@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -20,13 +20,12 @@ from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
 from sfumato.core.indented_json import indented_json
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
-from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
 from sfumato.data.table.form import Form, runnable_cells
 from sfumato.data.table.write import suffix_of, write_table
 from sfumato.errors import ParameterError, printable_json
 from sfumato.release import VERBS
-from sfumato.release.certificates import FILE, public_half, shape_of, signed
+from sfumato.release.certificates import FILE, public_half, signed
 from sfumato.release.documents import (
     CERTIFICATE_VERSION,
     Told,
@@ -38,10 +37,9 @@ from sfumato.release.documents import (
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import DATA, DESCRIPTIONS, PICTURES, REPORT, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.read_back import Target, as_written, require_kept, stored
-from sfumato.release.report import people
-from sfumato.release.report.gallery import named_cards, owner_pictures, public_pictures
-from sfumato.release.report.pages import as_shown, owner_page, public_page
+from sfumato.release.report.pages import owner_page, owner_pictures, public_page, public_pictures
 from sfumato.release.report.pictures import png
+from sfumato.release.report.rendering import as_shown
 from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
@@ -95,12 +93,12 @@ def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> No
 
 def drawn_page(certificate: Mapping[str, Any]) -> str:
     """The page for people that goes with a certificate, sealed or not."""
-    return _look_of(certificate).public_page(_unsealed(certificate))
+    return public_page(_unsealed(certificate))
 
 
 def drawn_pictures(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     """The pictures of that page, by name."""
-    return _look_of(certificate).public_pictures(as_shown(_unsealed(certificate)))
+    return public_pictures(as_shown(_unsealed(certificate)))
 
 
 def _unsealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,26 +110,10 @@ def _unsealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
-    look = _look_of(record["certificate"])
     write_json(owner / "release.json", record)
-    replace(owner / REPORT, look.owner_page(record).encode())
+    replace(owner / REPORT, owner_page(record).encode())
     if pictures:
-        write_pictures(owner / PICTURES, look.owner_pictures(as_shown(record)))
-
-
-class _Look(NamedTuple):
-    """How a release is shown: its pages, and the pictures that go with them as files."""
-
-    public_page: Callable[[Mapping[str, Any]], str]
-    owner_page: Callable[[Mapping[str, Any]], str]
-    public_pictures: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    owner_pictures: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
-def _look_of(certificate: Mapping[str, Any]) -> _Look:
-    if shape_of(certificate) is Shape.TABLE:
-        return _Look(public_page, owner_page, public_pictures, lambda shown: owner_pictures(shown) | named_cards(shown))
-    return _Look(people.public_page, people.owner_page, people.public_pictures, people.owner_pictures)
+        write_pictures(owner / PICTURES, owner_pictures(as_shown(record)))
 
 
 def write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,59 +31,82 @@ from sfumato.data.table.run import describe_table
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
-from sfumato.release.documents import commitment, is_locked, told_drawn
+from sfumato.release.documents import commitment, is_locked, told_drawn, versions
 from sfumato.release.implied import not_accepted
-from sfumato.release.large import LargeRelease, make_large
+from sfumato.release.large import make_large
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
+from sfumato.release.release import Release
+from sfumato.release.shaped.reading import sections
+from sfumato.release.shaped.writing import write_tables
 from sfumato.release.table_release import TableRelease
 from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Data
     from sfumato.core.pair import Pair
-    from sfumato.core.recipe import Recipe
+    from sfumato.core.shape import Shape
     from sfumato.release.release import Release
 
 MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
 NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
 
 
-def claims_from_original(
-    certificate: Mapping[str, Any],
-    released: Dataset | LazyTable,
-    original: Dataset | LazyTable | None,
-    owner: Path | None,
-    population: Dataset | None = None,
-    release: TableRelease | None = None,
-) -> list[Claim]:
-    """The claims that need the original table, the owner's lock where it is given, and a second table if one was used.
+@dataclasses.dataclass(frozen=True)
+class Replay:
+    """How a release of one shape is made again and compared, and what its claims call the rows."""
 
-    ``release`` is what was written, where this process has made it: it is not made a second time then.
-    """
+    rows: str
+    """What is released, as the claim calls it."""
+    make: Callable[[Mapping[str, Any], Any, Recipe, Mapping[str, Any], ReplayInputs], Any]
+    """The release that a recipe and a lock make of the original."""
+    compare: Callable[[Any, Any, Mapping[str, Any]], tuple[bool, str]]
+    """Whether a release that was made again is the one that stands, in words."""
+    more: Callable[[Any, Mapping[str, Any]], list[Claim]]
+    """What else a release that was made again tells of the certificate."""
+    left_out_last: bool = False
+    """Whether the claim about who was left out is told after the promises."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplayInputs:
+    """What a release is made again with besides the original: the owner's folder, a second table, and what was made before."""
+
+    owner: Path | None = None
+    population: Dataset | None = None
+    release: TableRelease | None = None
+
+
+def claims_from_original(
+    certificate: Mapping[str, Any], released: Any, original: Any, replay: Replay, context: ReplayInputs
+) -> list[Claim]:
+    """The claims that need the original, the owner's lock where it is given, and a second table if one was used."""
+    drawn = "drawn_anew" in certificate
+    name = f"{replay.rows} are those drawn from the original" if drawn else f"{replay.rows} are the recoded original"
+    left_out = f"suppressed {released.units}"
     if original is None:
-        drawn = "drawn_anew" in certificate
-        rows = (
-            ("rows are those drawn from the original",)
-            if drawn
-            else ("rows are the recoded original", "suppressed records")
-        )
-        open_claims = ("input is the committed one", *rows)
-        return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
-    lock = read_lock(owner)
-    return [
-        committed(certificate, digest_of_table(original), lock),
-        *_replay(certificate, released, with_policies(original, owner), lock, population, release),
-    ]
+        names = ["input is the committed one", name]
+        if not drawn:
+            names.append(left_out)
+        return [Claim(open_claim, "needs original", "give --original to check it") for open_claim in names]
+    lock = read_lock(context.owner)
+    try:
+        opened = committed(certificate, original.input_digest(), lock)
+    except (KeyError, TypeError, ValueError):
+        raise UnreadableInput(f"{context.owner} holds a lock that does not go with the certificate") from None
+    same, *more = _replayed(name, certificate, released, original, lock, replay, context)
+    suppressed = Claim(left_out, *_suppressed(certificate, released, original))
+    return [opened, same, *more, suppressed] if replay.left_out_last else [opened, same, suppressed, *more]
 
 
 POLICIES = "policies.parquet"
 """In the owner's folder: which kind of policy each row of the original was released under."""
 
 
-def with_policies(original: Dataset | LazyTable, owner: Path | None) -> Dataset | LazyTable:
+def with_policies(original: Dataset, owner: Path | None) -> Dataset:
     """The original with the column that says which policy each person has, where the release was made under such."""
-    if isinstance(original, LazyTable) or owner is None or not (owner / POLICIES).is_file():
+    if owner is None or not (owner / POLICIES).is_file():
         return original
     try:
         kinds = pl.read_parquet(owner / POLICIES)
@@ -105,37 +128,41 @@ def read_lock(owner: Path | None) -> dict[str, Any] | None:
     return loaded if isinstance(loaded, dict) else None
 
 
-def locked_recipe(owner: Path | None) -> Recipe | None:
-    """The recipe of the owner's lock, which says how the original is read; None where there is no lock to be read."""
+def locked_recipe(owner: Path | None, shape: Shape) -> Recipe | None:
+    """The recipe of the owner's lock, which says how the original is read; None where none of this shape can be read."""
     lock = read_lock(owner)
     try:
-        return None if lock is None else recipes.from_dict(lock["recipe"])
+        recipe = None if lock is None else recipes.any_from_dict(lock["recipe"])
     except (KeyError, SfumatoError):
         return None
+    return recipe if recipe is not None and recipe.shape is shape else None
 
 
-def as_released(certificate: Mapping[str, Any], original: Dataset | LazyTable) -> Dataset | LazyTable:
+def in_parts(certificate: Mapping[str, Any]) -> bool:
+    """Whether a released table was written in parts, since an engine held it."""
+    return "parts" in certificate.get("data", {})
+
+
+def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
     """The original as its release was made: held by an engine where that is in parts, else in memory."""
-    if "parts" not in certificate["data"]:
-        return original if isinstance(original, Dataset) else original.collected()
-    if isinstance(original, LazyTable):
-        return original
-    return LazyTable(original.to_polars().lazy(), schema=original.schema, source=original.source)  # type: ignore[arg-type]
+    return LazyTable.of(original) if in_parts(certificate) else original.collected()
 
 
-def as_judged(
-    certificate: Mapping[str, Any], original: Dataset | LazyTable | None, owner: Path | None, seen: Sequence[str]
+def table_as_judged(
+    certificate: Mapping[str, Any], original: Any, owner: Path | None, columns: Sequence[str]
 ) -> Dataset | None:
     """The original with the values that were told apart when the release was made: promises compare with these.
 
-    Of a table that an engine holds the columns that were ``seen``, counted.
+    Of a table in parts the ``columns`` that promises look at, counted.
     """
-    if isinstance(original, LazyTable):
-        original = original.counted(name for name in seen if name in original.columns)
-    elif original is not None:
-        original = _as_taken_in(original, locked_recipe(owner))
+    if original is None:
+        return None
+    if in_parts(certificate):
+        table: Dataset = original.counted(name for name in columns if name in original.columns)
+    else:
+        table = _as_taken_in(original, locked_recipe(owner, original.shape))
     made_for = _made_for(certificate, read_lock(owner))
-    return original if original is None or made_for is None else made_one(original, made_for)[0]
+    return table if made_for is None else made_one(table, made_for)[0]
 
 
 def _as_taken_in(original: Dataset, recipe: Recipe | None) -> Dataset:
@@ -151,11 +178,6 @@ def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) ->
     return found if found is None else require_format(found)
 
 
-def digest_of_table(original: Dataset | LazyTable) -> str:
-    """The digest of a table that a release commits to."""
-    return original.digest if isinstance(original, LazyTable) else original.input_digest()
-
-
 def committed(certificate: Mapping[str, Any], digest: str, lock: Mapping[str, Any] | None) -> Claim:
     """Whether an input with this digest is the one that a release was made from, as far as the lock is at hand."""
     name = "input is the committed one"
@@ -169,39 +191,47 @@ def committed(certificate: Mapping[str, Any], digest: str, lock: Mapping[str, An
     )
 
 
-def _replay(
+def _replayed(
+    name: str,
     certificate: Mapping[str, Any],
-    released: Dataset | LazyTable,
-    original: Dataset | LazyTable,
+    released: Any,
+    original: Any,
     lock: Mapping[str, Any] | None,
-    population: Dataset | None,
-    release: TableRelease | None,
+    replay: Replay,
+    context: ReplayInputs,
 ) -> list[Claim]:
-    """Make the release again from the original, the recipe and the seed, and compare; one that this process has made is compared as it is."""
-    name = "rows are those drawn from the original" if "drawn_anew" in certificate else "rows are the recoded original"
-    suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
+    """Make the release again from the original, the recipe and the seed, and compare; the first claim is that it is the same.
+
+    One that this process has made is compared as it is.
+    """
     if lock is None:
-        return [
-            Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"),
-            suppressed,
-        ]
-    if lock.get("population_given") and population is None:
-        return [Claim(name, "needs original", "give --population with the second table it was made with"), suppressed]
+        return [Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed")]
+    if lock.get("population_given") and context.population is None:
+        return [Claim(name, "needs original", "give --population with the second table it was made with")]
     try:
-        recipe, seed = recipes.from_dict(lock["recipe"]), Seed.of(lock["seed"])
-        if (told := unseeded(recipe, seed)) is not None:
-            return [Claim(name, "needs original", told), suppressed]
-        told = "made again from recipe and seed, row for row"
-        if release is not None and is_locked(release, lock) and lock["input_sha256"] == digest_of_table(original):
-            again, told = release, MADE_HERE
-        else:
-            again = made_again(certificate, original, recipe, seed, population, _made_for(certificate, lock))
-        same = is_same(again, released, certificate)
+        recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
+        if recipe.shape is not released.shape:
+            return [Claim(name, "fails", f"the lock is about data of shape {recipe.shape}")]
+        if (words := unseeded(recipe, seed)) is not None:
+            return [Claim(name, "needs original", words)]
+        again = _made_here(context.release, original, lock)
+        here = again is not None
+        if again is None:
+            again = replay.make(certificate, original, recipe, lock, context)
+        same, words = replay.compare(again, released, certificate)
+    except KeyError:
+        return [Claim(name, "fails", "the lock lacks what a release is made again from")]
     except SfumatoError as error:
-        return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
-    told = told if same else "the recipe gives other rows than were released"
-    claims = [Claim(name, "holds" if same else "fails", told), suppressed, *_drawn_again(again, certificate)]
-    return [*claims, *_implied_again(again, certificate), *kept_again(again, certificate, same=same)]
+        return [Claim(name, "fails", f"the release cannot be made again: {error}")]
+    claim = Claim(name, "holds" if same else "fails", MADE_HERE if same and here else words)
+    return [claim, *replay.more(again, certificate), *kept_again(again, certificate, same=same)]
+
+
+def _made_here(release: TableRelease | None, original: Any, lock: Mapping[str, Any]) -> TableRelease | None:
+    """What this process has made and written, where the lock is that of it and of this original."""
+    if release is None or not is_locked(release, lock) or lock["input_sha256"] != original.input_digest():
+        return None
+    return release
 
 
 def _implied_again(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
@@ -260,7 +290,7 @@ class AsCertified(Memory):
         return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), str(said["sentence"]))
 
 
-def kept_again(again: TableRelease | Release, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
+def kept_again(again: Release, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
     """The promises and limits of a release that was made again, beside what its certificate says of them."""
     claims = []
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
@@ -280,32 +310,58 @@ def kept_again(again: TableRelease | Release, certificate: Mapping[str, Any], *,
     return claims
 
 
-def made_again(
-    certificate: Mapping[str, Any],
-    original: Dataset | LazyTable,
-    recipe: Recipe,
-    seed: Seed,
-    population: Dataset | None,
-    made_for: str | None,
+def make_table_again(
+    certificate: Mapping[str, Any], original: Any, recipe: Recipe, lock: Mapping[str, Any], context: ReplayInputs
 ) -> TableRelease:
-    """The release that a recipe and a seed make of the original."""
-    options: dict[str, Any] = {"seed": seed, "shuffle": certificate["shuffled"], "population": population}
-    options["implied"] = False  # a claim of its own
-    if isinstance(original, LazyTable):
-        return make_large(original.described(recipe.schema, recipe.intake), recipe, Context(**options))
-    context = Context(format=made_for, memory=AsCertified(certificate), **options)
-    release: TableRelease = make_release(describe_table(original, recipe), recipe, context)
+    """The release that a recipe and a seed make of a table."""
+    options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
+    options |= {"population": context.population, "implied": False}  # what columns imply is a claim of its own
+    if in_parts(certificate):
+        return make_large(original.described_by(recipe), recipe, Context(**options))
+    table = describe_table(with_policies(original, context.owner), recipe)
+    made_for = _made_for(certificate, lock)
+    release: TableRelease = make_release(
+        table, recipe, Context(format=made_for, memory=AsCertified(certificate), **options)
+    )
     return release
 
 
-def is_same(again: TableRelease, released: Dataset | LazyTable, certificate: Mapping[str, Any]) -> bool:
-    """Whether a release holds the same rows as the one that stands, whatever their order."""
-    if isinstance(again, LargeRelease) and isinstance(released, LazyTable):
+def _make_persons_again(
+    certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any], inputs: ReplayInputs
+) -> Release:
+    """The release that a recipe and a seed make of people who are described by more than a row."""
+    context = Context(Seed.of(lock["seed"]), shuffle=certificate["shuffled"], format=lock["made_for"], refuse=False)
+    release: Release = make_release(original, recipe, context)
+    return release
+
+
+def _same_files(again: Release, released: Data, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether a release gives the files that stand; another version may write the same values in other bytes."""
+    said = sections(certificate)
+    with tempfile.TemporaryDirectory() as place:
+        first = next(iter(said.values()))
+        defused = bool(first.get("form", {}).get("defused"))
+        written = write_tables(again, Path(place), first["format"], defuse=defused)
+    digests = [{name: section["sha256"] for name, section in tables.items()} for tables in (written, said)]
+    if digests[0] == digests[1]:
+        return True, "made again from recipe and seed, byte for byte"
+    if certificate["versions"] != versions():
+        return False, "made again by other versions than its certificate names, and not the same; install those"
+    return False, "the recipe gives other files than were released"
+
+
+def _same_rows_again(again: TableRelease, released: Any, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+    if is_same(again, released, certificate):
+        return True, "made again from recipe and seed, row for row"
+    return False, "the recipe gives other rows than were released"
+
+
+def is_same(again: Any, released: Any, certificate: Mapping[str, Any]) -> bool:
+    """Whether a release of a table holds the same rows as the one that stands, whatever their order."""
+    if in_parts(certificate):
         keys = (secrets.randbits(63), secrets.randbits(63))  # nobody could make a table that suits them
         same = again.table.columns == released.columns
         return same and _adds_up_to(again.table, keys) == _adds_up_to(released, keys)
-    if not isinstance(released, Dataset):
-        return False
     rows = _rows_as_text(released)
     if again.released.columns == released.columns and _rows_as_text(again.released).equals(rows):
         return True  # as a rule the file gives the values back as they were
@@ -320,17 +376,15 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
     return total.text
 
 
-def _suppressed(
-    certificate: Mapping[str, Any], released: Dataset | LazyTable, original: Dataset | LazyTable
-) -> tuple[Status, str]:
-    found = original.records - released.records
+def _suppressed(certificate: Mapping[str, Any], released: Any, original: Any) -> tuple[Status, str]:
     if "drawn_anew" in certificate:
         return "holds", "none: the rows were drawn anew and stand for nobody"
-    if certificate["suppressed_records"] is None:
+    said, found = certificate[f"suppressed_{released.units}"], original.size - released.size
+    if said is None:
         return "holds", "the certificate does not tell, so that the size of the original stays secret"
-    if found == certificate["suppressed_records"]:
-        return "holds", f"{found:,} of {original.records:,}"
-    return "fails", f"{found:,} are missing, {certificate['suppressed_records']:,} certified"
+    if found == said:
+        return "holds", f"{found:,} of {original.size:,}"
+    return "fails", f"{found:,} are missing, {said:,} certified"
 
 
 def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
@@ -356,3 +410,12 @@ def _same_rows(one: pl.DataFrame, other: pl.DataFrame) -> bool:
         return True
     counted = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (one, other)]
     return counted[0].equals(counted[1])
+
+
+def _about_rows(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
+    """Whose the rows are, and whether columns undo the release."""
+    return [*_drawn_again(again, certificate), *_implied_again(again, certificate)]
+
+
+TABLE_REPLAY = Replay("rows", make_table_again, _same_rows_again, _about_rows)
+PERSONS_REPLAY = Replay("people", _make_persons_again, _same_files, lambda again, certificate: [], left_out_last=True)

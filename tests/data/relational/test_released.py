@@ -121,11 +121,12 @@ def test_the_owner_keeps_who_is_who(folder, out):
 
 
 def test_a_written_release_is_measured_beside_its_original(folder, out):
-    from sfumato.release.shaped.verifying import original_of, read_people_release
+    from sfumato.release.folder import read_release
+    from sfumato.release.originals import original_of
 
-    written = read_people_release(out)
+    written = read_release(out)
     before = original_of(folder / "clinic", written.certificate, out / "owner")
-    measures = {m.name: m for m in sf.evaluate(before, written.beside(before)).measures}
+    measures = {m.name: m for m in sf.evaluate(before, written.beside(before).released).measures}
     visits = pl.read_csv(out / "share" / "visits.csv").height
     assert measures["rows_kept"].per_column["visits"] == pytest.approx(visits / len(before["visits"]))
 

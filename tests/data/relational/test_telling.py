@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
 from sfumato.core.shape import Shape
-from sfumato.release.report.people import steps_told
+from sfumato.release.report.person_facts import steps_told
 from tests.data.relational.test_released import RECIPE
 from tests.data.relational.test_tables_shell import sfumato  # noqa: F401 - a fixture
 

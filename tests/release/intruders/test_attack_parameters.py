@@ -238,7 +238,7 @@ FORGED = {
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
-    from sfumato.release.verify import promises_of
+    from sfumato.release.promise_checks import promises_of
 
     recipe = with_limits("{interval_disclosure: {kind: deviation, at_most: 0.99}}")
     made = sf.run(table, recipe, seed=1)

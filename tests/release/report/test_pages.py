@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sfumato.errors import printable
-from sfumato.release.report import pages
+from sfumato.release.report import rendering
 from sfumato.release.report.pages import owner_page, public_page
 from tests.release.report import samples
 
@@ -359,7 +359,7 @@ def test_a_template_is_compiled_once(tmp_path, monkeypatch):
     compiled = []
     plain = Environment.compile
     monkeypatch.setattr(Environment, "compile", lambda self, *args: compiled.append(args[1]) or plain(self, *args))
-    monkeypatch.setattr(pages, "compiled_folder", lambda: tmp_path)
+    monkeypatch.setattr(rendering, "compiled_folder", lambda: tmp_path)
     first = _fresh("parts.html")
     assert compiled
     assert [file.suffix for file in tmp_path.iterdir()] == [".cache"] * len(compiled)
@@ -373,12 +373,12 @@ def test_a_template_is_compiled_once(tmp_path, monkeypatch):
 
 
 def test_where_nothing_can_be_kept_templates_are_compiled_every_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "compiled_folder", lambda: tmp_path / "no such folder")
+    monkeypatch.setattr(rendering, "compiled_folder", lambda: tmp_path / "no such folder")
     assert _fresh("parts.html") == _fresh("parts.html")
     assert not list(tmp_path.iterdir())
 
 
 def _fresh(template: str) -> str:
     """What a new process would make of a template."""
-    environment = pages._environment.__wrapped__()
+    environment = rendering._environment.__wrapped__()
     return environment.get_template(template).render()

@@ -13,7 +13,6 @@ from sfumato.core.dataset import Dataset, Described, refuse_patterns
 from sfumato.core.encoding import one_record_each
 from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape
 from sfumato.core.source import Intake, Source
 from sfumato.data.lazy import on_duckdb, on_polars, on_sql
 from sfumato.data.lazy.choice import distinct_rows
@@ -159,8 +158,6 @@ class LazyTable(Described):
     the table does, such as the folder of its parts.
     """
 
-    shape: ClassVar[Shape] = Shape.TABLE
-    unit_name: ClassVar[str] = "records"
     release_kind: ClassVar[str] = "lazy"
     attacked_by_run: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"population"})
@@ -175,6 +172,13 @@ class LazyTable(Described):
         held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable)
         object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
         engine_of(self.frame)
+
+    @classmethod
+    def of(cls, table: Dataset | LazyTable) -> LazyTable:
+        """A table as it is where an engine holds it; one in memory is handed to polars."""
+        if isinstance(table, LazyTable):
+            return table
+        return cls(table.to_polars().lazy(), schema=table.schema, source=table.source)  # type: ignore[arg-type]
 
     @property
     def engine(self) -> Engine:

@@ -17,7 +17,7 @@ from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.guidance.recommendation.selection import TOLD, Ranked
 from sfumato.release.make import make_release
-from sfumato.release.report.pages import as_shown, rendered
+from sfumato.release.report.rendering import as_shown, rendered
 from sfumato.release.report.risk_utility import picture_of
 
 if TYPE_CHECKING:

@@ -202,7 +202,7 @@ def _tell_found(report: AttackReport, changed: Path | None, *, json: bool, quiet
 
 def _other_releases(folders: list[Path], originals: list[Path], dataset: Any) -> tuple[Pair, ...]:
     """Further releases, each beside its original: the table that is attacked, or one that was named for each of them."""
-    from sfumato.release.folder import read_release
+    from sfumato.release.folder import read_table_release
 
     if originals and len(originals) != len(folders):
         raise ParameterError(
@@ -210,7 +210,7 @@ def _other_releases(folders: list[Path], originals: list[Path], dataset: Any) ->
         )
     pairs = []
     for place, folder in enumerate(folders):
-        release = read_release(folder)
+        release = read_table_release(folder)
         table = dataset
         if originals:
             table = open_data(str(originals[place]), quiet=True, intake=NOTHING_SAID, recipe=release.recipe)

@@ -392,7 +392,7 @@ def _show_release(certificate: dict[str, Any]) -> None:
 
 def _show_people(certificate: dict[str, Any]) -> None:
     """What was released of people who are no table: counts, what each step did, and what was dropped."""
-    from sfumato.release.report.people import steps_told
+    from sfumato.release.report.person_facts import steps_told
 
     console, gone = out(), certificate["suppressed_people"]
     counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in certificate["counts"].items())

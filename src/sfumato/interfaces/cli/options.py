@@ -168,6 +168,16 @@ def refuse_people(people: str | None) -> None:
         raise ParameterError("--people goes with data of another shape; a table holds the people's columns itself")
 
 
+def refuse_options_of_others(shape: Shape, *, people: str | None, **of_tables: Any) -> None:
+    """Refuse, by name, options that data of this shape do not know: those of tables, or the second file of all others."""
+    from sfumato.core.shape import Shape
+
+    if shape is Shape.TABLE:
+        refuse_people(people)
+    else:
+        refuse_options(shape, **of_tables)
+
+
 def shape_in(folder: Path) -> Shape | None:
     """The shape of a written release that is no table; None for tables, and for what is no release."""
     from sfumato.core.shape import Shape

@@ -166,10 +166,10 @@ def _candidate(
     register: Register, folder: Path, original: str, person: str | None, intake: Intake, *, quiet: bool
 ) -> tuple[Newcomer, dict[str, Any], str]:
     """A written release beside its original, its certificate, and the digest of the original."""
-    from sfumato.release.folder import read_release
+    from sfumato.release.folder import read_table_release
     from sfumato.release.register.memory import Newcomer
 
-    written = read_release(folder)
+    written = read_table_release(folder)
     table = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     columns = [name.strip() for name in person.split(",")] if person else []
     pair, private = written.beside(table), written.certificate.get("differential_privacy")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.evaluation import Evaluation
+    from sfumato.release.folder import Folder
     from sfumato.release.release import Release
-    from sfumato.release.shaped.verifying import PeopleFolder
 
     ShowAttacks = Callable[..., None]
 
@@ -180,19 +180,7 @@ def _bar(value: float) -> str:
     return f"{bar(value, 10)} {share(value):>6}"
 
 
-# check, assess
-
-
-def checked(
-    data: str, recipe: Recipe, *, original: str | None, people: str | None, said: Intake, quiet: bool
-) -> tuple[Verdict, ...]:
-    """Judge released data by a recipe."""
-    from sfumato.core.source import Intake as Said
-    from sfumato.release.shaped.verifying import check_people
-
-    with progress("judging", quiet=quiet):
-        before = None if original is None else _read(original, recipe, None, Said(), quiet=True)
-        return check_people(data, recipe, people=people, said=said, original=before)
+# assess
 
 
 def assess(
@@ -237,14 +225,15 @@ def show_assessment(found: DataAssessment, show_attacks: ShowAttacks) -> None:
 
 def _written(
     folder: Path, original: str, people: str | None, said: Intake, *, quiet: bool
-) -> tuple[PeopleFolder, Data, Data]:
+) -> tuple[Folder, Data, Data]:
     """A written release, its original, and the released people with who they were."""
-    from sfumato.release.shaped.verifying import original_of, read_people_release
+    from sfumato.release.folder import read_release
+    from sfumato.release.originals import original_of
 
-    written = read_people_release(folder)
+    written = read_release(folder)
     before = original_of(original, written.certificate, folder / "owner", people=people, said=said)
     notes(tuple(dict.fromkeys((*before.source.notes, *before.notes))), quiet=quiet)
-    return written, before, written.beside(before)
+    return written, before, written.beside(before).released
 
 
 def attack(

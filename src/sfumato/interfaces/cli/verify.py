@@ -26,8 +26,7 @@ from sfumato.interfaces.cli.options import (
     open_data,
     read_beside,
     reading,
-    refuse_options,
-    refuse_people,
+    refuse_options_of_others,
 )
 
 if TYPE_CHECKING:
@@ -56,16 +55,15 @@ def check(
     from sfumato.core import recipe_files as recipes
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import check as judge
-    from sfumato.interfaces.cli import shaped
     from sfumato.release.read_back import read_certified
 
     loaded = recipes.load_any(recipe)
+    refuse_options_of_others(loaded.shape, people=people, population=population, engine=engine, table=table)
     if loaded.shape is not Shape.TABLE:
-        refuse_options(loaded.shape, population=population, engine=engine, table=table)
-        verdicts = shaped.checked(data, loaded, original=original, people=people, said=intake, quiet=quiet)
+        with progress("judging", quiet=quiet):
+            verdicts = judge(data, loaded, original=original, people=people, said=intake)
         _tell_verdicts(verdicts, json=json)
         return
-    refuse_people(people)
     certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
     if certified is None:
         as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
@@ -113,10 +111,8 @@ def verify(
     Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it; 1 when a claim is false; 7 when
     nothing is false and a promise needs the original.
     """
-    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import verify as recompute
     from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
-    from sfumato.release.replay import locked_recipe
 
     folder = _shared(folder)
     beside = folder.resolve().parent / "owner"
@@ -135,19 +131,11 @@ def verify(
         )
         return
     shape = shape_of(certificate)
-    if shape is not Shape.TABLE:
-        refuse_options(shape, population=population, table=table)
-        with progress("verifying", quiet=quiet):
-            options: dict[str, Any] = {"people": people, "said": intake}
-            verification = recompute(folder, original=original, owner=kept, trusted_key=key, **options)
-        tell_claims(verification, json=json)
-        return
-    refuse_people(people)
+    refuse_options_of_others(shape, people=people, population=population, table=table)
     with progress("verifying", quiet=quiet):
-        how: dict[str, Any] = {"intake": intake, "recipe": locked_recipe(kept), "table": table}
-        before = None if original is None else open_data(original, quiet=True, **how)
+        how: dict[str, Any] = {"people": people, "said": intake, "table": table}
         verification = recompute(
-            folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
+            folder, original=original, population=read_beside(population), owner=kept, trusted_key=key, **how
         )
     tell_claims(verification, json=json)
 

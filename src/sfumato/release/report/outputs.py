@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.release.report.pages import as_shown, rendered
+from sfumato.release.report.rendering import as_shown, rendered
 
 MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 STATES = {

@@ -35,8 +35,8 @@ from sfumato.release.report.drawing import (
     width_of,
 )
 from sfumato.release.report.measures import attack_line, judges_detail, meaning_of, title_of
-from sfumato.release.report.pages import as_shown, as_yaml, rendered
 from sfumato.release.report.pictures import Picture, png
+from sfumato.release.report.rendering import as_shown, as_yaml, rendered
 from sfumato.release.report.wording import humanised, number, percent
 
 if TYPE_CHECKING:

@@ -257,6 +257,11 @@ def digest_of(tables: Mapping[str, TableRead]) -> str:
     return joint_digest([table.source.digest or digest_of_frame(table.frame) for table in tables.values()])
 
 
+def digest_of_people(people: Data) -> str:
+    """The digest of what people were read from, which a release commits to; of such as came otherwise, what they would be written as."""
+    return people.input_digest()
+
+
 # A release read back, as whoever gets it reads it.
 
 

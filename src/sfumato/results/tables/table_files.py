@@ -173,7 +173,7 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
 
 def owner_page(made: ProtectedTable, created: str) -> str:
     """A page for the owner: what was suppressed and why, and what an intruder can find out of it."""
-    from sfumato.release.report.pages import rendered
+    from sfumato.release.report.rendering import rendered
 
     seen, told, judged = made.audited, made.summary(), made.judged
     order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[:MOST_ROWS]  # what must stay unknown first
@@ -222,7 +222,7 @@ MEANINGS = {
 
 def page(said: Mapping[str, Any]) -> str:
     """A page about a published table for those who get it."""
-    from sfumato.release.report.pages import rendered
+    from sfumato.release.report.rendering import rendered
 
     told, count = said["summary"], said["suppressed_by_rule"]
     return rendered(

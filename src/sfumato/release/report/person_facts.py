@@ -1,4 +1,4 @@
-"""The two pages of a release of people who are no table: one to share, one to keep, as for tables."""
+"""What the two pages tell of people who are described by more than a row: counts, columns, steps, attacks before and after."""
 
 from __future__ import annotations
 
@@ -10,54 +10,44 @@ from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.release.report import wording
-from sfumato.release.report.attacks import (
-    MOST_AT_ONCE,
-    attack_label,
-    attack_picture,
-    conclusion,
-    ranked,
-    strongest,
-    unknown,
-)
+from sfumato.release.report.attacks import attack_label, attack_picture, unknown
 from sfumato.release.report.curves import curve_pictures
-from sfumato.release.report.headline import headline
 from sfumato.release.report.measures import best_of, meaning_of, plain_words, title_of
-from sfumato.release.report.pages import as_shown, as_yaml, rendered
 from sfumato.release.report.pictures import Picture
 
 
-def public_page(certificate: Mapping[str, Any]) -> str:
-    """The report that goes with the released files: what their certificate says, for people."""
-    plain = as_shown(certificate)
-    measured, shape = plain.get("utility", {}).items(), Shape(plain["shape"])
-    return rendered(
-        "people_public.html",
-        **_shared(plain),
-        **_drawn(public_pictures(plain)),
-        columns=_columns(plain),
-        worth=[(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
-        signature=plain.get("signature"),
-    )
+def public_facts(certificate: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
+    """What the page that goes with the released files tells."""
+    measured, shape = certificate.get("utility", {}).items(), Shape(certificate["shape"])
+    return {
+        **_of_both(certificate),
+        **_drawn(pictures),
+        "worth": [(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
+    }
 
 
-def owner_page(record: Mapping[str, Any]) -> str:
-    """The report that stays with the owner: before and after, and how the result was found."""
-    plain = as_shown(record)
-    certificate = plain["certificate"]
-    was, now = plain["counts_before"], plain["counts_after"]
-    measured = (plain.get("utility") or {}).get("measures", [])
-    return rendered(
-        "people_owner.html",
-        **_shared(certificate, plain),
-        **_drawn(owner_pictures(plain)),
-        record=plain,
-        counts=[(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
-        columns=_columns(certificate),
-        both=_before_and_after(plain),
-        worth=[(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],
-        efforts=wording.steps_taken({"plan": plain["effort"]}),
-        scores=wording.facts(plain["scores"]),
-    )
+def owner_facts(record: Mapping[str, Any], pictures: Mapping[str, Picture]) -> dict[str, Any]:
+    """What the page that stays with the owner tells: before and after."""
+    certificate = record["certificate"]
+    was, now = record["counts_before"], record["counts_after"]
+    measured = (record.get("utility") or {}).get("measures", [])
+    return {
+        **_of_both(certificate),
+        **_drawn(pictures),
+        "counts": [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
+        "both": _before_and_after(record),
+        "worth": [(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],
+    }
+
+
+def _of_both(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    files = list(_written(certificate).values())
+    return {
+        "files": files,
+        "formulas": [told for section in files if (told := wording.formulas(section))],
+        "steps": steps_told(certificate),
+        "columns": _columns(certificate),
+    }
 
 
 def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
@@ -68,12 +58,12 @@ def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
 
 def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
     """The pictures of the page that stays with the owner: before and after."""
-    attacks = _attacks_of(record)
+    attacks = attacks_of(record)
     curves = curve_pictures(record.get("before"), attacks)
     return _there({**curves, "attacks": attack_picture(attacks) if attacks else None})
 
 
-def _attacks_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def attacks_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """What attacks found in the release: its certificate tells it, or the owner keeps it."""
     found: dict[str, Any] | None = record["certificate"].get("attacks") or record.get("attacks")
     return found
@@ -86,32 +76,6 @@ def _drawn(pictures: Mapping[str, Picture]) -> dict[str, Any]:
 
 def _there(drawn: Mapping[str, Picture | None]) -> dict[str, Picture]:
     return {name: picture for name, picture in drawn.items() if picture is not None}
-
-
-def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What both pages tell."""
-    recipe = as_yaml(certificate["recipe"])
-    attacks = certificate.get("attacks") if record is None else _attacks_of(record)
-    if attacks is not None:  # a name may mean another thing for tables
-        shape = Shape(certificate["shape"])
-        tried = [{**one, "words": plain_words(one["attack"], shape, one.get("parameters"))} for one in attacks["tried"]]
-        attacks = {**attacks, "tried": tried}
-    found = ranked(attacks) if attacks else []
-    return {
-        "attacks": attacks,
-        "findings": (found[:MOST_AT_ONCE], found[MOST_AT_ONCE:]),
-        "strongest": strongest(attacks),
-        "unknown_attacks": unknown(attacks),
-        "attacks_conclusion": conclusion(attacks) if attacks else "",
-        "certificate": certificate,
-        "headline": headline(certificate),
-        "files": list(_written(certificate).values()),
-        "formulas": [told for one in _written(certificate).values() if (told := wording.formulas(one))],
-        "reading": wording.reading(certificate),
-        "steps": steps_told(certificate),
-        "recipe": recipe,
-        "recipe_lines": len(recipe.splitlines()),
-    }
 
 
 def steps_told(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -187,7 +151,7 @@ def _fate(
 
 def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """What each attack reaches before and after, and what that would be; where there is no rate, whether it is unknown."""
-    shape, reports = Shape(record["certificate"]["shape"]), (record.get("before"), _attacks_of(record))
+    shape, reports = Shape(record["certificate"]["shape"]), (record.get("before"), attacks_of(record))
     before, after = ((found or {}).get("tried", []) for found in reports)
     attacks: dict[str, Mapping[str, Any]] = {}
     for one in (*after, *before, *(blind for found in reports for blind in unknown(found))):

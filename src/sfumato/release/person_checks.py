@@ -1,7 +1,7 @@
-"""What lies in a shared folder is what the recipe of its certificate accounts for: every table, column, file, key and step.
+"""What the certificate of people who are described by more than a row is held to besides: their tables, columns, counts and levels.
 
 A certificate that nobody signed can be edited and sealed again, and then fits whatever lies beside it. What the recipe, the plan and
-the files say of each other must fit still. What is left is what only the original tells: values, and rows that were never there.
+the files say of each other must fit still.
 """
 
 from __future__ import annotations
@@ -14,34 +14,42 @@ from sfumato.core import registry
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE
-from sfumato.release.consistency import count_of, is_on_level, left_out, loose_claim, named, recipe_claim, steps_claim
-from sfumato.release.manifest import Claim, own_file
+from sfumato.release.consistency import count_of, is_on_level, left_out, named
+from sfumato.release.manifest import Claim
 from sfumato.release.read_back import has_words
+from sfumato.release.recipe_checks import COLUMNS
+from sfumato.release.report.wording import counts_in_words
 from sfumato.release.shaped.reading import schema_told, sections
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
+    from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Attribute, Schema
+    from sfumato.release.shared_folder import SharedFolder
 
 RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
 UNPUBLISHED = (Role.DIRECT, Role.ASK)
-COLUMNS = "columns are what the recipe says"
 
 Schemas = Mapping[str, "Schema"]
 
 
-def accounted_for(certificate: Mapping[str, Any], released: Data) -> Iterator[Claim | None]:
-    """Everything that a stranger can hold against the recipe without the original."""
-    yield recipe_claim(certificate, released.shape)
+def recipe_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
+    """What the recipe accounts for in the tables of a release, without the original."""
+    certificate, released = shared.certificate, shared.released
     yield columns_claim(certificate, released)
     yield _values(certificate, released)
-    yield loose_claim(certificate, [own_file(section) for section in sections(certificate).values()])
-    yield _direct(certificate)
-    yield steps_claim(certificate, released.shape, lambda step, _: step.contradicted_by(released))
+    yield _dropped(certificate)
     yield _levels(certificate, released)
     yield _people_gone(certificate)
-    yield from (Claim(name, "fails", words) for name, words in released.doubts().items())
+
+
+def counts_claim(shared: SharedFolder) -> Claim:
+    """As many people, items, points or ties are in the files as certified."""
+    found, said = shared.released.counts(), shared.certificate["counts"]
+    if found == said:
+        return Claim("counts", "holds", f"{counts_in_words(found)} as said")
+    return Claim("counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified")
 
 
 # Tables and columns.
@@ -124,20 +132,18 @@ def _values(certificate: Mapping[str, Any], released: Data) -> Claim | None:
 # Direct identifiers, levels, people.
 
 
-def _direct(certificate: Mapping[str, Any]) -> Claim:
-    """Direct identifiers are dropped from every table; a column of that name is one of them that is still there."""
-    name = "direct identifiers gone"
-    gone = {
-        table: [c for c, spec in columns.items() if "direct" in spec["role"]]
-        for table, columns in columns_in_recipe(certificate["recipe"]).items()
-    }
-    left = [c for t, section in sections(certificate).items() for c in gone.get(t, ()) if c in section["columns"]]
-    if left:
-        return Claim(name, "fails", f"still there: {', '.join(left)}")
-    names = [column for columns in gone.values() for column in columns]
-    if sorted(certificate["dropped_columns"]) != sorted(names):
-        return Claim(name, "fails", "the certificate lists other columns as dropped than its recipe calls direct")
-    return Claim(name, "holds", f"{len(names)} dropped" if names else "there were none")
+def _dropped(certificate: Mapping[str, Any]) -> Claim | None:
+    """The columns that are certified as dropped are those that the recipe calls direct."""
+    names = [
+        column
+        for columns in columns_in_recipe(certificate["recipe"]).values()
+        for column, spec in columns.items()
+        if "direct" in spec["role"]
+    ]
+    if sorted(certificate["dropped_columns"]) == sorted(names):
+        return None
+    words = "the certificate lists other columns as dropped than its recipe calls direct"
+    return Claim("direct identifiers gone", "fails", words)
 
 
 def _levels(certificate: Mapping[str, Any], released: Data) -> Claim | None:

@@ -1,0 +1,57 @@
+"""The original of a written release: how it is read, as the owner's lock or the certificate says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core.shape import PEOPLE
+from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.release.certificates import shape_of
+from sfumato.release.replay import locked_recipe, read_lock
+from sfumato.release.shaped.reading import people_of, sections
+
+if TYPE_CHECKING:
+    from sfumato.core.data import Data
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.source import Intake
+
+
+def original_of(
+    data: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any = None, said: Intake | None = None
+) -> Data:
+    """The original people of a release, read as the owner's lock says, or its certificate where there is none."""
+    recipe = locked_recipe(owner, shape_of(certificate)) or public_recipe(certificate)
+    written = next(iter(sections(certificate).values()))
+    made_for = (read_lock(owner) or {}).get("made_for", written["format"])
+    return people_of(data, recipe, people=people, said=said, format=made_for)
+
+
+def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
+    """What a certificate says of the columns of the original, without what its owner keeps; no promises and no steps."""
+    said = certificate["recipe"]
+    plain: dict[str, Any] = {**_shown_columns(said), "meet": [], "steps": [], "limits": {}, "contract": []}
+    if said.get(PEOPLE) is not None:
+        plain[PEOPLE] = _shown_columns(said[PEOPLE])
+    if "tables" in said:
+        plain["tables"] = {name: _shown_columns(table) for name, table in said["tables"].items()}
+    try:
+        recipe = recipes.any_from_dict(plain)
+    except SfumatoError:
+        recipe = None
+    if recipe is None or recipe.shape is not shape_of(certificate):
+        raise UnreadableInput("the certificate does not say how its original is read; give --owner with the lock file")
+    return recipe
+
+
+def _shown_columns(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a table, but for what lists values of its columns."""
+    if "columns" not in said:
+        return dict(said)
+    columns = {
+        name: {key: value for key, value in spec.items() if key not in ("hierarchy", "order")}
+        for name, spec in said["columns"].items()
+    }
+    return {**said, "columns": columns}

@@ -1,0 +1,311 @@
+"""What the certificate of one table is held to besides: its columns, levels, records, classes and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
+from sfumato.core.hierarchy import TOP
+from sfumato.core.schema import Kind, Missing, Role
+from sfumato.data.table.default_readers import read_as_one
+from sfumato.errors import SfumatoError
+from sfumato.methods.formulas.dependence_search import LOOKED_FOR
+from sfumato.release.assessment import DEFAULT_THRESHOLD, assess
+from sfumato.release.certificates import IMPLIED
+from sfumato.release.consistency import (
+    count_of,
+    hides,
+    is_on_level,
+    left_out,
+    made_by_this_version,
+    named,
+    nodes_above,
+)
+from sfumato.release.evaluation import default_metrics
+from sfumato.release.manifest import NEAR, Claim, near
+from sfumato.release.promise_checks import lacking_for
+from sfumato.release.read_back import has_words
+from sfumato.release.recipe_checks import COLUMNS, original_size, roles_in, touched_columns
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.schema import Schema
+    from sfumato.release.shared_folder import SharedFolder
+
+SAMPLE = "sample"
+"""A step that leaves out records, and does not call them suppressed."""
+
+
+def recipe_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
+    """What the recipe accounts for in a table, without the original."""
+    certificate, released = shared.certificate, shared.judged
+    names = list(shared.tables["data"].columns)
+    expected = _expected(recipe, names)
+    records = original_size(shared)
+    yield _columns(certificate, expected, names)
+    yield _values(expected, released, _unknown(certificate))
+    yield _levels(certificate, released)
+    yield _records_gone(certificate)
+    yield _story(certificate, released, records)
+    yield _utility(certificate, recipe, released, records)
+    yield _implied(certificate, recipe)
+
+
+# Columns.
+
+
+def _expected(recipe: Recipe, names: list[str]) -> Schema:
+    """What the columns are once the steps that the recipe shows were taken."""
+    schema = recipe.schema
+    for step in recipe.steps:
+        schema = step.released_schema(schema, names)
+    return schema
+
+
+def _unknown(certificate: Mapping[str, Any]) -> set[str]:
+    """Columns that steps changed of which the owner keeps a part: what became of them is not all told."""
+    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    return {column for spec, plan in both if hides(spec) for column in plan.get("masked", {})}
+
+
+def _columns(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Claim:
+    problems = [*_roles(certificate, expected, names), *_missing_rules(certificate, expected)]
+    if problems:
+        return Claim(COLUMNS, "fails", "; ".join(problems))
+    return Claim(COLUMNS, "holds", "the same columns and roles, no others")
+
+
+def _roles(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Iterator[str]:
+    """What is wrong with the columns of the file, in words."""
+    said, unknown, known = certificate["roles"], _unknown(certificate), expected.attributes
+    if strange := [c for c in names if c not in known and c not in unknown]:
+        yield f"{count_of(strange)} are not in the recipe: {named(strange)}"
+    replaced = {c for c in unknown if c not in known or known[c].has(Role.DIRECT)}
+    roles = {c: [Role.PLAIN] if c in replaced else list(known[c].roles) for c in names if c in known or c in replaced}
+    if other := [c for c in roles if sorted(said.get(c, ())) != sorted(map(str, roles[c]))]:
+        yield f"{count_of(other)} have another role than the recipe gives them: {named(other)}"
+    dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
+    gone = [c for c in dropped if c in known and not known[c].has(Role.DIRECT)]
+    if gone := [c for c in gone if c not in left_out(certificate["plan"])]:
+        yield f"{count_of(gone)} are missing, and no step left them out: {named(gone)}"
+    if sorted(certificate["dropped_columns"]) != sorted(dropped):
+        yield "the certificate lists other columns as dropped than the file lacks"
+
+
+def _missing_rules(certificate: Mapping[str, Any], expected: Schema) -> Iterator[str]:
+    """A missing value counts as the recipe says, or as a cell that a step says it suppressed."""
+    said, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
+    quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
+    if set(said) != set(quasi):
+        yield "missing values: a rule is not about a quasi-identifier, or one has none"
+    emptied = {c for plan in certificate["plan"] for c in plan.get("suppressed_cells", ())}
+    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    kept = any(
+        hides(spec) and "suppressed_cells" in plan for spec, plan in both
+    )  # which columns it may empty is not told
+    ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
+    wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
+    if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
+        yield f"missing values of {named(other)} count otherwise than the recipe says"
+
+
+def _values(expected: Schema, released: Dataset, unknown: set[str]) -> Claim | None:
+    """Amounts and days that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
+    kinds = (Kind.NUMERIC, Kind.DATE)
+    there = [c for c in released.columns if c in expected.attributes and c not in unknown]
+    exact = [c for c in there if expected[c].kind in kinds and not expected[c].has(Role.QUASI)]
+    wrong = [c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))]
+    return Claim("numbers", "fails", f"words stand where the recipe says numbers: {named(wrong)}") if wrong else None
+
+
+# Levels and records.
+
+
+def _levels(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+    """Columns that are said to be generalised to a level hold values of that level, or of one above it.
+
+    A column is not asked whose values a later step changed.
+    """
+    places = dict[str, Any]()
+    for plan in certificate["plan"]:
+        changed = {*plan.get("masked", ()), *plan.get("columns", ())}
+        places = {c: place for c, place in places.items() if c not in changed} | plan.get("levels", {})
+    said = certificate["recipe"]["columns"]
+    if strange := [c for c in places if c not in said]:
+        return Claim("levels", "fails", f"{count_of(strange)} are not in the recipe: {named(strange)}")
+    there = [c for c in places if c in released.columns]
+    wrong = [c for c in there if not is_on_level(said[c], places[c], released.column(c))]
+    told = f"the values are not of the levels that are certified: {named(wrong)}"
+    return Claim("levels", "fails", told) if wrong else None
+
+
+def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
+    """As many records are said to have gone as the steps say they suppressed, or more where others leave records out, too."""
+    said, plans = certificate["suppressed_records"], certificate["plan"]
+    told = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
+    whole = all("suppressed_records" in plan for plan in plans)
+    if said is None or (0 <= said == told if whole else told <= said):
+        return None
+    return Claim("steps", "fails", f"{told:,} records went by the steps, and {said:,} are certified as suppressed")
+
+
+def _not_drawn(plan: Mapping[str, Any]) -> int:
+    """How many rows a sample of single rows left out: its plan tells the exact share."""
+    if plan["step"] != SAMPLE or plan["unit"] != "row":
+        return 0
+    rows, share = int(plan["rows"]), float(plan["fraction"])
+    return round(rows / share) - rows
+
+
+# What was measured beside the original: only what its numbers say of each other can be asked.
+
+
+def _story(certificate: Mapping[str, Any], released: Dataset, records: int | None) -> Claim | None:
+    """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
+    story = certificate.get("story")
+    if story is None:
+        return None
+    problem = next(_drawn_wrongly(certificate, story), None) or next(
+        _lost_wrongly(certificate, released, records), None
+    )
+    return None if problem is None else Claim("pictures", "fails", problem)
+
+
+def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> Iterator[str]:
+    columns, cards, maps, gone = (
+        certificate["recipe"]["columns"],
+        story["cards"],
+        story["maps"],
+        story["suppressed_cells"],
+    )
+    shown, drawn = [card["column"] for card in cards], maps["columns"]
+    pairs = len(drawn) * (len(drawn) - 1) // 2
+    if any(c not in columns for c in (*shown, *drawn, *gone)) or len(set(shown)) < len(shown):
+        yield "they are not about the columns of the recipe"
+    if pairs != len(maps["table_distance"]):
+        yield "not every two columns that are drawn have a distance"
+    if any(sorted(card["roles"]) != sorted(roles_in(columns[card["column"]]["role"])) for card in cards):
+        yield "columns have other roles than the recipe gives them"
+    shares = [card[part] for card in cards for part in ("loss", "distance")] + [*maps["table_distance"], *gone.values()]
+    if not all(0 <= share <= 1 + NEAR for share in shares):
+        yield "a share lies outside 0 to 1"
+
+
+def _lost_wrongly(certificate: Mapping[str, Any], released: Dataset, records: int | None) -> Iterator[str]:
+    """Columns that no step touched lost what went with the records, and what they had lost before they came."""
+    touched = touched_columns(certificate)
+    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
+        return
+    cards, gone = certificate["story"]["cards"], certificate["story"]["suppressed_cells"]
+    went = certificate["suppressed_records"]
+    more = [c for c, share in gone.items() if c not in touched and share > went / max(1, records) + NEAR]
+    lost = [card["column"] for card in cards if card["loss"] and card["column"] not in touched]
+    coarse = {c: _came_coarse(certificate["recipe"]["columns"][c], released, c) for c in {*more, *lost}}
+    # a format that cannot write a cell (infinities in Excel and JSON lines) leaves it missing in the file
+    empty = {c: released.column(c).null_count() if c in released.columns else 0 for c in coarse}
+    if any(share < went / max(1, records) - NEAR for share in gone.values()) or any(
+        gone[c] > (went + coarse[c] + empty[c]) / max(1, records) + NEAR for c in more
+    ):
+        yield "other cells are said to be gone than went with the records and by the steps"
+    if not all(coarse[c] or empty[c] for c in lost):
+        yield "a column that no step touched is said to have lost something"
+
+
+def _came_coarse(spec: Mapping[str, Any], released: Dataset, column: str) -> int:
+    """How many cells of a column that no step touched may stand for several values: it was generalised before it came.
+
+    Any of them, where the hierarchy is made from the data or kept by its owner, and where labels may be ranges.
+    """
+    hierarchy, ordered = spec.get("hierarchy"), spec.get("kind", Kind.NOMINAL) != Kind.NOMINAL
+    if column not in released.columns or (hierarchy is None and ordered and not released.dtype(column).is_numeric()):
+        return released.records
+    counts = released.column(column).cast(pl.String).drop_nulls().rename("label").value_counts()
+    different, amounts = counts["label"].to_list(), counts["count"].to_list()
+    coarse = {TOP} if hierarchy is None else nodes_above(hierarchy, different)
+    return sum(amount for label, amount in zip(different, amounts, strict=True) if coarse is None or label in coarse)
+
+
+def _utility(certificate: Mapping[str, Any], recipe: Recipe, released: Dataset, records: int | None) -> Claim | None:
+    """Measures of utility that the released table gives alone are as it gives them."""
+    said = certificate.get("utility", {})
+    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
+        return None
+    known = [metric for metric in default_metrics() if metric.name in said]
+    alone = {metric.name: metric.told_alone(released, recipe.schema, records) for metric in known}
+    wrong = [name for name, found in alone.items() if found is not None and not near(found, said[name])]
+    return Claim("utility", "fails", f"the file gives another {named(wrong)}") if wrong else None
+
+
+def _implied(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
+    """What is said of columns that may undo the release can be said of these columns, and accepts what the recipe does.
+
+    What was found in them only the original tells.
+    """
+    said, name = certificate.get("implied"), "released columns beside the labels"
+    if said is None:
+        return None
+    more = [key for key in said if key not in (*IMPLIED, "sampled")]
+    if made_by_this_version(certificate) and (more or said["looked_for"] != LOOKED_FOR):
+        return Claim(name, "fails", "the certificate says of them what no release says")
+    if not 0 <= said["unknown"] <= said["compared"] <= len(certificate["roles"]) * len(recipe.schema.quasi):
+        return Claim(name, "fails", "more pairs are counted than there are")
+    accepted = accepted_pairs(recipe.accept)
+    taken_on = {(column, one["implies"]) for one in said["accepted"] for column in one["columns"]}
+    if taken_on <= set(accepted):
+        return None
+    return Claim(name, "fails", "the certificate says that more was accepted than the recipe accepts")
+
+
+# Classes and readers.
+
+
+def classes_claim(shared: SharedFolder, original: Dataset | None) -> Claim:
+    """The classes of the file and its risks are those certified."""
+    found, said = assess(shared.judged), shared.certificate["classes"]
+    sizes = {str(size): count for size, count in found.class_sizes.items()}
+    risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
+    if made_by_this_version(shared.certificate):
+        risks_fit = risks_fit and set(said["risks"]) == {m.name for m in found.measures}
+    counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
+    told = (said["sizes"], said["count"], said["smallest"], said.get("risk_threshold", DEFAULT_THRESHOLD))
+    if counted == told and risks_fit:
+        return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
+    return Claim("class sizes and risks", "fails", "the classes of the file are not those certified")
+
+
+def default_readers_claim(shared: SharedFolder, original: Dataset | None) -> Claim | None:
+    """Whether promises hold for readers that take several values of the file for one, too; nothing is said where none does."""
+    certificate, released = shared.certificate, shared.judged
+    if "parts" in certificate["data"]:  # in Parquet, which says what is text
+        return None
+    accepted = certificate["recipe"].get("accept") or {}
+    text_only = [c for c, spec in accepted.items() if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])]
+    for reading in read_as_one(released.to_polars(), certificate["data"]["format"], but=text_only):
+        before = None if original is None else reading.of(original)
+        for spec in certificate["recipe"]["meet"]:
+            if (broken := _broken_for(reading.of(released), spec, before)) is not None:
+                names = ", ".join(reading.keys)
+                told = f"{reading.reader} takes several values of {names} for one, and {broken}"
+                return Claim("default readers", "fails", told)
+    return None
+
+
+def _broken_for(released: Dataset, spec: Any, original: Dataset | None) -> str | None:
+    """That a promise does not hold of a table, in words; None where it does, or what it needs is not at hand."""
+    if recipes.keeps_back("models", spec):
+        return None
+    try:
+        model: Model = registry.build("models", spec)
+        if lacking_for(model, released, original):
+            return None
+        found = model.judge(released.evidence([model], original=original))
+    except SfumatoError as error:
+        return f"a promise cannot be judged: {error}"
+    return None if found.holds else f"{found.promise} does not hold: {found.sentence}"
