@@ -128,6 +128,7 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         table = tables.table(self.table)
         _, class_of_row = count_rows(table)
         failing_rows = self.method.failing(self._evidence(table))[class_of_row]
+        # One row in a failing class is enough: it shows the person among too few others.
         persons = np.zeros(data.size, dtype=np.bool_)
         persons[tables.owners(self.table)[failing_rows]] = True
         return persons
@@ -294,11 +295,13 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             raise ParameterError(
                 f"{self.name}: it drew rows anew or twice, and the rows of other tables would belong to nobody"
             )
+        # Whoever loses one row of twenty loses the other nineteen here too, before they are counted.
         if self.drop == "people" and len(rows) < len(owners):
             lost_nothing = np.ones(int(owners.max()) + 1, dtype=np.bool_)
             lost_nothing[np.delete(owners, rows)] = False
             changed = changed.take(np.flatnonzero(lost_nothing[owners[rows]]))
             rows = _rows_of(changed, len(owners))
+        # A step may shuffle; rows of other tables are found by the place that a row had.
         if (rows[1:] < rows[:-1]).any():
             changed = changed.take(np.argsort(rows, kind="stable"))
         return changed

@@ -291,6 +291,7 @@ def is_placed(family_name: str, name: str, fields: Any, shape: Shape) -> bool:
         return False
     if not isinstance(fields, Mapping) or "table" not in fields:
         return False
+    # `cap_rows: {table: visits}` is the shape's own step, whose field is called so.
     own = family(family_name, shape)
     if name in own and "table" in spelled(own[name]).values():
         return False
