@@ -258,10 +258,10 @@ def _find_changes(climbs, steps, changes, begins):
     for c in range(climbs.shape[0]):
         shift, begins[c] = np.uint64(climbs[c, 0]), begin
         for code in range(starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]):
-            above = code
+            above = np.uint64(code)
             for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
                 above = np.uint64(ups[starts[level] + above])
-            changes[begin] = (code ^ above) << shift
+            changes[begin] = (np.uint64(code) ^ above) << shift
             begin += _ONE
 
 
@@ -328,10 +328,10 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
     # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group suppresses most on the
     # lowest level. ``jumps`` leads from a code to the one above it on that level.
     lowest = _ZERO
-    for level in range(levels):
-        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
+    for each in range(levels):
+        whole[each, 0], whole[each, 1], whole[each, 2], whole[each, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
-            lost[level, f] = 0.0
+            lost[each, f] = 0.0
     end = np.uint64(target[2])
     for new in range(target[0], target[1]):
         n, begin, old = _ZERO, end, first[new - target[0]]
@@ -349,9 +349,8 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             if levels == 0:
                 sums[code] = 0
         while lowest < levels and whole[lowest, 0] > budget:
-            for code in range(starts[1]):
-                before = np.uint64(jumps[code]) if lowest > _ZERO else code
-                jumps[code] = ups[starts[lowest] + before]
+            for start in range(starts[1]):
+                jumps[start] = ups[starts[lowest] + (np.uint64(jumps[start]) if lowest > _ZERO else start)]
             lowest += _ONE
         if lowest > _ZERO and levels > _ZERO:
             n, distinct = _ZERO, n
@@ -397,17 +396,17 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             size = np.int64(sums[starts[level] + code])
             sums[starts[level] + code] = 0
             if size < k:
-                for above in range(level, levels):
-                    whole[above, 0] += size
-                    lost[above, 0] += np.float64(size) * prices[starts[above] + code]
+                for higher in range(level, levels):
+                    whole[higher, 0] += size
+                    lost[higher, 0] += np.float64(size) * prices[starts[higher] + code]
                     for f in range(costs.shape[1]):
-                        lost[above, 1 + f] += size * costs[new, f]
-                    code = np.uint64(ups[starts[above] + code])
+                        lost[higher, 1 + f] += size * costs[new, f]
+                    code = np.uint64(ups[starts[higher] + code])
             else:
-                for above in range(level, levels):
-                    whole[above, 1] += 1
-                    whole[above, 2] = min(whole[above, 2], size)
-                    whole[above, 3] += size * size
+                for higher in range(level, levels):
+                    whole[higher, 1] += 1
+                    whole[higher, 2] = min(whole[higher, 2], size)
+                    whole[higher, 3] += size * size
         else:
             sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
