@@ -273,10 +273,10 @@ def _find_changes(climbs, steps, changes, begins):
     for c in range(climbs.shape[0]):
         shift, begins[c] = np.uint64(climbs[c, 0]), begin
         for code in range(starts[climbs[c, 3] + 1] - starts[climbs[c, 3]]):
-            above = code
+            above = np.uint64(code)
             for level in range(climbs[c, 3], climbs[c, 3] + climbs[c, 4]):
                 above = np.uint64(ups[starts[level] + above])
-            changes[begin] = (code ^ above) << shift
+            changes[begin] = (np.uint64(code) ^ above) << shift
             begin += _ONE
 
 
@@ -331,6 +331,30 @@ def _roll_up(groups, costs, source, target, climbs, steps, scratch):
 
 
 @njit(cache=True, nogil=True)
+def _lift_codes(seen, sums, jumps, distinct, here):
+    """Add the sums of the lowest codes up on a higher level, which begins at ``here``; returns how many it has."""
+    n = _ZERO
+    for i in range(distinct):
+        code = np.uint64(seen[i])
+        size = sums[code]
+        sums[code] = 0
+        above = np.uint64(jumps[code])
+        seen[here + n] = above
+        n += _ONE if sums[here + above] == 0 else _ZERO
+        sums[here + above] += size
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _clear_tallies(whole, lost, levels):
+    """Nothing is suppressed, kept or lost on any level yet."""
+    for each in range(levels):
+        whole[each, 0], whole[each, 1], whole[each, 2], whole[each, 3] = 0, 0, _LARGEST, 0
+        for f in range(lost.shape[1]):
+            lost[each, f] = 0.0
+
+
+@njit(cache=True, nogil=True)
 def _merge(groups, entries, costs, source, target, table, last, scratch, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on every level.
 
@@ -343,10 +367,7 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
     # Levels below ``lowest`` exceed the budget: classes merge on the way up, so every group suppresses most on the
     # lowest level. ``jumps`` leads from a code to the one above it on that level.
     lowest = _ZERO
-    for level in range(levels):
-        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
-        for f in range(lost.shape[1]):
-            lost[level, f] = 0.0
+    _clear_tallies(whole, lost, levels)
     end = np.uint64(target[2])
     for new in range(target[0], target[1]):
         n, begin, old = _ZERO, end, first[new - target[0]]
@@ -364,23 +385,13 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             if levels == 0:
                 sums[code] = 0
         while lowest < levels and whole[lowest, 0] > budget:
-            for code in range(starts[1]):
-                before = np.uint64(jumps[code]) if lowest > _ZERO else code
-                jumps[code] = ups[starts[lowest] + before]
+            for start in range(starts[1]):
+                jumps[start] = ups[starts[lowest] + (np.uint64(jumps[start]) if lowest > _ZERO else start)]
             lowest += _ONE
         if lowest > _ZERO and levels > _ZERO:
-            n, distinct = _ZERO, n
-            here = starts[lowest]
-            for i in range(distinct):
-                code = np.uint64(seen[i])
-                size = sums[code]
-                sums[code] = 0
-                above = np.uint64(jumps[code])
-                seen[here + n] = above
-                n += _ONE if sums[here + above] == 0 else _ZERO
-                sums[here + above] += size
+            n = _lift_codes(seen, sums, jumps, n, starts[lowest])
         level = lowest
-        while level < levels and n > _ONE:
+        while level < levels:
             here, above = starts[level], starts[level + _ONE]
             gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
             n, distinct = _ZERO, n
@@ -407,24 +418,7 @@ def _merge(groups, entries, costs, source, target, table, last, scratch, whole, 
             for f in range(costs.shape[1]):
                 lost[level, 1 + f] += gone * costs[new, f]
             level += _ONE
-        if level < levels:  # one code is left, and its size is that of the group on all levels from here on
-            code = np.uint64(seen[starts[level]])
-            size = np.int64(sums[starts[level] + code])
-            sums[starts[level] + code] = 0
-            if size < k:
-                for above in range(level, levels):
-                    whole[above, 0] += size
-                    lost[above, 0] += np.float64(size) * prices[starts[above] + code]
-                    for f in range(costs.shape[1]):
-                        lost[above, 1 + f] += size * costs[new, f]
-                    code = np.uint64(ups[starts[above] + code])
-            else:
-                for above in range(level, levels):
-                    whole[above, 1] += 1
-                    whole[above, 2] = min(whole[above, 2], size)
-                    whole[above, 3] += size * size
-        else:
-            sums[starts[levels]] = 0  # above the top all went into one
+        sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
 

@@ -281,7 +281,7 @@ class Anytime:
         return notes
 
 
-DIVES = (1.0, 0.5, 2.0)
+DIVES = (-1.0, 0.0, 1.0)
 """How much each dive minds that classes become smaller, beside what it gains."""
 
 
