@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sfumato.core.randomness import Seed
 from sfumato.core.attack import Scene
+from sfumato.core.randomness import Seed
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
 from sfumato.data.examples.journeys import mobility_schema, mobility_table
