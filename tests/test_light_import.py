@@ -130,7 +130,7 @@ NOT_ASKED_FOR = {
     "sfumato.interfaces.cli.attack",
     "sfumato.interfaces.cli.shaped",
     "sfumato.data.lazy.on_spark",
-    "sfumato.release.large",
+    "sfumato.release.lazy_release",
     "sfumato.release.reapply",
     "sfumato.release.replay",
 }

@@ -101,9 +101,10 @@ SHAPED_CLASSES = {
     "RelatedTables",
     "Relations",
     "Shaped",
-    "Recipe",
+    "ShapedRecipe",
     "ShapedRelease",
     "Table",
+    "TableRelease",
     "Tables",
     "Trajectories",
 }

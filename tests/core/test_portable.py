@@ -9,14 +9,13 @@ import types
 import pytest
 
 from sfumato import vault
-from sfumato.core import portable
+from sfumato.core import exchange, portable
 from sfumato.core.budget import Budget
 from sfumato.core.declared import Relation
 from sfumato.core.keys import KeyReference, new_key_file
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.errors import MissingExtra, OutputError
 from sfumato.interfaces.cli import main
-from sfumato.release import exchange
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def test_public_story_has_no_bins_and_nothing_of_the_original_but_distances():
 @pytest.mark.slow
 def test_nothing_was_released():
     release = released(table(30))
-    empty = dataclasses.replace(release, dataset=release.released.take(np.array([], dtype=np.int64)))
+    empty = dataclasses.replace(release, released=release.released.take(np.array([], dtype=np.int64)))
     found = told_of(empty)
     assert set(found["suppressed_cells"].values()) == {1.0}
     json.dumps(found, allow_nan=False)
@@ -144,7 +144,7 @@ def test_no_column_to_draw():
     frame = pl.DataFrame({"sex": ["m", "f"] * 10, "w": [1.5] * 20})
     dataset = sf.read(frame).with_roles(quasi="sex", weight="w").with_hierarchies(sex=sf.suppress())
     release = released(dataset)
-    bare = dataclasses.replace(release, dataset=release.released.drop(["sex"]))
+    bare = dataclasses.replace(release, released=release.released.drop(["sex"]))
     found = told_of(bare)
     assert found["cards"] == [] and found["maps"]["columns"] == [] and found["suppressed_cells"] == {}
     assert gallery.cards_of({"story": found}) == []
@@ -152,7 +152,7 @@ def test_no_column_to_draw():
 
 def test_no_column_in_common_is_refused():
     release = released(table(20))
-    bare = dataclasses.replace(release, dataset=release.released.drop(["c0", "c1", "c2"]))
+    bare = dataclasses.replace(release, released=release.released.drop(["c0", "c1", "c2"]))
     with pytest.raises(SchemaError, match="cannot be aligned"):
         told_of(bare)
 

@@ -256,7 +256,7 @@ SENTENCES = (
         "tests/release/test_alternatives.py::test_every_table_has_something_true_to_say",
     ),
     said(
-        "release.coarse",
+        "data.lazy.coarse",
         "combinations of values were too many to hold, so columns were generalised before counting: the plan is at best the least within "
         "levels ≥ {}; lower ones were not looked at, and what is told of the original is told of the table generalised so",
         "No levels above those counted are better.",

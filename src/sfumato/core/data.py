@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -67,6 +67,8 @@ class StepsResult:
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
     mechanisms: Mapping[str, Mechanism] = dataclasses.field(default_factory=dict)
+    discard: Callable[[], object] = bool
+    """Removes what the steps wrote, where no release comes of it."""
 
 
 @runtime_checkable
@@ -141,6 +143,10 @@ class Data(Protocol):
         return self.source.digest or joint_digest([digest_of_frame(frame) for frame in self.to_tables().values()])
 
     # A run, in this order; see release/make.py.
+
+    def refuse_option(self, words: str) -> None:
+        """Refuse an option of a run that these data do not know."""
+        raise ParameterError(f"{words} is not known for data of shape {self.shape}; leave it out")
 
     def require_content(self) -> None:
         """Refuse data without anybody in it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
+from sfumato.core.described import Described
 from sfumato.core.encoding import (
     Encoded,
     encode,
@@ -22,9 +23,7 @@ from sfumato.core.encoding import (
 from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.labels import MANY
 from sfumato.core.notebook import html_table
-from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.shape import DATA, Shape
-from sfumato.core.source import Source, lacking
+from sfumato.core.schema import Schema
 from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.data import Context, StepsResult
-    from sfumato.core.hierarchy import Hierarchy
     from sfumato.core.model import Evidence, Model
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Marks
@@ -78,104 +76,6 @@ class Known:
             {name: encoded for name, encoded in self.codes.items() if name not in gone},
             {names: [each.without(gone) for each in counted] for names, counted in kept.items()},
         )
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Described:
-    """A frame and what its columns are. Immutable: every change gives a new one of the same class."""
-
-    frame: Any
-    schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
-    source: Source = dataclasses.field(default_factory=Source)
-    shape: ClassVar[Shape] = Shape.TABLE
-    units: ClassVar[str] = "records"
-    """What its size counts, in words."""
-
-    @property
-    def schemas(self) -> Mapping[str, Schema]:
-        """The columns of each table, by its name: of the only one."""
-        return {DATA: self.schema}
-
-    def proven(self) -> Mapping[str, str]:
-        """What is true of a table because it could be read: nothing more."""
-        return {}
-
-    def doubts(self) -> Mapping[str, str]:
-        """What is in a released table that none of ours holds: nothing."""
-        return {}
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.frame.columns)
-
-    def require(self, names: Iterable[str]) -> None:
-        """Raise one error that lists every named column the table lacks."""
-        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
-            raise SchemaError(problems)
-
-    def has(self, names: Iterable[str]) -> bool:
-        """Whether the table has all these columns."""
-        return set(names) <= set(self.columns)
-
-    def with_schema(self, schema: Schema) -> Self:
-        """A dataset with another schema; columns the table lacks are refused."""
-        self.require(schema.attributes)
-        ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
-        return dataclasses.replace(self, schema=Schema(ordered))
-
-    def with_roles(self, **roles: str | Sequence[str]) -> Self:
-        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
-
-        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
-        and the ordered categories of pandas and Arrow ordinal, with their order.
-        """
-        given = Schema.from_roles(roles)
-        self.require(given.attributes)
-        old = self.schema.attributes
-        merged = {
-            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
-            for n, a in given.attributes.items()
-        }
-        return self.with_schema(Schema({**old, **merged}))
-
-    def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
-        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
-        return self._with("hierarchy", hierarchies)
-
-    def with_kinds(self, **kinds: str) -> Self:
-        """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
-        return self._with("kind", kinds)
-
-    def with_missing(self, **rules: str) -> Self:
-        """Say what missing values equal: ``with_missing(zip="wildcard")``."""
-        return self._with("missing", rules)
-
-    def _with(self, field: str, values: dict[str, Any]) -> Self:
-        self.require(values)
-        schema = self.schema
-        for name, value in values.items():
-            if name not in schema.attributes:
-                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
-            schema = schema.replace(name, **{field: value})
-        return self.with_schema(schema)
-
-    def _known(self, name: str) -> dict[str, Any]:
-        """What a column's type says of it: its kind and, of ordered categories, their order."""
-        dtype = self.frame.collect_schema()[name]
-        if (order := _ordered_categories(self.frame.to_native(), name)) is not None:
-            return {"kind": Kind.ORDINAL, "order": order}
-        if dtype.is_numeric():
-            return {"kind": Kind.NUMERIC}
-        return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
-
-    def with_attribute(self, name: str, attribute: Attribute) -> Self:
-        """A dataset in which one column is described otherwise."""
-        return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
-
-    def named(self, role: Role) -> tuple[str, ...]:
-        """Names of the columns that play a role."""
-        return self.schema.columns(role)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -526,18 +426,6 @@ def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int 
         return len(values) - len(present), present.n_unique()
     except (SchemaError, pl.exceptions.PolarsError):  # what cannot be counted must not keep the rest from being shown
         return None, None
-
-
-def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
-    """The categories of a pandas or Arrow column from low to high, where the column says that they have an order."""
-    room = type(native).__module__.split(".")[0]
-    if room == "pandas":
-        dtype = native[name].dtype
-        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
-    if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
-        chunks = native.column(name).unify_dictionaries().chunks
-        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
-    return None
 
 
 def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.Series[Any]:

@@ -102,13 +102,13 @@ def shaped(shape: Shape) -> type[Data]:
     return noun
 
 
-TABLE_RUN = "sfumato.data.table.run"
-"""Where the functions are by which a release is made of a table in memory."""
+TABLE_RUN, LAZY_RUN = "sfumato.data.table.run", "sfumato.data.lazy.run"
+"""Where the functions are by which a release is made of a table in memory, and of one that an engine holds."""
 
 
-def function_of_run(name: str) -> Any:
-    """A function by which a release is made of a table in memory."""
-    return getattr(importlib.import_module(TABLE_RUN), name)
+def function_of_run(name: str, *, lazy: bool = False) -> Any:
+    """A function by which a release is made of a table."""
+    return getattr(importlib.import_module(LAZY_RUN if lazy else TABLE_RUN), name)
 
 
 def installed_shapes() -> tuple[Shape, ...]:

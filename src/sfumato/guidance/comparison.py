@@ -25,6 +25,7 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.data import Context
 from sfumato.core.dataset import Dataset
+from sfumato.core.exchange import telling
 from sfumato.core.notebook import html_headline, html_table
 from sfumato.core.parameters import known_as, words_of
 from sfumato.core.progress import Progress, silent
@@ -32,12 +33,10 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
 from sfumato.core.yaml_text import read_yaml
-from sfumato.data.table.run import describe_table
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.release.attack_run import attack_release
 from sfumato.release.documents import canonical
 from sfumato.release.evaluation import evaluate, quick_metrics
-from sfumato.release.exchange import telling
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.publish import write_pictures
@@ -407,7 +406,7 @@ def try_and_keep(
     recipe = candidate.recipe
     context = Context(terms.seed, refuse=False, memory=memory, progress=_part(progress, 0.0, 0.6))
     try:
-        release = make_release(describe_table(dataset, recipe), recipe, context)
+        release = make_release(dataset.described_by(recipe), recipe, context)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
     return _outcome(candidate, release, terms, started, _part(progress, 0.6, 1.0)), release

@@ -293,10 +293,6 @@ def _make(data: Any, recipe: Recipe, context: Context, seconds: float | None) ->
         return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
     if seconds is not None:
         raise ParameterError("seconds is for data that run attacks; attack a release of a table by release.attack()")
-    if isinstance(data, LazyTable):
-        from sfumato.release.large import make_large
-
-        return make_large(data, recipe, context)
     return make_release(data, recipe, context)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.exchange import in_place
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.certificates import read_any_certificate, read_certificate, shape_of
 from sfumato.release.documents import commitment, plain_json
-from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.pairs import read_alignment
 from sfumato.release.publish import linked, seal

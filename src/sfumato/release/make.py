@@ -41,11 +41,15 @@ def make_release(data: Any, recipe: Recipe, context: Context) -> Any:
     kind = release_class(original)
     before = kind.assess_original(original, recipe, context)
     steps = original.run_steps(recipe, context)
-    recipe = with_usual_limits(recipe, steps.released)
-    release = kind.from_steps(original, recipe, context, steps, before)
-    release = release.judged(steps.released)
-    if context.refuse:
-        refuse_broken(release, implied=context.implied)
+    try:
+        recipe = with_usual_limits(recipe, steps.released)
+        release = kind.from_steps(original, recipe, context, steps, before)
+        release = release.judged(steps.released)
+        if context.refuse:
+            refuse_broken(release, implied=context.implied)
+    except BaseException:
+        steps.discard()
+        raise
     return release
 
 
@@ -85,14 +89,18 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
 # What is refused.
 
 
+OPTIONS = {"population": "a population", "memory": "a register"}
+"""Options of a run that only some data know, and what they are called in sentences."""
+
+
 def require_sense(data: Any, recipe: Recipe, context: Context) -> None:
     """Refuse a recipe of another shape, without promises or steps, data without anybody, and options that the data do not know."""
     if data.shape is not recipe.shape:
         raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {data.shape}")
     require_goal(recipe, refuse=context.refuse)
-    for name in ("population", "memory"):
+    for name, words in OPTIONS.items():
         if getattr(context, name) is not None and name not in data.options:
-            raise ParameterError(f"{name} is not known for data of shape {data.shape}; leave it out")
+            data.refuse_option(words)
     if problems := acceptance_problems(recipe.accept, recipe.schema, recipe.steps):
         raise ParameterError("; ".join(problems))
     data.require_content()

@@ -13,7 +13,6 @@ from sfumato.core.data import DataPair
 from sfumato.core.dataset import NOBODY
 from sfumato.core.pair import Pair, levels_of
 from sfumato.data.table.indistinct import made_one
-from sfumato.data.table.run import describe_table
 from sfumato.errors import UnreadableInput
 from sfumato.release.publish import PEOPLE
 from sfumato.release.shaped.writing import read_alignments
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 def pair_table(written: Folder, original: Dataset, origin: NDArray[np.int64]) -> Pair:
     """A released table beside its original; ``origin`` says for every row which one of the original it was."""
-    table, _ = made_one(describe_table(original, written.recipe), written.certificate["data"].get("format", "csv"))
+    table, _ = made_one(original.described_by(written.recipe), written.certificate["data"].get("format", "csv"))
     learnt_from, held_out = _learnt_from(written.folder / "owner" / PEOPLE, len(original))
     released = dataclasses.replace(written.released, origin=origin)
     levels = levels_of(written.certificate["plan"])

@@ -18,6 +18,7 @@ import polars as pl
 
 from sfumato.core import environment
 from sfumato.core.dataset import NOBODY
+from sfumato.core.exchange import in_place
 from sfumato.core.indented_json import indented_json
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.threads import meanwhile
@@ -34,7 +35,6 @@ from sfumato.release.documents import (
     lock,
     owner_record,
 )
-from sfumato.release.exchange import in_place
 from sfumato.release.manifest import DATA, DESCRIPTIONS, PICTURES, REPORT, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.read_back import Target, as_written, require_kept, stored
 from sfumato.release.report.pages import owner_page, owner_pictures, public_page, public_pictures

@@ -73,7 +73,7 @@ class Release:
         return None
 
     @classmethod
-    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: StepsResult, before: Any) -> Self:
+    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any) -> Self:
         """The release of what the steps made, not judged yet; ``before`` is what :meth:`assess_original` gave."""
         return cls(
             released=steps.released,
@@ -338,7 +338,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.2%} → "
 
 
-_KINDS = Members("sfumato.release", {"table": "table_release:TableRelease", "lazy": "large:LargeRelease"})
+_KINDS = Members("sfumato.release", {"table": "table_release:TableRelease", "lazy": "lazy_release:LazyRelease"})
 """Releases of tables, which know more: classes of records, columns, alternatives."""
 
 

@@ -27,13 +27,11 @@ from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
 from sfumato.data.table.read import read_written
-from sfumato.data.table.run import describe_table
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 from sfumato.release.documents import commitment, is_locked, told_drawn, versions
 from sfumato.release.implied import not_accepted
-from sfumato.release.large import make_large
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
@@ -65,6 +63,8 @@ class Replay:
     """Whether a release that was made again is the one that stands, in words."""
     more: Callable[[Any, Mapping[str, Any]], list[Claim]]
     """What else a release that was made again tells of the certificate."""
+    prepare: Callable[[Any, Path | None], Any] = lambda original, owner: original
+    """The original with what the owner's folder adds to it."""
     left_out_last: bool = False
     """Whether the claim about who was left out is told after the promises."""
 
@@ -95,7 +95,8 @@ def claims_from_original(
         opened = committed(certificate, original.input_digest(), lock)
     except (KeyError, TypeError, ValueError):
         raise UnreadableInput(f"{context.owner} holds a lock that does not go with the certificate") from None
-    same, *more = _replayed(name, certificate, released, original, lock, replay, context)
+    prepared = replay.prepare(original, context.owner)
+    same, *more = _replayed(name, certificate, released, prepared, lock, replay, context)
     suppressed = Claim(left_out, *_suppressed(certificate, released, original))
     return [opened, same, *more, suppressed] if replay.left_out_last else [opened, same, suppressed, *more]
 
@@ -104,7 +105,7 @@ POLICIES = "policies.parquet"
 """In the owner's folder: which kind of policy each row of the original was released under."""
 
 
-def with_policies(original: Dataset, owner: Path | None) -> Dataset:
+def with_policies(original: Any, owner: Path | None) -> Any:
     """The original with the column that says which policy each person has, where the release was made under such."""
     if owner is None or not (owner / POLICIES).is_file():
         return original
@@ -316,13 +317,9 @@ def make_table_again(
     """The release that a recipe and a seed make of a table."""
     options: dict[str, Any] = {"seed": Seed.of(lock["seed"]), "shuffle": certificate["shuffled"]}
     options |= {"population": context.population, "implied": False}  # what columns imply is a claim of its own
-    if in_parts(certificate):
-        return make_large(original.described_by(recipe), recipe, Context(**options))
-    table = describe_table(with_policies(original, context.owner), recipe)
-    made_for = _made_for(certificate, lock)
-    release: TableRelease = make_release(
-        table, recipe, Context(format=made_for, memory=AsCertified(certificate), **options)
-    )
+    if not in_parts(certificate):
+        options |= {"format": _made_for(certificate, lock), "memory": AsCertified(certificate)}
+    release: TableRelease = make_release(original.described_by(recipe), recipe, Context(**options))
     return release
 
 
@@ -417,5 +414,5 @@ def _about_rows(again: TableRelease, certificate: Mapping[str, Any]) -> list[Cla
     return [*_drawn_again(again, certificate), *_implied_again(again, certificate)]
 
 
-TABLE_REPLAY = Replay("rows", make_table_again, _same_rows_again, _about_rows)
+TABLE_REPLAY = Replay("rows", make_table_again, _same_rows_again, _about_rows, prepare=with_policies)
 PERSONS_REPLAY = Replay("people", _make_persons_again, _same_files, lambda again, certificate: [], left_out_last=True)

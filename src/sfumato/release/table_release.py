@@ -76,7 +76,7 @@ class TableRelease(Release):
     writer: ClassVar[str] = "write_table_files"
 
     @classmethod
-    def assess_original(cls, original: Dataset, recipe: Recipe, context: Context) -> Any:
+    def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
         """Assess the table as it is, without its direct identifiers, while the steps run."""
         table = original.drop(original.schema.direct)
         if accounts(recipe.steps, recipe.schema):
@@ -84,7 +84,7 @@ class TableRelease(Release):
         return meanwhile(assessing(table, recipe.goals, population=context.population))
 
     @classmethod
-    def from_steps(cls, original: Dataset, recipe: Recipe, context: Context, steps: StepsResult, before: Any) -> Self:
+    def from_steps(cls, original: Any, recipe: Recipe, context: Context, steps: Any, before: Any) -> Self:
         """The release of what the steps made, not judged yet."""
         release = super().from_steps(original, recipe, context, steps, before)
         return dataclasses.replace(
@@ -118,8 +118,12 @@ class TableRelease(Release):
     def judged(self, released: Dataset, *, bounds: bool = True) -> Self:
         """The release with this table in its place, judged as if it had come out."""
         release = super().judged(released, bounds=bounds)
-        columns = changes_of(self.original, released, self.plans)
+        columns = self.column_changes(released)
         return dataclasses.replace(release, after=assess(released), columns=columns)
+
+    def column_changes(self, released: Dataset) -> tuple[ColumnChange, ...]:
+        """What happened to every column."""
+        return changes_of(self.original, released, self.plans)
 
     def judging_options(self) -> dict[str, Any]:
         """What models may be shown besides the original: the population, the mechanisms, and what attacks believe."""
@@ -245,48 +249,6 @@ class TableRelease(Release):
         """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and no step accounts for an ε."""
         accounted = accounts(self.recipe.steps, self.recipe.schema)
         return self.released.drawn and self.attacks is None and not accounted
-
-    def write(
-        self,
-        folder: str | Path,
-        *,
-        format: str | None = None,  # noqa: A002
-        force: bool = False,
-        sign: str | Path | None = None,
-        pictures: bool = False,
-        defuse: bool = False,
-        into: str | None = None,
-        into_table: str | None = None,
-        attack: float | None = None,
-        more: Callable[[Path], None] | None = None,
-    ) -> Path:
-        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
-
-        The file is read back before it stands, and refused where a promise does not hold in it. ``defuse`` puts an
-        apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
-        With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
-        ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
-        ``attack`` are the seconds of computing that the named intruders have before; by default none, but for rows that were drawn anew,
-        of which nothing else tells what they give away (``attack=0``: none there, either).
-        ``more`` writes what else the owner keeps, into the owner's folder, which it is given before anybody sees it.
-        """
-        if attack or (attack is None and self.needs_attack):
-            return self.attacked(**({"seconds": attack} if attack else {})).write(
-                folder,
-                format=format,
-                force=force,
-                sign=sign,
-                pictures=pictures,
-                defuse=defuse,
-                into=into,
-                into_table=into_table,
-                attack=0,
-                more=more,
-            )
-        key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
-        said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, more=more, **said)
-        return written
 
     def write_table(self, into: str, table: str, *, force: bool = False) -> None:
         """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).

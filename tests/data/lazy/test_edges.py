@@ -13,9 +13,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
+from sfumato.data.lazy import run as large
 from sfumato.data.lazy.table import LazyTable
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput
-from sfumato.release import large
 
 ENGINES = ["polars", "duckdb"]
 ROWS = 600

@@ -19,8 +19,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
+from sfumato.data.lazy import run as large
 from sfumato.errors import OutputError, UnreadableInput
-from sfumato.release import large
 from tests.data.lazy.test_edges import in_parts, people
 from tests.data.lazy.test_written_parts import RECIPE
 from tests.interfaces.cli import conftest

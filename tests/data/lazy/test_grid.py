@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import columns_seen
 from sfumato.core.randomness import Numbering, Seed, marked, row_keys
 from sfumato.core.step import Goal, Span, Step
+from sfumato.data.lazy.planning import Planning
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.release.large import columns_seen
-from sfumato.release.planning import Planning
 
 COARSE = [sf.GlobalRecoding(budget=0.1)]
 DIRECT = ["patient_name", "insurance_number", "email"]
@@ -149,7 +149,7 @@ def test_engines_release_what_memory_releases_and_measure_all_records(
     mixed = table()[np.random.default_rng(3).permutation(len(table()))]
     for number, start in enumerate(range(0, len(mixed), 250)):
         mixed[start : start + 250].write_parquet(tmp_path / f"part-{number}.parquet")
-    monkeypatch.setattr("sfumato.release.large.SAMPLE", 100)
+    monkeypatch.setattr("sfumato.data.lazy.run.SAMPLE", 100)
     for engine in ENGINES:
         pytest.importorskip(engine)
         monkeypatch.setattr(f"sfumato.data.lazy.on_{engine}.BATCH", PIECE)

@@ -13,10 +13,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.data.lazy import on_duckdb, on_polars, table
+from sfumato.data.lazy import on_duckdb, on_polars, representatives, table
+from sfumato.data.lazy.representatives import Representatives
 from sfumato.errors import SchemaError, Unsatisfiable
-from sfumato.release import representatives
-from sfumato.release.representatives import Representatives
 
 ENGINES = ["polars", "duckdb"]
 CASES = range(24)

@@ -261,7 +261,7 @@ def test_a_table_that_changes_between_two_passes_is_refused(people: Any, monkeyp
 
 
 def test_the_driver_gets_one_sample_whatever_the_partitions(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.release.large.SAMPLE", 70)
+    monkeypatch.setattr("sfumato.data.lazy.run.SAMPLE", 70)
     came, arrived = list[int](), on_spark._collected
 
     def counting(frame: Any) -> pl.DataFrame:

@@ -12,8 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.lazy import on_duckdb, on_polars, parts
+from sfumato.data.lazy import run as large
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.release import large
 from sfumato.release.folder import read_release
 from tests.data.lazy.test_edges import ROWS, in_parts, people
 from tests.interfaces.cli import conftest

@@ -183,10 +183,10 @@ def test_what_is_refused_on_the_whole_table_gives_way_to_the_next(hospital, monk
 
     made, best = recommendation.make_release, hospital.recipe
 
-    def refuse_best(dataset, recipe, **options):
+    def refuse_best(dataset, recipe, context):
         if recipe == best:
             raise ReleaseRefused("not this one")
-        return made(dataset, recipe, **options)
+        return made(dataset, recipe, context)
 
     monkeypatch.setattr(recommendation, "make_release", refuse_best)
     moved, release = hospital.released(seed=3)

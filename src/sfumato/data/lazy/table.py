@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.dataset import Dataset, refuse_patterns
+from sfumato.core.described import Described
 from sfumato.core.encoding import one_record_each
 from sfumato.core.evidence import columns_seen, gather
 from sfumato.core.schema import Role, Schema
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.data import Context, StepsResult
     from sfumato.core.model import Evidence, Model
     from sfumato.core.recipe import Recipe
 
@@ -233,6 +235,23 @@ class LazyTable(Described):
     def evidence(self, models: Sequence[Model], **known: Any) -> Evidence:
         """Everything that the models need to judge the table, counted by the engine."""
         return gather(self.counted_for(models), models, **known)
+
+    def prepare(self, recipe: Recipe, context: Context) -> Any:
+        """Refuse what needs all rows in memory, and count what promises and plans look at."""
+        from sfumato.core import registry
+
+        return registry.function_of_run("prepare_lazy_table", lazy=True)(self, recipe, context)
+
+    def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
+        """Plan on counts and write the released rows in parts; a table is prepared before."""
+        from sfumato.core import registry
+
+        result: StepsResult = registry.function_of_run("run_lazy_steps", lazy=True)(self, recipe, context)
+        return result
+
+    def refuse_option(self, words: str) -> None:
+        """Refuse an option of a run that needs the rows in memory."""
+        self.in_memory(words)
 
     def require_content(self) -> None:
         """Refuse a table without rows."""

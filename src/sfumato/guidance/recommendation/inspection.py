@@ -18,7 +18,6 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.data.table.frames import take_frame
 from sfumato.data.table.read import read_table
-from sfumato.data.table.run import describe_table
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
@@ -80,7 +79,7 @@ def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) ->
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
     agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
     base = dataclasses.replace(base, contract=agreed.contract)
-    return Looked(describe_table(table, base), base, guessed)
+    return Looked(table.described_by(base), base, guessed)
 
 
 def open_decisions(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:

@@ -44,9 +44,8 @@ class ForeignFile:
         """The released table beside its original."""
         from sfumato.core.alignment import pair_elsewhere
         from sfumato.core.schema import Schema
-        from sfumato.data.table.run import describe_table
 
-        original = describe_table(original.in_memory("a release made elsewhere"), self.recipe)
+        original = original.in_memory("a release made elsewhere").described_by(self.recipe)
         released = read_data(str(self.path), quiet=True, intake=self.intake)
         known = {name: one for name, one in original.schema.attributes.items() if name in released.columns}
         others = (

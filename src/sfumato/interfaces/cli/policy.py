@@ -178,9 +178,9 @@ def run(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
+    from sfumato.core.exchange import refuse_existing
     from sfumato.policy.enforce import enforce
     from sfumato.policy.people import Policies
-    from sfumato.release.exchange import refuse_existing
 
     refuse_existing(Path(output), force=force)
     policies = Policies.load(*policy)

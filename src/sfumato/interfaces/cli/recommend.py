@@ -64,10 +64,10 @@ def recommend(
     candidate keeps the promises, the best that keeps limits only is written as a fallback, and the command ends with exit code 1.
     """
     from sfumato.core import recipe_files as recipes
+    from sfumato.core.exchange import refuse_existing
     from sfumato.guidance.recommendation.answers import answers_from, decisions
     from sfumato.guidance.recommendation.recommend import recommend as find
     from sfumato.guidance.recommendation.recommendation import NOT_ACCEPTED, refuse_written
-    from sfumato.release.exchange import refuse_existing
 
     refuse_written(output, force=force)
     if run is not None:

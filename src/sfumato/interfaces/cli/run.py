@@ -89,9 +89,9 @@ def run(
 
     A recipe may be about data of another shape (baskets, paths, graph): they are attacked before and after too.
     """
+    from sfumato.core.exchange import refuse_existing
     from sfumato.core.shape import Shape
     from sfumato.interfaces.api import run as make
-    from sfumato.release.exchange import refuse_existing
     from sfumato.release.read_back import target_in
 
     loaded = _recipe(recipe, like, quiet=quiet)

@@ -70,8 +70,8 @@ def run(
     quiet: bool,
 ) -> None:
     """Make a release and write it."""
+    from sfumato.core.exchange import refuse_existing
     from sfumato.interfaces import api
-    from sfumato.release.exchange import refuse_existing
 
     if output == "-":
         raise ParameterError(f"a release of shape {recipe.shape} goes into a folder (-o out/), with its certificate")

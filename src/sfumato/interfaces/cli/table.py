@@ -103,8 +103,8 @@ def table(
     With --register the table is protected and audited together with those published before of the same records.
     """
     from sfumato.core import recipe_files as recipes
+    from sfumato.core.exchange import refuse_existing
     from sfumato.interfaces.api import with_recipe
-    from sfumato.release.exchange import refuse_existing
     from sfumato.results.tables.table import tabulate
 
     groups, measure = asked(what)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core import environment
+from sfumato.core.exchange import in_place
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
 from sfumato.release.certificates import signature_holds, signed
 from sfumato.release.documents import digest_of, versions
-from sfumato.release.exchange import in_place
 from sfumato.release.manifest import Claim
 from sfumato.release.publish import replace, write_json
 from sfumato.results.checking.joint_check import unseen_differences

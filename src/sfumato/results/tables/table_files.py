@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core import environment
+from sfumato.core.exchange import in_place
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release.certificates import AGGREGATES, FILE, read_any_certificate, signed
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
-from sfumato.release.exchange import in_place
 from sfumato.release.manifest import manifest_of, sha256_of
 from sfumato.release.publish import replace, write_json
 from sfumato.results.tables.rules import parameters_of

@@ -11,7 +11,6 @@ from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.data import Context
 from sfumato.core.pair import levels_of
 from sfumato.core.randomness import Seed
-from sfumato.data.table.run import describe_table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
 from sfumato.interfaces.web import choices
@@ -51,7 +50,7 @@ def survey(bench: Bench, progress: Progress, *, recipe: Recipe, open_recipe: Rec
     if choices.place_of(open_recipe) is None:
         raise ParameterError("no step of this recipe chooses from a lattice; global_recoding is such a step")
     wanted = choices.to_survey(open_recipe)
-    table = describe_table(bench.data, wanted)
+    table = bench.data.described_by(wanted)
     searched: dict[str, int] | None
     context = Context(Seed.of(None), refuse=False, progress=_until(progress, 0.7))
     try:
@@ -198,7 +197,7 @@ def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
 
 def level_examples(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, list[str | None]]:
     """For each quasi-identifier and level, the value that most records have there; None where fewer than five have it."""
-    table = describe_table(bench.data, recipe)
+    table = bench.data.described_by(recipe)
     return {column: _examples(table, column) for column in recipe.schema.quasi}
 
 

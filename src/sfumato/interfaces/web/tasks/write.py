@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.data import Context
+from sfumato.core.exchange import refuse_existing
 from sfumato.core.files import MEGABYTE, require_plain, write_whole
 from sfumato.core.portable import cannot_promise
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
-from sfumato.data.table.run import describe_table
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.api import verify
 from sfumato.interfaces.web.uploads import at_home
-from sfumato.release.exchange import refuse_existing
 from sfumato.release.make import make_release
 from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.register.store import key_file, start_register
@@ -114,7 +113,7 @@ def _for_format(bench: Bench, release: TableRelease, format: str | None, progres
     """The release as the command line makes it for a format: from values that this format tells apart, under the same seed."""
     if format is None or require_format(format) == release.made_for:
         return release
-    table = describe_table(bench.data, release.recipe)
+    table = bench.data.described_by(release.recipe)
     made_for, wanted = (made_one(table, one)[0].to_polars() for one in (release.made_for, require_format(format)))
     if made_for.equals(wanted):
         return release

@@ -32,8 +32,8 @@ from sfumato.data.lazy.codes import Coder, counted_in_pieces
 from sfumato.data.lazy.observed_values import changed
 from sfumato.data.lazy.on_polars import spare
 from sfumato.data.lazy.parts import in_parallel
+from sfumato.data.lazy.representatives import Representatives, limited, represented
 from sfumato.data.lazy.table import LazyTable, TooManyCombinations
-from sfumato.release.representatives import Representatives, limited, represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

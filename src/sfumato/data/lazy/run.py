@@ -1,4 +1,4 @@
-"""A release of a table that an engine holds: planned on counts, made batch by batch, judged by counting what was written."""
+"""How a release is made of a table that an engine holds: counted, planned on the counts, made batch by batch, counted again."""
 
 from __future__ import annotations
 
@@ -13,50 +13,53 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from sfumato.core import environment
-from sfumato.core.data import Context
+from sfumato.core.data import Context, StepsResult
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import columns_seen, gather, judge_all, needed
+from sfumato.core.evidence import columns_seen, needed
+from sfumato.core.exchange import Workplace
 from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Role
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
+from sfumato.data.lazy.coarse import Coarse, coarsely_counted
 from sfumato.data.lazy.observed_values import Fingerprint, Handed, SampledRows, Texts, Watch, changed
 from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
+from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
 from sfumato.data.lazy.table import Job, LazyTable, TooManyCombinations
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
-from sfumato.release.assessment import assess
-from sfumato.release.coarse import Coarse, coarsely_counted
-from sfumato.release.column_changes import ColumnChange, changes_of
-from sfumato.release.exchange import Workplace
-from sfumato.release.limit_checks import judge_limits
-from sfumato.release.make import population_of, refuse_broken, require_sense
-from sfumato.release.planning import FORMAT, Alongside, Pipeline, Planning, alike
-from sfumato.release.table_release import TableRelease
 
 if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
-    from sfumato.core.recipe import Kept, Recipe
-    from sfumato.core.step import Preserved
+    from sfumato.core.recipe import Recipe
 
 SAMPLE = 100_000
 """Records that measures and pictures are taken from."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LargeRelease(TableRelease):
-    """A release whose table an engine holds.
+class PreparedTable(LazyTable):
+    """A table that an engine holds, and the combinations that promises and plans look at, counted before anything is planned.
 
-    ``released`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
-    ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals. ``seen`` is
-    what steps that chose from a lattice saw, counted, by their place in the recipe; ``searched`` are the steps as they were
-    planned: the first begins at the levels at which the engine counted.
+    ``coarse`` says at which levels they were counted, where all of them were too many.
+    """
+
+    combinations: Dataset = None  # type: ignore[assignment]
+    coarse: Coarse | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LazyStepsResult(StepsResult):
+    """Outcome of the steps on a table that an engine holds.
+
+    ``released`` are the combinations of the columns that promises look at, counted in the parts that were written; ``table`` is the whole
+    released table, and ``sample`` some of its records beside their originals. ``seen`` is what steps that chose from a lattice saw, by their
+    place in the recipe; ``searched`` are the steps as they were planned: the first begins at the levels at which the engine counted.
     """
 
     table: LazyTable = None  # type: ignore[assignment]
@@ -64,177 +67,71 @@ class LargeRelease(TableRelease):
     seen: Mapping[int, Dataset] = dataclasses.field(default_factory=dict)
     searched: Sequence[Step] = ()
 
-    def before_step(self, place: int) -> Dataset:
-        """What a step that chose from a lattice saw: counted combinations, with what was worked out of them."""
-        return self.seen[place]
 
-    @property
-    def planned_steps(self) -> Sequence[Step]:
-        """The steps as they were planned."""
-        return self.searched
-
-    @property
-    def pair(self) -> Pair:
-        """The sample: measures and pictures are taken from it."""
-        return self.sample
-
-    @property
-    def sampled(self) -> dict[str, int]:
-        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
-        whole = self.sample.drawn_from
-        return {} if whole is None else {"records": len(self.sample.original), "of": whole}
-
-    @property
-    def preserved(self) -> tuple[Preserved, ...]:
-        """What masking steps kept, measured in the sample, and saying so: the steps ran batch by batch and saw no whole."""
-        told = self.sample.of_a_sample
-        return tuple(
-            dataclasses.replace(kept, measured=f"{kept.told}{told}") if told else kept for kept in super().preserved
-        )
-
-    @property
-    def parts(self) -> tuple[Path, ...]:
-        """The files that hold the released table."""
-        return self.table.parts
-
-    @property
-    def data(self) -> Any:
-        """The released table, in the kind of frame that was handed in; it can be read as long as the program runs."""
-        if isinstance(self.table.keep, Workplace):
-            self.table.keep.stay()
-        return self.table.to_native()
-
-    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
-        """Refuse: the table is in parts, which a folder holds."""
+def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> PreparedTable:
+    """Refuse what needs all rows in memory, and count the combinations that promises and plans look at."""
+    if context.format not in (None, FORMAT):
         raise ParameterError(
-            "a table that an engine holds is released in parts: write(folder) writes them with their certificate, and .data is "
-            "a frame of the engine that reads them"
+            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {context.format}"
         )
+    require_counts(table, recipe)
+    seen = columns_seen(recipe.meet, table.schema, recipe.steps)
+    combinations, coarse = _counted(table, seen, recipe, context.population, context.progress)
+    prepared = PreparedTable(
+        table.frame,
+        schema=table.schema,
+        source=table.source,
+        parts=table.parts,
+        keep=table.keep,
+        combinations=combinations,
+        coarse=coarse,
+    )
+    prepared.memo.update(table.memo)
+    return prepared
 
-    @property
-    def released_columns(self) -> list[str]:
-        """Names of the columns that are shared."""
-        return self.table.columns
 
-    @property
-    def released_schema(self) -> Schema:
-        """What the shared columns are."""
-        return self.table.schema
-
-
-def make_large(table: LazyTable, recipe: Recipe, context: Context) -> LargeRelease:
-    """A release of a table that an engine holds.
+def run_lazy_steps(table: PreparedTable, recipe: Recipe, context: Context) -> LazyStepsResult:
+    """Plan on the counts, release batch by batch into parts, and count the parts.
 
     Parts are made beside the folder that the release will be written to (``context.workspace``), so that they need not be copied.
     Where there is no release none of them is left.
     """
-    if context.format not in (None, "parquet"):
-        raise ParameterError(
-            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {context.format}"
-        )
-    require_sense(table, recipe, context)
-    with Workplace(context.workspace) as place:
-        return _make(table, recipe, place, context)
+    with Workplace(context.workspace) as workplace:
+        return _run_in(table, recipe, context, workplace)
 
 
-def _make(
-    table: LazyTable,
-    recipe: Recipe,
-    place: Workplace,
-    context: Context,
-) -> LargeRelease:
-    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
-    recipe = dataclasses.replace(recipe, intake=table.source.intake)
-    population = population_of(recipe.meet, context.population, recipe.base)
-    seed, shuffle, progress = context.seed, context.shuffle, context.progress
-    _require_counts(table, recipe)
-    seen = columns_seen(recipe.meet, table.schema, recipe.steps)
-    original, coarse = _counted(table, seen, recipe, population, progress)
-    before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+def _run_in(table: PreparedTable, recipe: Recipe, context: Context, workplace: Workplace) -> LazyStepsResult:
+    original, coarse = table.combinations, table.coarse
+    seed, progress = context.seed, context.progress
     return_free_memory()
     planning = Planning(table, original, recipe.steps, coarse)
-    pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
+    pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, context.population))
     return_free_memory()  # what the search took would lie idle beside the batches that are released
     beside = planning.beside(original)
-    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place, beside=beside)
-    plans = written.plans
+    written = _written(
+        table, original, pipeline, seed, progress, shuffle=context.shuffle, place=workplace, beside=beside
+    )
     progress(1.0, "counting what was written")
-    shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
-    _require_whole(shared, written)
+    columns = [*planned.columns, *columns_seen(recipe.meet, written.table.schema)]
+    released = written.table.counted(columns)
+    _require_whole(released, written)
     if coarse is None:  # of a generalised table nobody knows what was lost of the original
-        written = dataclasses.replace(written, counted=_counted_pair(written, original, shared, planned, beside))
-    limits, contract = _bounds_kept(written, recipe, seed, shared)
-    evidence = gather(shared, recipe.meet, original=original, population=population)
-    release = LargeRelease(
-        released=shared,
-        original=dataclasses.replace(original, source=dataclasses.replace(original.source, digest=table.digest)),
-        recipe=recipe,
-        plans=plans,
-        verdicts=judge_all(evidence, recipe.meet),
-        before=before,
-        after=assess(shared),
-        columns=_changes(written, original, shared),
-        scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
-        seed=seed,
-        shuffled=shuffle,
-        created=environment.now(),
-        population=population,
-        limits=limits,
-        contract=contract,
-        made_for=FORMAT,
+        written = dataclasses.replace(written, counted=_counted_pair(written, original, released, planned, beside))
+    return LazyStepsResult(
+        released,
+        written.plans,
+        discard=workplace.clear_now,
         table=written.table,
         sample=written.pair,
         seen=planning.seen,
         searched=planning.steps,
     )
-    if context.refuse:
-        refuse_broken(release, implied=context.implied)
-    return release
-
-
-def _bounds_kept(
-    written: Written, recipe: Recipe, seed: Seed, shared: Dataset
-) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
-    """What the recipe limits and its contract asks for: risks from all counts, the rest on the sample, which is named."""
-    pair = written.pair
-    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed, counted=shared)
-    return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
-
-
-def _changes(written: Written, original: Dataset, shared: Dataset) -> tuple[ColumnChange, ...]:
-    """What happened to every column; values are counted in all records where promises look, else in the sample."""
-    return tuple(
-        _with_counts(change, original, shared)
-        if change.name in original.columns
-        else dataclasses.replace(change, action=f"{change.action}; values counted{written.pair.of_a_sample}")
-        if written.pair.of_a_sample
-        else change
-        for change in changes_of(written.originals, written.releases, written.plans)
-    )
-
-
-def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> ColumnChange:
-    after = _distinct_values(shared, change.name) if change.name in shared.columns else None
-    return dataclasses.replace(change, distinct_before=_distinct_values(original, change.name), distinct_after=after)
-
-
-def _distinct_values(counted: Dataset, name: str) -> int:
-    """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
-
-    What is no number is encoded as missing, but is a value of its own.
-    """
-    encoded, dtype = counted.known.codes.get(name), counted.dtype(name)
-    if encoded is None or not (dtype == pl.String or dtype.is_integer() or dtype.is_float()):
-        return int(counted.column(name).n_unique())
-    if dtype.is_float() and counted.column(name).is_nan().any():
-        return int(counted.column(name).n_unique())
-    return len(encoded.labels)
 
 
 # What can be done without all rows in memory.
 
 
-def _require_counts(table: LazyTable, recipe: Recipe) -> None:
+def require_counts(table: LazyTable, recipe: Recipe) -> None:
     """Refuse, all at once, what needs the whole table in memory."""
     table.schema.check(table.columns, table.source)
     needs = needed(recipe.meet, table.schema)

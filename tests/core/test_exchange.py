@@ -13,16 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.core import interrupts
+from sfumato.core import exchange, interrupts
 from sfumato.errors import OutputError
-from sfumato.release import exchange
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="kills and locks as POSIX has them")
 
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from sfumato.release import exchange
+from sfumato.core import exchange
 
 target, point, atomic = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "atomic"
 
@@ -262,7 +261,7 @@ def test_ctrl_c_that_was_lost_is_raised_before_anything_stands(tmp_path):
 def test_what_the_owner_keeps_only_the_owner_reads(tmp_path, umask):
     import sfumato as sf
 
-    stored = Path(__file__).with_name("stored")
+    stored = Path(__file__).parents[1] / "release" / "stored"
     release = sf.run(sf.read(stored / "table.csv"), stored / "recipe_1.yaml", seed=1)
     before = os.umask(umask)
     try:

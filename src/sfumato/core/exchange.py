@@ -121,6 +121,10 @@ class Workplace:
         if kind is not None:  # an error may be kept, and with it whoever holds this
             self.clear()
 
+    def clear_now(self) -> None:
+        """Remove the folder and all that is in it."""
+        self.clear()
+
     def stay(self) -> None:
         """Keep it until the program ends: somebody has a lazy frame that reads from it."""
         Workplace.kept.add(self)

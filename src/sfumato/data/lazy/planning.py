@@ -25,15 +25,15 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.data.lazy import table
 from sfumato.data.lazy.observed_values import Shared
+from sfumato.data.lazy.representatives import Representatives, representatives_in, represented
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import InternalError, SchemaError
-from sfumato.release.representatives import Representatives, representatives_in, represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.release.coarse import Coarse
+    from sfumato.data.lazy.coarse import Coarse
 
 FORMAT = "parquet"
 

@@ -1,0 +1,125 @@
+"""A frame and what its columns are: what tables in memory and lazy ones have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.shape import DATA, Shape
+from sfumato.core.source import Source, lacking
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.core.hierarchy import Hierarchy
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Described:
+    """A frame and what its columns are. Immutable: every change gives a new one of the same class."""
+
+    frame: Any
+    schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
+    source: Source = dataclasses.field(default_factory=Source)
+    shape: ClassVar[Shape] = Shape.TABLE
+    units: ClassVar[str] = "records"
+    """What its size counts, in words."""
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The columns of each table, by its name: of the only one."""
+        return {DATA: self.schema}
+
+    def proven(self) -> Mapping[str, str]:
+        """What is true of a table because it could be read: nothing more."""
+        return {}
+
+    def doubts(self) -> Mapping[str, str]:
+        """What is in a released table that none of ours holds: nothing."""
+        return {}
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.frame.columns)
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise one error that lists every named column the table lacks."""
+        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
+            raise SchemaError(problems)
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the table has all these columns."""
+        return set(names) <= set(self.columns)
+
+    def with_schema(self, schema: Schema) -> Self:
+        """A dataset with another schema; columns the table lacks are refused."""
+        self.require(schema.attributes)
+        ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
+        return dataclasses.replace(self, schema=Schema(ordered))
+
+    def with_roles(self, **roles: str | Sequence[str]) -> Self:
+        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
+
+        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
+        and the ordered categories of pandas and Arrow ordinal, with their order.
+        """
+        given = Schema.from_roles(roles)
+        self.require(given.attributes)
+        old = self.schema.attributes
+        merged = {
+            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
+            for n, a in given.attributes.items()
+        }
+        return self.with_schema(Schema({**old, **merged}))
+
+    def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
+        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
+        return self._with("hierarchy", hierarchies)
+
+    def with_kinds(self, **kinds: str) -> Self:
+        """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
+        return self._with("kind", kinds)
+
+    def with_missing(self, **rules: str) -> Self:
+        """Say what missing values equal: ``with_missing(zip="wildcard")``."""
+        return self._with("missing", rules)
+
+    def _with(self, field: str, values: dict[str, Any]) -> Self:
+        self.require(values)
+        schema = self.schema
+        for name, value in values.items():
+            if name not in schema.attributes:
+                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
+            schema = schema.replace(name, **{field: value})
+        return self.with_schema(schema)
+
+    def _known(self, name: str) -> dict[str, Any]:
+        """What a column's type says of it: its kind and, of ordered categories, their order."""
+        dtype = self.frame.collect_schema()[name]
+        if (order := _ordered_categories(self.frame.to_native(), name)) is not None:
+            return {"kind": Kind.ORDINAL, "order": order}
+        if dtype.is_numeric():
+            return {"kind": Kind.NUMERIC}
+        return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
+
+    def with_attribute(self, name: str, attribute: Attribute) -> Self:
+        """A dataset in which one column is described otherwise."""
+        return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns that play a role."""
+        return self.schema.columns(role)
+
+
+def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
+    """The categories of a pandas or Arrow column from low to high, where the column says that they have an order."""
+    room = type(native).__module__.split(".")[0]
+    if room == "pandas":
+        dtype = native[name].dtype
+        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
+    if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
+        chunks = native.column(name).unify_dictionaries().chunks
+        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
+    return None
