@@ -18,7 +18,7 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.methods.hierarchies import HierarchyFile, Table
+from sfumato.methods.hierarchies import HierarchyFile, TableHierarchy
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.whole_lattice import whole_lattice
 
@@ -120,7 +120,7 @@ def wide(columns: int, rows: int = 10_000) -> Dataset:
     draw = np.random.default_rng(1)
     paths = [tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)]
     values = {f"c{a:02}": [paths[v][0] for v in draw.integers(0, 32, rows)] for a in range(columns)}
-    described = Attribute((Role.QUASI,), hierarchy=Table(paths))
+    described = Attribute((Role.QUASI,), hierarchy=TableHierarchy(paths))
     return Dataset(pl.DataFrame(values), Schema(dict.fromkeys(values, described)))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from tests.oracle import TOP
 
 
@@ -45,7 +45,9 @@ class RandomTable:
     def schema(self, **changes):
         return Schema(
             {
-                name: Attribute((Role.QUASI,), hierarchy=None if depth == 1 else Table(list(paths.values())), **changes)
+                name: Attribute(
+                    (Role.QUASI,), hierarchy=None if depth == 1 else TableHierarchy(list(paths.values())), **changes
+                )
                 for name, paths, depth in zip(self.names, self.paths, self.depths, strict=True)
             }
         )

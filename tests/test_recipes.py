@@ -17,7 +17,7 @@ from sfumato.core.objective import OBJECTIVES
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import COMBINABLE, TIME_UNITS, Attribute, Kind, Missing, Role, Schema
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
-from sfumato.methods.hierarchies import HierarchyFile, Table
+from sfumato.methods.hierarchies import HierarchyFile, TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 
@@ -48,7 +48,7 @@ HIERARCHIES = st.one_of(
     st.lists(WORD, min_size=2, max_size=4, unique=True).map(lambda v: sf.tree({"*": {"inner": v}})),
     st.lists(WORD, min_size=2, max_size=4, unique=True).map(lambda v: sf.order(v, 2)),
     st.just(sf.frequency(4, 2, other="rest")),
-    rows().map(Table),
+    rows().map(TableHierarchy),
 )
 ROLES = st.one_of(
     st.sampled_from(list(Role)).map(lambda r: (r,)),
@@ -171,7 +171,7 @@ def test_the_certificate_shows_no_values():
             {
                 "a": Attribute(("quasi",), hierarchy=sf.tree({"*": {"secret group": ["secret leaf"]}})),
                 "b": Attribute(
-                    ("quasi",), hierarchy=Table([("secret leaf", "*")]), order=("secret low", "secret high")
+                    ("quasi",), hierarchy=TableHierarchy([("secret leaf", "*")]), order=("secret low", "secret high")
                 ),
                 "c": Attribute(("quasi",), hierarchy=sf.order(["secret low", "secret high"])),
                 "d": Attribute(("quasi",), hierarchy=HierarchyFile(Path("secret.csv"))),

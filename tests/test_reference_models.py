@@ -17,7 +17,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
 from sfumato.methods.models.t_closeness import TCloseness
@@ -45,7 +45,7 @@ def adult(folder: Path) -> Dataset:
     def attribute(column):
         lines = (folder / "adult" / f"adult_hierarchy_{column}.csv").read_text().splitlines()
         role = Role.SENSITIVE if column == SENSITIVE else Role.QUASI
-        return Attribute((role,), hierarchy=Table([line.split(";") for line in lines if line]))
+        return Attribute((role,), hierarchy=TableHierarchy([line.split(";") for line in lines if line]))
 
     return Dataset(frame, Schema({column: attribute(column) for column in frame.columns}))
 

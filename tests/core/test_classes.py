@@ -20,7 +20,7 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import InternalError, SchemaError
 from sfumato.kernels import keys, lattice
 from sfumato.kernels.keys import CALL, FEW, StandIn
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
@@ -196,7 +196,7 @@ def test_roll_up_beyond_the_first_hash_table():
     rng = np.random.default_rng(1)
     paths = {f"{i:03}": (f"{i:03}", f"{i // 10:02}", "*") for i in range(400)}
     frame = pl.DataFrame({c: [f"{v:03}" for v in rng.integers(0, 400, 60_000)] for c in "ab"})
-    schema = Schema({c: Attribute((Role.QUASI,), hierarchy=Table(list(paths.values()))) for c in "ab"})
+    schema = Schema({c: Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(paths.values()))) for c in "ab"})
     classes = count_classes(Dataset(frame, schema))
     assert len(classes) > 40_000
     assert contents(classes) == dict(Counter(frame.rows()))
@@ -345,7 +345,9 @@ def test_values_that_were_not_planned_for_are_counted_not_shown():
 
 
 def test_siblings_are_neighbours_and_missing_joins_the_top():
-    ladder = bind(Table([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]), ["c", None, "b", "a"], [1, 1, 1, 1])
+    ladder = bind(
+        TableHierarchy([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]), ["c", None, "b", "a"], [1, 1, 1, 1]
+    )
     assert ladder.labels == (("a", "c", "b", None), ("x", "y", None), ("*",))
     assert [up.tolist() for up in ladder.up] == [[0, 0, 1, 2], [0, 0, 0]]
     assert [loss.tolist() for loss in ladder.loss] == [[0, 0, 0, 0], [0.5, 0, 0], [1]]

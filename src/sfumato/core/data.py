@@ -93,6 +93,8 @@ class Data(Protocol):
     """What kind of release is made of the data; ``table`` and ``lazy`` know more than others."""
     drawn: ClassVar[bool] = False
     """Whether some records are synthetic and nobody's; only rows of a table can be."""
+    named_tables: ClassVar[bool] = False
+    """Whether a recipe gives each table a name, a file and keys (``tables:``)."""
     attacked_by_run: ClassVar[bool] = True
     """Whether ``run`` attacks and measures each release."""
     options: ClassVar[frozenset[str]] = frozenset()

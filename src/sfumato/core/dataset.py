@@ -524,3 +524,8 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     except TypeError:
         kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
         raise SchemaError(f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}") from None
+
+
+def as_table(data: Any) -> Dataset:
+    """A table as it is, or a frame as a table without roles."""
+    return data if isinstance(data, Dataset) else Dataset(data)

@@ -13,6 +13,7 @@ from sfumato.core.acceptance import read_acceptances
 from sfumato.core.arguments import as_tuple
 from sfumato.core.data import Context, DataPair, is_shaped
 from sfumato.core.dataset import Dataset
+from sfumato.core.described import Described
 from sfumato.core.evidence import judge_all
 from sfumato.core.model import Model, Verdict
 from sfumato.core.progress import Progress, silent
@@ -89,11 +90,12 @@ def read(
         raise ParameterError(
             "table= names a table of a database, such as sf.read('sqlite:///visits.db', table='visits')"
         )
-    if isinstance(data, Dataset | LazyTable):
+    if isinstance(data, Described):
         if options or engine:
             said = ", ".join([*options, *(["engine"] if engine else [])])
             raise ParameterError(f"the table is read already; {said} must be said when it is read first")
-        return data
+        read_already: Any = data
+        return read_already  # type: ignore[no-any-return]
     if is_lazy(data):
         return take_lazily(data, _said(options, loaded))
     if isinstance(data, str | Path):

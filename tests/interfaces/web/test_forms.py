@@ -18,7 +18,7 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.forms import FormError, FormField, form_of, placed, read_form, shown
-from sfumato.methods.hierarchies import Dates, GroupedNumbers, Like, Order, Table, Tree
+from sfumato.methods.hierarchies import Dates, GroupedNumbers, Like, Order, TableHierarchy, Tree
 from sfumato.methods.models import AlphaKAnonymity, KAnonymity, KOnCombinations, LDiversity, TCloseness
 from sfumato.methods.steps import GlobalRecoding, Microaggregate, Pram, Pseudonymize, RankSwap, ShiftDates, Suppress
 from sfumato.methods.utility import CountError
@@ -105,7 +105,7 @@ def comes_back(made: Any) -> None:
     "made",
     [
         Tree({"all": {"warm": ["red", "7"], "cold": ["a: b", "null"]}}),
-        Table([["a", "x", "*"], ["b", "x", "*"]]),
+        TableHierarchy([["a", "x", "*"], ["b", "x", "*"]]),
         Dates(["month", "year"], format="%d.%m.%Y"),
         Like(["1000 → 1*** → *"]),
         Order(["no", "1", " b"], sizes=[2]),

@@ -5,27 +5,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.hierarchies import Table, hierarchy_table
+from sfumato.methods.hierarchies import TableHierarchy, hierarchy_table
 from tests.methods.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 ROWS = [("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3", "*")]
 
 
 def test_rows_are_paths():
-    paths = keeps_the_contract(Table(ROWS), ["3", "1"])
+    paths = keeps_the_contract(TableHierarchy(ROWS), ["3", "1"])
     assert paths.rows == (ROWS[2], ROWS[0])
     assert paths.loss[1] == {"1-2": 0.5, "3": 0.0}
-    understands_its_own_labels(Table(ROWS), ["1", "2", "3"])
+    understands_its_own_labels(TableHierarchy(ROWS), ["1", "2", "3"])
 
 
 def test_lists_and_tuples_and_numbers_are_the_same():
-    assert Table([[1, "1-2", "*"], [2, "1-2", "*"], [3, 3, "*"]]) == hierarchy_table(ROWS)
+    assert TableHierarchy([[1, "1-2", "*"], [2, "1-2", "*"], [3, 3, "*"]]) == hierarchy_table(ROWS)
 
 
 def test_a_label_may_come_back_on_a_higher_level():
     # as in real files: the leaf "unknown" is in another branch than the group "unknown"
     paths = keeps_the_contract(
-        Table([("unknown", "Asia", "*"), ("Peru", "America", "*"), ("n.a.", "unknown", "*"), ("n.s.", "unknown", "*")]),
+        TableHierarchy(
+            [("unknown", "Asia", "*"), ("Peru", "America", "*"), ("n.a.", "unknown", "*"), ("n.s.", "unknown", "*")]
+        ),
         ["unknown", "n.a.", "Peru"],
     )
     assert paths.rows[0] == ("unknown", "Asia", "*")
@@ -34,25 +36,25 @@ def test_a_label_may_come_back_on_a_higher_level():
 
 def test_a_repeated_row_counts_again_above_level_0():
     # ARX 3.9.2 counts the lines of the file, see test_reference_files
-    paths = Table([*ROWS, ROWS[0]]).paths(["1"], [1])
+    paths = TableHierarchy([*ROWS, ROWS[0]]).paths(["1"], [1])
     assert paths.leaves[0] == {"1": 1, "2": 1, "3": 1}
     assert paths.loss[1]["1-2"] == 2 / 3
 
 
 def test_other_adopts_what_is_not_listed():
-    paths = keeps_the_contract(Table([("a", "b", "c", "*")], other="rest"), ["a", "x", "rest"])
+    paths = keeps_the_contract(TableHierarchy([("a", "b", "c", "*")], other="rest"), ["a", "x", "rest"])
     assert paths.rows[1:] == (("x", "rest", "rest", "*"), ("rest", "rest", "rest", "*"))
 
 
 def test_other_may_be_a_leaf_or_a_group_of_any_level():
     rows = [("a", "b", "c", "*"), ("d", "e", "f", "*")]
-    assert keeps_the_contract(Table(rows, other="f"), ["x", "a"]).rows[0] == ("x", "f", "f", "*")
-    assert keeps_the_contract(Table(rows, other="d"), ["x", "a"]).rows[0] == ("x", "e", "f", "*")
+    assert keeps_the_contract(TableHierarchy(rows, other="f"), ["x", "a"]).rows[0] == ("x", "f", "f", "*")
+    assert keeps_the_contract(TableHierarchy(rows, other="d"), ["x", "a"]).rows[0] == ("x", "e", "f", "*")
 
 
 def test_uncovered_values_are_counted():
     with pytest.raises(SchemaError, match="table: 2 of 2 distinct values are not covered"):
-        Table(ROWS).paths(["8", "9"], [1, 1])
+        TableHierarchy(ROWS).paths(["8", "9"], [1, 1])
 
 
 @pytest.mark.parametrize(
@@ -68,19 +70,19 @@ def test_uncovered_values_are_counted():
 )
 def test_wrong_tables_are_refused_with_their_rows(rows, said):
     with pytest.raises(ParameterError, match=said):
-        Table(rows)
+        TableHierarchy(rows)
 
 
 def test_only_some_of_many_problems_are_spelled_out():
     with pytest.raises(ParameterError) as caught:
-        Table([("a", "*"), *[(f"b{i}", "c", "*") for i in range(20)]])
+        TableHierarchy([("a", "*"), *[(f"b{i}", "c", "*") for i in range(20)]])
     assert str(caught.value).count("has 3 levels") == 5
     assert "15 more of this kind" in str(caught.value)
 
 
 def test_other_cannot_be_the_top():
     with pytest.raises(ParameterError, match="below the top"):
-        Table(ROWS, other="*")
+        TableHierarchy(ROWS, other="*")
 
 
 @st.composite
@@ -95,6 +97,6 @@ def leaf_tables(draw):
 
 @given(leaf_tables())
 def test_contract(rows):
-    paths = keeps_the_contract(Table(rows), [row[0] for row in rows])
+    paths = keeps_the_contract(TableHierarchy(rows), [row[0] for row in rows])
     assert paths.rows == tuple(rows)
     assert set(paths.loss[-1].values()) == ({1.0} if len(rows) > 1 else {0.0})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import AlphaKAnonymity, LDiversity, PSensitive
@@ -17,7 +17,7 @@ from sfumato.methods.models.t_closeness import TCloseness
 VALUES = ("1", "2", "4", "8", "16", "32")
 """Default values: they are numbers, in this order and not evenly spaced."""
 
-TREE = Table(
+TREE = TableHierarchy(
     [
         ("1", "low", "*"),
         ("2", "low", "*"),

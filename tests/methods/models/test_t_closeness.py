@@ -16,7 +16,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.t_closeness import TCloseness
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
@@ -316,7 +316,7 @@ def test_values_that_do_not_fit_are_counted_not_shown(distance, values, describe
 
 def test_nan_in_a_numeric_column_is_named_before_the_search():
     frame = pl.DataFrame({"block": ["a", "a", "b", "b"], "pay": [1.0, float("nan"), 2.0, 3.0]})
-    top = Table([("a", "*"), ("b", "*")])
+    top = TableHierarchy([("a", "*"), ("b", "*")])
     schema = Schema(
         {"block": Attribute((Role.QUASI,), hierarchy=top), "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
     )

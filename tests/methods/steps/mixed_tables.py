@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import label
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.regions import SUPPRESSED, regions_of_rows
 from tests import oracle
 from tests.random_tables import hierarchies
@@ -105,7 +105,7 @@ def column(draw, form):
 
 
 def tree_attribute(paths):
-    return Attribute((Role.QUASI,), hierarchy=Table(list(paths.values())))
+    return Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(paths.values())))
 
 
 def partition(dataset, plan):

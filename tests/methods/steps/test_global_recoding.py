@@ -19,7 +19,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
@@ -168,7 +168,7 @@ CELLS = {
     "suppress": (["a", "b", "c"], sf.suppress(), Kind.NOMINAL),
     "frequency": (["a", "b", "c", "d", "e"], sf.frequency(3, 1), Kind.NOMINAL),
     "frequency by itself": (["a", "b", "c", "d", "e", "f"], sf.frequency(), Kind.NOMINAL),
-    "table": (["a", "b"], Table([("a", "x", "top"), ("b", "y", "top")]), Kind.NOMINAL),
+    "table": (["a", "b"], TableHierarchy([("a", "x", "top"), ("b", "y", "top")]), Kind.NOMINAL),
 }
 
 

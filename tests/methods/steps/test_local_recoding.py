@@ -14,7 +14,7 @@ from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.hierarchies.file import read_hierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
@@ -157,14 +157,14 @@ def test_survey_weights_count(case, data):
 
 def test_three_records_of_a_survey():
     frame = pl.DataFrame({"x": ["a", "b", "c"], "w": [1, 2, 3]})
-    schema = {"x": Attribute((Role.QUASI,), hierarchy=Table([("a", "*"), ("b", "*"), ("c", "*")]))}
+    schema = {"x": Attribute((Role.QUASI,), hierarchy=TableHierarchy([("a", "*"), ("b", "*"), ("c", "*")]))}
     dataset = Dataset(frame, Schema({**schema, "w": Attribute((Role.WEIGHT,))}))
     _, out = released(LocalRecoding(), dataset, (KMap(4, weights=True),))
     assert out.column("x").to_list() == ["*"] * 3
 
 
-AGES = Table([(str(a), f"{a // 10 * 10}-{a // 10 * 10 + 9}", "*") for a in range(20, 60)])
-SEX = Table([("m", "*"), ("f", "*")])
+AGES = TableHierarchy([(str(a), f"{a // 10 * 10}-{a // 10 * 10 + 9}", "*") for a in range(20, 60)])
+SEX = TableHierarchy([("m", "*"), ("f", "*")])
 
 
 def people(ages, sexes):
@@ -306,7 +306,7 @@ def test_mondrian_drops_records_within_the_budget():
 @pytest.mark.slow
 def test_a_lattice_too_large_to_try_is_thinned_out():
     names = [f"c{a}" for a in range(12)]  # 4¹² nodes
-    tree = Table([(str(i), f"{i // 2}x", f"{i // 4}y", "*") for i in range(8)])
+    tree = TableHierarchy([(str(i), f"{i // 2}x", f"{i // 4}y", "*") for i in range(8)])
     frame = pl.DataFrame(
         {name: [str((i * i * (a + 3) + a * i // 3) % 8) for i in range(60)] for a, name in enumerate(names)}
     )
@@ -357,7 +357,7 @@ def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
 
 @pytest.mark.parametrize("method", ["respecialise", "mondrian", "k_member"])
 def test_the_score_weighs_columns_as_the_search_does(method):
-    table = Table([(str(i), f"{i // 2}x", "*") for i in range(6)])
+    table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
     frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
     dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
     step = LocalRecoding(method=method, weights={"a": 9.0})
@@ -368,7 +368,7 @@ def test_the_score_weighs_columns_as_the_search_does(method):
 
 
 def test_with_weights_the_score_is_never_above_that_of_the_global_optimum():
-    table = Table([(str(i), f"{i // 2}x", "*") for i in range(6)])
+    table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
     frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
     dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
     for weights in ({"a": 20.0}, {"b": 20.0}):

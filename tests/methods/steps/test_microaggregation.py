@@ -23,7 +23,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps import Microaggregate
 from sfumato.methods.steps.microaggregation import local_search
 from sfumato.methods.steps.microaggregation.inputs import blocks_of, error_of, mdav_of
@@ -360,7 +360,7 @@ def test_survey_weights_enter_the_mean():
 
 # --------------------------------------------------------------------------------------------------------- mixed data
 
-DISEASES = Table(
+DISEASES = TableHierarchy(
     [("flu", "lung", "*"), ("cold", "lung", "*"), ("ulcer", "stomach", "*"), ("gastritis", "stomach", "*")]
 )
 MIXED = Schema(

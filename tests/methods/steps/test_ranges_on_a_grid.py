@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.grid import DecimalStep, default_step
 from tests import oracle
 
@@ -172,7 +172,7 @@ def test_dates_follow_the_months_of_their_hierarchy():
 
 
 def test_a_hierarchy_without_intervals_is_climbed():
-    table = Table([["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"], ["9", "high", "*"]])
+    table = TableHierarchy([["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"], ["9", "high", "*"]])
     labels, plan = released([1, 2, 3, 9], sf.Mondrian(), table, kind=Kind.NUMERIC)
     assert labels == ["low", "low", "high", "high"] and "grid" not in plan.describe()
 

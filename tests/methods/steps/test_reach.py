@@ -14,13 +14,13 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models import KAnonymity, LDiversity
 from sfumato.methods.steps import GlobalRecoding, LocalRecoding
 from sfumato.methods.steps.recoding import search_choice
 from tests.random_tables import tables
 
-BITS = Table([tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)])
+BITS = TableHierarchy([tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)])
 
 
 def wide(columns, rows=40):

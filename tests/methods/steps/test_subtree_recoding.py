@@ -16,7 +16,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
 from sfumato.methods.steps.taxonomy.cut import Ground, best_split, entropy, gain
@@ -252,7 +252,7 @@ def fung():
     frame = pl.DataFrame(rows, schema=["education", "sex", "hours", "class"], orient="row")
     schema = Schema(
         {
-            "education": Attribute((Role.QUASI,), hierarchy=Table(list(EDUCATION.values()))),
+            "education": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(EDUCATION.values()))),
             "sex": Attribute((Role.QUASI,), hierarchy=sf.suppress()),
             "hours": Attribute((Role.QUASI,), kind=Kind.NUMERIC),
             "class": Attribute((Role.PLAIN,)),

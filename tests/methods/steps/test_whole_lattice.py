@@ -17,7 +17,7 @@ from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.objective import OBJECTIVES, Landscape
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.methods.hierarchies import Table
+from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding import whole_lattice as whole_lattice_module
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
@@ -216,7 +216,7 @@ def test_the_trade_off_falls_in_risk_as_it_rises_in_score(table, k, share):
 def test_persons_are_counted_and_not_rows():
     path = {"a": ("a", "*"), "b": ("b", "*")}
     schema = Schema(
-        {"c": Attribute((Role.QUASI,), hierarchy=Table(list(path.values()))), "who": Attribute((Role.UNIT,))}
+        {"c": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(path.values()))), "who": Attribute((Role.UNIT,))}
     )
     people = Dataset(pl.DataFrame({"c": ["a", "a", "a", "b", "b"], "who": ["1", "1", "2", "3", "4"]}), schema)
     lattice = GlobalRecoding(budget=1.0).lattice(people, Goal(models=(KAnonymity(2),)))
@@ -287,7 +287,9 @@ def test_a_survey_stops_at_its_limits():
 def test_a_walk_whose_tables_do_not_shrink_is_given_up():
     rng = np.random.default_rng(5)
     columns = {name: rng.integers(0, 1 << 20, 400).astype(str) for name in "abc"}
-    levels = {name: Table([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()}
+    levels = {
+        name: TableHierarchy([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()
+    }
     schema = Schema({name: Attribute((Role.QUASI,), hierarchy=levels[name]) for name in columns})
     dataset = Dataset(pl.DataFrame(columns), schema=schema)
     lattice = GlobalRecoding(budget=0.02).lattice(dataset, Goal(models=(KAnonymity(5),)))

@@ -19,7 +19,7 @@ from sfumato.data.examples.literature import (
     rungs,
     sensitive,
 )
-from sfumato.methods.hierarchies import Table, Tree, intervals, mask_right, suppress
+from sfumato.methods.hierarchies import TableHierarchy, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -115,11 +115,11 @@ def _grouped(grouping: str, name: str, values: Sequence[object], attribute: Attr
 
 
 def _zip_ladder() -> Hierarchy:
-    return Table(rungs(ZIPS, masked(4), masked(3), lambda v: "*"))
+    return TableHierarchy(rungs(ZIPS, masked(4), masked(3), lambda v: "*"))
 
 
 def _age_ladder() -> Hierarchy:
-    return Table(rungs(map(str, AGES), masked(1), lambda v: "<40" if int(v) < 40 else ">=40", lambda v: "*"))
+    return TableHierarchy(rungs(map(str, AGES), masked(1), lambda v: "<40" if int(v) < 40 else ">=40", lambda v: "*"))
 
 
 ANCONA = (("601**", "2*", (3, 4, 5)), ("6012*", "4*", (6, 11, 8)), ("601**", "3*", (7, 9, 10)))
@@ -202,7 +202,7 @@ def disclosure_counterexample() -> Dataset:
 
 
 def _disclosure_counterexample() -> Example:
-    merging = Table([("a", "a or b", "*"), ("b", "a or b", "*"), ("c", "c", "*")])
+    merging = TableHierarchy([("a", "a or b", "*"), ("b", "a or b", "*"), ("c", "c", "*")])
     columns = {"block": quasi(merging), "test": sensitive()}
     return from_rows(columns, expand({"a": (2, 8), "b": (0, 30), "c": (28, 82)}, ("positive", "negative")))
 
@@ -243,7 +243,7 @@ def john_releases() -> tuple[Dataset, Dataset]:
 
 def _john(release: str = "practice") -> Example:
     either("release", release, ("practice", "clinic"))
-    ages = Table([("<30", "<40", "*"), ("3*", "<40", "*"), (">=40", ">=40", "*")])
+    ages = TableHierarchy([("<30", "<40", "*"), ("3*", "<40", "*"), (">=40", ">=40", "*")])
     columns = {"zip": quasi(suppress()), "age": quasi(ages, Kind.ORDINAL), "diagnosis": sensitive()}
     classes = PRACTICE if release == "practice" else CLINIC
     return from_rows(columns, [("940**", age, diagnosis) for age, diagnoses in classes for diagnosis in diagnoses])
@@ -386,8 +386,8 @@ def _top_school(level: str) -> str:
 
 
 def _students(coded: bool = False) -> Example:
-    ages = Table([(str(age), _top_age(age), "*") for age in sorted({row[1] for row in STUDENTS})])
-    schools = Table([(level, _top_school(level), "*") for level in SCHOOLING])
+    ages = TableHierarchy([(str(age), _top_age(age), "*") for age in sorted({row[1] for row in STUDENTS})])
+    schools = TableHierarchy([(level, _top_school(level), "*") for level in SCHOOLING])
     order = ("secondary", "tertiary and above") if coded else SCHOOLING
     columns = {
         "sex": quasi(suppress()),

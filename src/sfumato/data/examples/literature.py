@@ -14,7 +14,7 @@ from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.data.examples.people import PhiloxDraws
 from sfumato.errors import ParameterError, did_you_mean
-from sfumato.methods.hierarchies import Table, intervals, suppress
+from sfumato.methods.hierarchies import TableHierarchy, intervals, suppress
 
 if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
@@ -215,11 +215,15 @@ def _faggioli() -> Example:
     columns = {
         "ssn": direct(),
         "name": direct(),
-        "race": quasi(Table(rungs(race, lambda v: "person"))),
-        "birth": quasi(Table(rungs(birth, lambda v: v[:6] + "**", lambda v: v[:3] + "**/**", lambda v: "**/**/**"))),
+        "race": quasi(TableHierarchy(rungs(race, lambda v: "person"))),
+        "birth": quasi(
+            TableHierarchy(rungs(birth, lambda v: v[:6] + "**", lambda v: v[:3] + "**/**", lambda v: "**/**/**"))
+        ),
         "sex": quasi(suppress()),
-        "zip": quasi(Table(rungs(postcode, masked(4), masked(3)))),
-        "marital": quasi(Table(rungs(marital, lambda v: v if v == "single" else "been_married", lambda v: "*"))),
+        "zip": quasi(TableHierarchy(rungs(postcode, masked(4), masked(3)))),
+        "marital": quasi(
+            TableHierarchy(rungs(marital, lambda v: v if v == "single" else "been_married", lambda v: "*"))
+        ),
         "income": sensitive(Kind.NUMERIC),
     }
     return from_rows(columns, FAGGIOLI)
@@ -257,8 +261,8 @@ def patients(*, release: str = "none") -> Dataset:
 
 def _patients(release: str = "none") -> Example:
     either("release", release, ("none", "single", "multi"))
-    ages = Table([(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)])
-    zips = Table([(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")])
+    ages = TableHierarchy([(str(age), "[25-26]" if age < 27 else "[27-28]", "[25-28]") for age in range(25, 29)])
+    zips = TableHierarchy([(z, z if z == "53712" else LOW_ZIP, "[53710-53712]") for z in ("53710", "53711", "53712")])
     columns = {
         "age": quasi(None if release == "multi" else ages, Kind.NUMERIC if release == "none" else Kind.ORDINAL),
         "sex": quasi(suppress()),

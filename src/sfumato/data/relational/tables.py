@@ -60,6 +60,7 @@ class Tables(Data):
     notes: tuple[str, ...] = ()
 
     shape: ClassVar[Shape] = Shape.TABLES
+    named_tables: ClassVar[bool] = True
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.table import TableHierarchy
 from sfumato.methods.hierarchies.value_tree import Tree
 
 Row = tuple[str, ...]
@@ -41,7 +41,7 @@ class Grouping:
         if len(values) > MOST_VALUES:
             raise ParameterError(f"{len(values):,} values are too many to group by hand; change the file instead")
         rows = hierarchy.paths(values, [counts.get(value, 1) for value in values]).rows
-        other = hierarchy.other if isinstance(hierarchy, Tree | Table) else None
+        other = hierarchy.other if isinstance(hierarchy, Tree | TableHierarchy) else None
         return cls(tuple(dict.fromkeys(rows)), other)
 
     @property
@@ -120,17 +120,17 @@ class Grouping:
             raise ParameterError("there is a group of that name already; move the values there instead")
         return dataclasses.replace(self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows))
 
-    def hierarchy(self, *, as_table: bool = False) -> Tree | Table:
+    def hierarchy(self, *, as_table: bool = False) -> Tree | TableHierarchy:
         """The hierarchy that this makes: a tree, or a table where a tree would count the levels otherwise."""
         if not as_table:
             try:
                 tree = Tree(nested={self.top: _nested([row[:-1] for row in self.rows])}, other=self.other)
             except SfumatoError:
-                return Table(rows=self.rows, other=self.other)
+                return TableHierarchy(rows=self.rows, other=self.other)
             leaves = tree.listed()
             if set(tree.paths(leaves, [1] * len(leaves)).rows) == set(self.rows):
                 return tree
-        return Table(rows=self.rows, other=self.other)
+        return TableHierarchy(rows=self.rows, other=self.other)
 
     def _with_level(self, level: int) -> tuple[Row, ...]:
         """The rows; with one more level below the top, where groups are made of what stands below it."""

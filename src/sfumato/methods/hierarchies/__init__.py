@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.methods.hierarchies.ordered_values import Order, order
     from sfumato.methods.hierarchies.public_classification import PublicClassification, classification
     from sfumato.methods.hierarchies.suppressed_value import SuppressedValue, suppress
-    from sfumato.methods.hierarchies.table import Table, hierarchy_table
+    from sfumato.methods.hierarchies.table import TableHierarchy, hierarchy_table
     from sfumato.methods.hierarchies.value_tree import Tree, tree
 
 ALL = Members(
@@ -37,7 +37,7 @@ ALL = Members(
         "order": "ordered_values:Order",
         "suppress": "suppressed_value:SuppressedValue",
         "file": "file:HierarchyFile",
-        "table": "table:Table",
+        "table": "table:TableHierarchy",
         "frequency": "frequency_groups:Frequency",
         "classification": "public_classification:PublicClassification",
         "like": "by_example:Like",
@@ -77,7 +77,7 @@ __all__ = [
     "Order",
     "PublicClassification",
     "SuppressedValue",
-    "Table",
+    "TableHierarchy",
     "Tree",
     "classification",
     "dates",

@@ -28,7 +28,7 @@ from sfumato.methods.hierarchies.leaf_lists import (
     require_other_below_top,
     require_sound,
 )
-from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.table import TableHierarchy
 
 MOST_BYTES = 256 * MEGABYTE
 """Some million leaves; what is larger is no hierarchy."""
@@ -41,7 +41,7 @@ class HierarchyFile(Hierarchy):
     """A hierarchy kept in a file; it is read when it is needed.
 
     It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
-    or not, and a repeated line counts again, as in ARX; see :class:`Table` for the loss and for ``other``.
+    or not, and a repeated line counts again, as in ARX; see :class:`TableHierarchy` for the loss and for ``other``.
     """
 
     path: Annotated[Path, Field(description="the file; relative to the recipe that names it")]
@@ -102,13 +102,13 @@ def hierarchy_file(
 
 def read_hierarchy(
     path: str | Path, *, delimiter: str = ";", encoding: str = "utf-8", other: str | None = None
-) -> Table:
-    """Read a hierarchy file of ARX's format into a :class:`Table`.
+) -> TableHierarchy:
+    """Read a hierarchy file of ARX's format into a :class:`TableHierarchy`.
 
     Raises :class:`UnreadableInput` when it is no such file and :class:`SchemaError` with the lines that are wrong.
     """
     place = hierarchy_file(path, delimiter=delimiter, encoding=encoding)
-    return Table(rows=_rows(_text(place.path, encoding), place.path, delimiter), other=other)
+    return TableHierarchy(rows=_rows(_text(place.path, encoding), place.path, delimiter), other=other)
 
 
 def _called(path: Path) -> str:

@@ -20,7 +20,7 @@ from sfumato.methods.hierarchies.leaf_lists import (
 
 
 @parameters
-class Table(Hierarchy):
+class TableHierarchy(Hierarchy):
     """Each row holds a value, its label on level 1, 2, …, and the top; all rows are equally long.
 
     Every row counts as a leaf, whether its value occurs or not, and a repeated row counts again, as in ARX: the
@@ -30,7 +30,7 @@ class Table(Hierarchy):
 
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
-    >>> rungs = Table([("HIV", "virus", "*"), ("flu", "virus", "*"), ("injury", "injury", "*")], other="rest")
+    >>> rungs = TableHierarchy([("HIV", "virus", "*"), ("flu", "virus", "*"), ("injury", "injury", "*")], other="rest")
     >>> rungs.paths(["flu", "gout"], [1, 1]).rows
     (('flu', 'virus', '*'), ('gout', 'rest', '*'))
     """
@@ -63,6 +63,6 @@ class Table(Hierarchy):
         return tuple(dict.fromkeys(row[0] for row in self._rows))
 
 
-def hierarchy_table(rows: Sequence[Sequence[str]], *, other: str | None = None) -> Table:
-    """A hierarchy written as one row per leaf. See :class:`Table`."""
-    return Table(rows=rows, other=other)
+def hierarchy_table(rows: Sequence[Sequence[str]], *, other: str | None = None) -> TableHierarchy:
+    """A hierarchy written as one row per leaf. See :class:`TableHierarchy`."""
+    return TableHierarchy(rows=rows, other=other)

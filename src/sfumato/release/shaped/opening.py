@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Schema
-from sfumato.core.shape import DATA, PEOPLE, Shape
+from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.shaped.reading import described, people_of, tables_of
@@ -53,9 +54,9 @@ def shaped(
 
 
 def _shape(word: str) -> Shape:
-    if str(word) == Shape.TABLES:
+    if str(word) in SEVERAL_TABLES:
         raise ParameterError("several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)")
-    known = [str(shape) for shape in Shape if shape not in (Shape.TABLE, Shape.TABLES)]
+    known = [str(shape) for shape in registry.SHAPES if shape not in SEVERAL_TABLES]
     if str(word) not in known:
         raise ParameterError(
             f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is read by sf.read"
@@ -124,7 +125,7 @@ def _relations(given: Any) -> Recipe:
         recipe = recipes.load_any(given)
     elif isinstance(given, Mapping):
         recipe = recipes.any_from_dict({"tables": given}, name="relations")
-    if not isinstance(recipe, Recipe) or recipe.shape is not Shape.TABLES:
+    if not isinstance(recipe, Recipe) or recipe.shape not in SEVERAL_TABLES:
         raise ParameterError(
             "relations is a recipe with a section 'tables', its path, or that section: {'people': {'key': 'id', 'columns': {…}}, …}"
         )

@@ -89,7 +89,7 @@ def tables_for(
 ) -> dict[str, TableRead]:
     """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is not as the recipe says."""
     intake, text = intake or recipe.intake, accounts(recipe.steps, recipe.schema)
-    if recipe.shape is Shape.TABLES:
+    if registry.shaped(recipe.shape).named_tables:
         if people is not None:
             raise ParameterError(
                 "the people are one of the tables; give all of them by name, or the folder they are in"
@@ -174,6 +174,7 @@ def described(
     require_roles(tables, shape, schemas)
     _require_numbers(tables, schemas)
     kept, notes = {}, list[str]()
+    named = registry.shaped(shape).named_tables
     first = next(iter(tables.values())).source
     for name, table in tables.items():
         schema, chosen = schemas[name], format or _format(first)
@@ -181,9 +182,9 @@ def described(
         frame, more = _distinct(table, schema, chosen)
         kept[name] = frame
         about = (*with_names(table.source, table.frame.columns, schema.attributes).notes, *more)
-        notes += [f"{table.source.name}: {note}" if shape is Shape.TABLES else note for note in about]
+        notes += [f"{table.source.name}: {note}" if named else note for note in about]
     said = {name: schemas[name] for name in tables}
-    names = first.name if shape is not Shape.TABLES else and_more([table.source.name for table in tables.values()], 3)
+    names = and_more([table.source.name for table in tables.values()], 3) if named else first.name
     source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
@@ -195,7 +196,7 @@ def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mappin
     problems = [f"the recipe has a table {name!r}, and it was not given" for name in schemas if name not in tables]
     problems = (
         problems
-        if shape is Shape.TABLES
+        if registry.shaped(shape).named_tables
         else [
             f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
             "name it in the recipe: 'people: {file: people.csv, columns: {…}}'"
@@ -293,7 +294,7 @@ def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
     """The same as a certificate writes it; :func:`sections` reads it."""
-    return {"tables": dict(tables)} if shape is Shape.TABLES else dict(tables)
+    return {"tables": dict(tables)} if registry.shaped(shape).named_tables else dict(tables)
 
 
 def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.dataset import Dataset, as_table
 from sfumato.core.encoding import encode
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.tables.cells import MISSING, TableCells
@@ -34,7 +34,7 @@ class Behind:
     @classmethod
     def of(cls, data: Any, *, unit: str | None = None, weight: str | None = None, where: Any = None) -> Behind:
         """Records from a frame; ``where`` chooses some of them: a polars expression, or true and false per row."""
-        dataset = data if isinstance(data, Dataset) else Dataset(data)
+        dataset = as_table(data)
         person = unit or dataset.schema.person
         dataset.require([name for name in (person, weight) if name is not None])
         if where is not None:

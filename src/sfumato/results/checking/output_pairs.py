@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.dataset import Dataset, as_table
 from sfumato.results.checking.contributing_records import Behind, chosen, how_many
 from sfumato.results.checking.fitted_data import MadeOf
 from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
@@ -88,7 +88,7 @@ class Universe:
 
     def has_unit(self, data: Any) -> bool:
         """Whether a frame has the column that tells persons apart."""
-        dataset = data if isinstance(data, Dataset) else Dataset(data)
+        dataset = as_table(data)
         return self.behind.unit in dataset.columns
 
     def sample(self, data: Any, where: Any) -> NDArray[np.bool_] | None:
@@ -165,7 +165,7 @@ def changed_for_few(universe: Universe, data: Any, rules: OutputRules) -> list[O
 
 def not_as_they_were(universe: Universe, data: Any, used: set[str] | None) -> list[OutputReason]:
     """Columns that an output tells of and that are neither the session's nor made of one of its columns; ``used`` None means all."""
-    other = Dataset(data) if not isinstance(data, Dataset) else data
+    other = as_table(data)
     ours, theirs = universe.behind.dataset.to_polars(), other.to_polars()
     rows = _same_rows(universe, theirs)
     names = [name for name in theirs.columns if used is None or name in used]

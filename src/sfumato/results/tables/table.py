@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.dataset import Dataset, as_table
 from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.results.tables.cells import (
@@ -94,7 +94,7 @@ def tabulate(
     >>> tabulate(people, ["region"], "sum(cost)").shape
     (3,)
     """
-    dataset = table if isinstance(table, Dataset) else Dataset(table)
+    dataset = as_table(table)
     groups = _groups(by)
     asked = TableMeasure.of(measure)
     person = unit or dataset.schema.person

@@ -11,13 +11,13 @@ from sfumato.methods.hierarchies.file import HierarchyFile
 from sfumato.methods.hierarchies.frequency_groups import Frequency
 from sfumato.methods.hierarchies.ordered_values import Order
 from sfumato.methods.hierarchies.suppressed_value import SuppressedValue
-from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.table import TableHierarchy
 from sfumato.methods.hierarchies.value_tree import Tree
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.hierarchies import HierarchyStage
 
-BY_HAND = (Tree, Table)
+BY_HAND = (Tree, TableHierarchy)
 COULD_BE = (HierarchyFile, Frequency, Order, SuppressedValue)
 """Hierarchies of categories that become groups by hand when somebody wants to change them."""
 

@@ -35,7 +35,7 @@ from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
 from sfumato.methods.hierarchies.number_intervals import Intervals
 from sfumato.methods.hierarchies.ordered_values import Order
 from sfumato.methods.hierarchies.public_classification import SCHEMES, PublicClassification
-from sfumato.methods.hierarchies.table import Table
+from sfumato.methods.hierarchies.table import TableHierarchy
 from sfumato.methods.hierarchies.value_tree import Tree
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def uncovered(hierarchy: Hierarchy, values: Sequence[str]) -> set[str]:
     """The values that a hierarchy has no path for."""
     if _covers(hierarchy, values):
         return set()
-    if isinstance(hierarchy, Tree | Table | HierarchyFile | PublicClassification) and hierarchy.other is None:
+    if isinstance(hierarchy, Tree | TableHierarchy | HierarchyFile | PublicClassification) and hierarchy.other is None:
         rows = dataclasses.replace(hierarchy, other=NOWHERE).paths(values, [1] * len(values)).rows
         adopted = {row[0] for row in rows if len(row) > 2 and row[1] == NOWHERE}
         if adopted:
@@ -447,7 +447,7 @@ def _likeliest(table: Dataset, column: str) -> dict[str, Any]:
 
 BEGINNINGS: dict[Any, Callable[[Dataset, str], dict[str, Any] | None]] = {
     Tree: _as_tree,
-    Table: _as_table,
+    TableHierarchy: _as_table,
     MaskRight: _whole_length,
     MaskLeft: _whole_length,
     Order: _in_order_read,
@@ -497,7 +497,7 @@ def regroup(
     hierarchy = table.schema[column].hierarchy
     grouping = Grouping.of(hierarchy, _counts(table, column))
     changed = grouping.changed(act, level, **given)
-    return registry.write(changed.hierarchy(as_table=isinstance(hierarchy, Table)))
+    return registry.write(changed.hierarchy(as_table=isinstance(hierarchy, TableHierarchy)))
 
 
 def _counts(table: Dataset, column: str) -> dict[str, int]:
