@@ -10,7 +10,7 @@ from sfumato.core.hierarchy import Hierarchy, bind
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
 from sfumato.methods.hierarchies import (
     HierarchyFile,
-    Table,
+    TableHierarchy,
     dates,
     frequency,
     hierarchy_file,
@@ -39,7 +39,7 @@ def written(tmp_path):
 
 def test_a_file_of_arx(written):
     path = written("1;0-4;*\n5;5-9;*\n")
-    assert read_hierarchy(path) == Table([("1", "0-4", "*"), ("5", "5-9", "*")])
+    assert read_hierarchy(path) == TableHierarchy([("1", "0-4", "*"), ("5", "5-9", "*")])
     assert keeps_the_contract(HierarchyFile(path), ["5"]).rows == (("5", "5-9", "*"),)
 
 
