@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import hashlib
 import itertools
 import os
 import random
 import secrets
+import shutil
 import signal
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,12 @@ if os.environ.get("PYTEST_XDIST_WORKER"):
     # Thousands of releases wait for a disk to have them, 5 ms each. No test takes the power away: processes are killed,
     # and what they wrote is there.
     os.fsync = os.fstat  # type: ignore[assignment]
+
+# Registers remember in the user's folder how far they were seen. Secret draws are the same in every run, and so are the marks of
+# registers: what an earlier run left there would make a new register look like an old copy. So every process has a folder of its own.
+_STATE = tempfile.mkdtemp(prefix="sfumato-tests-")
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = _STATE
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

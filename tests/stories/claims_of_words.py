@@ -260,8 +260,8 @@ SENTENCES = (
         "combinations of values were too many to hold, so columns were generalised before counting: the plan is at best the least within "
         "levels ≥ {}; lower ones were not looked at, and what is told of the original is told of the table generalised so",
         "No levels above those counted are better.",
-        "tests/release/test_coarse.py::test_alternatives_are_those_within_the_levels",
-        "tests/release/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
+        "tests/data/lazy/test_coarse.py::test_alternatives_are_those_within_the_levels",
+        "tests/data/lazy/test_coarse.py::test_what_is_found_above_the_levels_is_what_memory_finds_there",
     ),
     said(
         "methods.steps.recoding.search_choice",
