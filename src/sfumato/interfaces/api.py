@@ -33,7 +33,6 @@ from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_al
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
 from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
-from sfumato.release.data_assessment import assess_data
 from sfumato.release.evaluation import evaluate as _evaluate
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
@@ -235,6 +234,8 @@ def assess(
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     data = _described(dataset, roles, "assess")
     if data.attacked_by_run:
+        from sfumato.release.data_assessment import assess_data
+
         return assess_data(data, models, seconds=seconds, progress=progress)
     everyone = population_of(models, population, base)
     return _assess(data.counted_for(models), models, threshold=threshold, population=everyone)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sfumato.core import registry
 from sfumato.core.attack import Scene
-from sfumato.core.evidence import needed
 from sfumato.core.limits import limits_of
 from sfumato.core.pair import Pair, levels_of
 from sfumato.errors import ParameterError
@@ -23,8 +22,6 @@ def posteriors_of(release: Release) -> tuple[Posterior, ...]:
     The intruder knows all quasi-identifiers of everybody.
     """
     recipe, original, released, seed = release.recipe, release.original, release.released, release.seed
-    if not needed(recipe.meet, released.schema).posteriors:
-        return ()
     from sfumato.release.intruders import intruder_from
 
     pair = Pair.of(original, released, levels_of(plan.describe() for _, plan in release.plans))

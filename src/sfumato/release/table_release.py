@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
+from sfumato.core.evidence import needed
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.step import Span, accounts
 from sfumato.core.threads import meanwhile
@@ -20,7 +21,6 @@ from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_o
 from sfumato.release.assessment import assess, assessing
 from sfumato.release.column_changes import changes_of
 from sfumato.release.implied import Implied, implied_by
-from sfumato.release.posteriors import posteriors_of
 from sfumato.release.release import Release
 from sfumato.release.report.pictures import risk_chart
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.metric import Measure
+    from sfumato.core.model import Posterior
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
@@ -127,7 +128,11 @@ class TableRelease(Release):
 
     def judging_options(self) -> dict[str, Any]:
         """What models may be shown besides the original: the population, the mechanisms, and what attacks believe."""
-        posteriors = posteriors_of(self)
+        posteriors: tuple[Posterior, ...] = ()
+        if needed(self.recipe.meet, self.released.schema).posteriors:
+            from sfumato.release.posteriors import posteriors_of
+
+            posteriors = posteriors_of(self)
         return {"population": self.population, "mechanisms": self.mechanisms, "posteriors": posteriors}
 
     @property
