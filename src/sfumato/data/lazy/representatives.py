@@ -7,6 +7,7 @@ at the level that is released; then few distinct ones are left, and all that fol
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ def first_rows(codes: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
     return first
 
 
-class Representatives:
+class Representatives(abc.ABC):
     """For every value of a column the one that stands for it; what is not known stands for itself.
 
     ``stand`` has each of those that stand for others once.
@@ -68,9 +69,9 @@ class Representatives:
         frame = frame.unique("value", keep="first", maintain_order=True)
         return ListedRepresentatives(values.gather(first), frame["value"], frame["which"].to_numpy())
 
+    @abc.abstractmethod
     def places(self, column: pl.Series) -> pl.Series:
         """Of every cell the place of what stands for it in ``stand``; missing where nothing does."""
-        raise NotImplementedError
 
     def replaced(self, column: pl.Series) -> tuple[pl.Series, Encoded | None]:
         """A column with the values that stand for its own; and its encoding where that follows from them."""
