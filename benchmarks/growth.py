@@ -81,8 +81,9 @@ def measured(arguments: list[str], rows: int) -> Cost | None:
         repeated = list(arguments)
         if arguments[0] == "run" and number:
             repeated[arguments.index("-o") + 1] += f"-{number}"  # a release is not written over
-        cpu, megabytes, code, errors = guard.spent([sys.executable, "-m", "sfumato", *repeated])
-        if code not in guard.DONE:
+        line = [sys.executable, "-m", "sfumato", *repeated]
+        cpu, megabytes, code, errors = guard.spent(line)
+        if not guard.did_its_work(line, code):
             last = errors.strip().splitlines()[-1:] or ["no message: the system may have ended it for want of memory"]
             print(f"{arguments[0]:<8} {rows:>11,} rows: ended with {code}: {last[0]}", flush=True)
             return None

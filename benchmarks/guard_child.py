@@ -1,7 +1,7 @@
 """One command of the speed guard: it counts how often all rows are gone over, and which modules are imported.
 
-What is counted are calls of full length (nine tenths of the rows or more) of the functions that sort, group or encode: those of numpy and
-polars, and our own encoder and grouping loops. They are replaced by counting ones before anything else is imported.
+What is counted are calls of full length (nine tenths of the rows or more) of the functions that sort, group, tally or encode: those of
+numpy and polars, and our own encoder and loops. They are replaced by counting ones before anything else is imported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-NUMPY = ("unique", "sort", "argsort", "lexsort", "isin", "partition")
+NUMPY = ("unique", "sort", "argsort", "lexsort", "isin", "partition", "bincount")
 SERIES = ("unique", "sort", "arg_sort", "n_unique", "value_counts", "rank")
 FRAME = ("group_by", "sort", "unique", "join")
 ROWS = int(os.environ["GUARD_ROWS"])
@@ -67,7 +67,7 @@ def main() -> None:
     from sfumato.core import encoding
 
     encoding.encode = counting("encode", encoding.encode)
-    for name in ("group", "ranked"):
+    for name in ("group", "ranked", "count_codes"):
         setattr(kernels.keys, name, counting(f"kernels.keys.{name}", getattr(kernels.keys, name)))
     atexit.register(write_counts)
 

@@ -38,19 +38,19 @@ def models(text: str, number: str) -> dict[str, str]:
 
 
 @once
-def adult() -> sf.Dataset:
+def adult() -> sf.Table:
     """Adult with a word and a number to protect."""
     return sf.read(reference("adult", "adult.csv")).with_roles(quasi=QUASI, sensitive=("occupation", "age"))
 
 
 @once
-def released() -> sf.Dataset:
+def released() -> sf.Table:
     """Adult in which every class has five records or more."""
     table = adult().with_hierarchies(**{name: sf.suppress() for name in QUASI})
     return sf.anonymize(table, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], seed=1).dataset
 
 
-def judged(table: sf.Dataset, text: str, number: str, times: int) -> Ours:
+def judged(table: sf.Table, text: str, number: str, times: int) -> Ours:
     """Judge all at once; k and l are counted by polars as well."""
     asked = models(text, number)
     cpu, wall, verdicts = best_of(
@@ -64,7 +64,7 @@ def judged(table: sf.Dataset, text: str, number: str, times: int) -> Ours:
     return Ours(cpu, right, f"k {values['k']:g}, l {values['distinct l']:g}", wall, result=values)
 
 
-def theirs(table: Callable[[], sf.Dataset]) -> Callable[[Options], Theirs]:
+def theirs(table: Callable[[], sf.Table]) -> Callable[[Options], Theirs]:
     """Pycanon on the same table."""
 
     def asked(options: Options) -> Theirs:

@@ -17,9 +17,9 @@ from tables import EARLIER, folder, reference
 
 import sfumato as sf
 from sfumato.core.attack import Attack, Intruder, Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.table import Table
 
 BLOCKS = ["surname", "postcode", "date_of_birth"]
 RECALL = 0.9978
@@ -57,9 +57,9 @@ def linked(attack: Attack, files: Callable[[], Files], least: float, times: int)
         schema = Schema({n: Attribute((Role.QUASI,), kind, missing=Missing.WILDCARD) for n in released.columns})
 
         def scene() -> Scene:
-            table = Dataset(released, schema)
+            table = Table(released, schema)
             return Scene(
-                Pair.of(table, table), Intruder(Dataset(register), tuple(register.columns), truth), seconds=3600
+                TablePair.of(table, table), Intruder(Table(register), tuple(register.columns), truth), seconds=3600
             )
 
         cpu, wall, finding = best_of(times, attack.attack, scene)

@@ -33,7 +33,7 @@ def local(name: str, columns: tuple[str, ...], loss: float) -> Callable[[Options
 
 
 @once
-def bare() -> sf.Dataset:
+def bare() -> sf.Table:
     """Adult without hierarchies: a cell is a range of numbers or a set of values, as the packages have it."""
     people = sf.read(reference("adult", "adult.csv"))
     return people.drop([c for c in people.columns if c not in MONDRIAN]).with_roles(quasi=MONDRIAN)

@@ -17,16 +17,16 @@ import polars as pl
 from race import Ours, Race, at, best_of, growth, once, script
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 
 NUMBERS = ["a", "b", "c", "d", "e"]
 
 
 @once
-def people(rows: int) -> Dataset:
+def people(rows: int) -> Table:
     """Five correlated columns of numbers, twenty regions, a group, two dates."""
     rng = np.random.default_rng(1)
     mixed = rng.standard_normal((rows, 5)) @ rng.normal(size=(5, 5))
@@ -38,13 +38,13 @@ def people(rows: int) -> Dataset:
             "group": rng.integers(0, 50, rows),
         }
     )
-    return Dataset(
+    return Table(
         frame.with_columns(seen=pl.lit(start) + pl.duration(days=days), left=pl.lit(start) + pl.duration(days=days + 9))
     )
 
 
 @once
-def homes(rows: int) -> Dataset:
+def homes(rows: int) -> Table:
     """Households of one to five people in ten regions with ten districts each, about so many people."""
     rng = np.random.default_rng(0)
     size, region = rng.integers(1, 6, rows // 3), rng.integers(0, 10, rows // 3)
@@ -58,31 +58,31 @@ def homes(rows: int) -> Dataset:
         "job": rng.integers(0, 50, len(of)),
     }
     plain = {name: Attribute((Role.PLAIN,)) for name in frame if name != "home"}
-    return Dataset(pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain}))
+    return Table(pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain}))
 
 
-def applied(step: Any, table: Dataset) -> Dataset:
+def applied(step: Any, table: Table) -> Table:
     """Plan and apply a step."""
-    out: Dataset = step.apply(table, step.plan(table, Goal(seed=Seed(1))))
+    out: Table = step.apply(table, step.plan(table, Goal(seed=Seed(1))))
     return out
 
 
-def any_order(step: Any, table: Dataset) -> bool:
+def any_order(step: Any, table: Table) -> bool:
     """Whether rows in another order give the same release, as a set of rows."""
     frame = table.to_polars()
-    turned = Dataset(frame.reverse(), table.schema)
+    turned = Table(frame.reverse(), table.schema)
     one, other = (applied(step, t).to_polars() for t in (table, turned))
     return one.sort(one.columns).equals(other.sort(other.columns))
 
 
-def work(step: Any, make: Callable[[int], Dataset]) -> Callable[[int], Ours]:
+def work(step: Any, make: Callable[[int], Table]) -> Callable[[int], Ours]:
     """Seconds of a step on a table that nothing was counted of yet."""
 
     @once
     def measured(rows: int) -> Ours:
         right = any_order(step, make(3000))  # and loops are compiled
         cpu, wall, out = best_of(
-            1, lambda fresh: applied(step, fresh), lambda: Dataset(make(rows).frame, make(rows).schema)
+            1, lambda fresh: applied(step, fresh), lambda: Table(make(rows).frame, make(rows).schema)
         )
         return Ours(cpu, right, f"{len(out):,} rows", wall)
 

@@ -28,18 +28,18 @@ SECONDS = 10.0
 
 
 @once
-def known_table(name: str) -> sf.Dataset:
+def known_table(name: str) -> sf.Table:
     """A table of the literature, numbers only."""
     frame = pl.read_csv(reference("microaggregation", f"{name}.csv"))
-    return sf.Dataset(frame.drop([c for c in LEFT_OUT if c in frame.columns]))
+    return sf.Table(frame.drop([c for c in LEFT_OUT if c in frame.columns]))
 
 
-def normal(rows: int) -> sf.Dataset:
+def normal(rows: int) -> sf.Table:
     """Five columns of standard normal numbers."""
-    return sf.Dataset(pl.DataFrame(np.random.default_rng(1).standard_normal((rows, 5)), schema=list("abcde")))
+    return sf.Table(pl.DataFrame(np.random.default_rng(1).standard_normal((rows, 5)), schema=list("abcde")))
 
 
-def planned(table: sf.Dataset, k: int, **options: object) -> tuple[float, float, float]:
+def planned(table: sf.Table, k: int, **options: object) -> tuple[float, float, float]:
     """CPU and wall seconds of a plan, and 100·SSE/SST."""
     step = sf.Microaggregate(table.columns, k, **options)
     cpu, wall, plan = best_of(1, lambda _: step.plan(table, Goal(seed=Seed(1))))

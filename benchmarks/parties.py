@@ -177,7 +177,7 @@ def release_work(asked: tuple[Any, ...], rows: int) -> Work:
     """What one party does for the release."""
 
     async def work(channel: Channel) -> Any:
-        own = sf.Dataset(people(rows // channel.parties, channel.number))
+        own = sf.Table(people(rows // channel.parties, channel.number))
         meeting = Meeting(channel, None, (channel.parties - 1) // 2)  # type: ignore[arg-type]
         return await question(*asked).compute(own, meeting)
 
@@ -195,7 +195,7 @@ def release(options: argparse.Namespace) -> None:
         same = all(answer == found[0] for answer in found)
         judged = "the same at all parties"  # one table does not say whose rows are whose, as insiders need
         if not options.insiders:
-            same = same and found[0] == joint.plain(sf.Dataset(pooled))
+            same = same and found[0] == joint.plain(sf.Table(pooled))
             judged = "equal to the pooled release"
         learned, lattice = found[0]["learned"], joint.lattice
         print(

@@ -15,9 +15,9 @@ from race import Options, Ours, Race, Theirs, best_of, growth, once, script
 from tables import ADULT_9, FARS, TIMES, arx, coded, folder, people
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import HierarchyFile, TableHierarchy
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.whole_lattice import whole_lattice
@@ -74,13 +74,13 @@ def large_hierarchy() -> tuple[pl.DataFrame, dict[str, list[str]]]:
     return pl.DataFrame(columns), files
 
 
-def described() -> Iterator[Dataset]:
+def described() -> Iterator[Table]:
     """The table with hierarchy files that nobody has read: new ones each time."""
     frame, files = large_hierarchy()
     for number in range(1000):
         place = folder() / f"hierarchies_{number}"
         place.mkdir()
-        yield Dataset(frame, Schema({name: from_file(place / f"{name}.csv", lines) for name, lines in files.items()}))
+        yield Table(frame, Schema({name: from_file(place / f"{name}.csv", lines) for name, lines in files.items()}))
 
 
 def from_file(file: Path, lines: list[str]) -> Attribute:
@@ -115,20 +115,31 @@ def adult(share: float, theirs: float, aim: float) -> Race:
     return Race(f"search, Adult-9, {share:.0%}", CHECK, optimum("adult", ADULT_9, label, share), stored=stored, aim=aim)
 
 
-def wide(columns: int, rows: int = 10_000) -> Dataset:
-    """A table of independent columns, 32 values and six levels each: nothing can decide its lattice."""
+FACTORS = 5
+
+
+def wide(columns: int, rows: int = 10_000, *, latent: bool = False) -> Table:
+    """A table of columns with 32 values and six levels each, independent or around five common factors: nothing can decide its lattice."""
     draw = np.random.default_rng(1)
     paths = [tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)]
-    values = {f"c{a:02}": [paths[v][0] for v in draw.integers(0, 32, rows)] for a in range(columns)}
+    factors = draw.normal(size=(rows, FACTORS)) if latent else None
+    values = {}
+    for a in range(columns):
+        if factors is None:
+            codes = draw.integers(0, 32, rows)
+        else:
+            noisy = 0.8 * factors[:, a % FACTORS] + 0.6 * draw.normal(size=rows)
+            codes = noisy.argsort().argsort() * 32 // rows  # each value is as frequent as any other
+        values[f"c{a:02}"] = [paths[code][0] for code in codes.tolist()]
     described = Attribute((Role.QUASI,), hierarchy=TableHierarchy(paths))
-    return Dataset(pl.DataFrame(values), Schema(dict.fromkeys(values, described)))
+    return Table(pl.DataFrame(values), Schema(dict.fromkeys(values, described)))
 
 
-def gap(columns: int) -> Callable[[Options], Ours]:
+def gap(columns: int, *, latent: bool = False) -> Callable[[Options], Ours]:
     """How far from the optimum a search that cannot decide a lattice may be; the effort follows from the table."""
 
     def measured(_: Options) -> Ours:
-        table, step = wide(columns), GlobalRecoding()
+        table, step = wide(columns, latent=latent), GlobalRecoding()
         cpu, wall, plan = best_of(1, lambda _: step.plan(table, GOAL))
         effort = plan.effort()
         holds = sf.judge(step.apply(table, plan), [sf.KAnonymity(5)])[0].holds
@@ -160,6 +171,13 @@ RACES = (
     *(
         Race(f"gap, {n} columns × 6 levels", "the release keeps its promise", gap(n), unit="gap", aim=aim)
         for n, aim in ((15, 0.22), (20, 0.27), (30, 0.33))
+    ),
+    Race(
+        "gap, 30 columns around 5 factors",
+        "the release keeps its promise",
+        gap(30, latent=True),
+        unit="gap",
+        aim=0.33,
     ),
     Race("growth of counting and search", "the release keeps its promise", growth(grown), unit="n^", aim=1.1),
 )

@@ -18,9 +18,9 @@ from race import Options, Ours, Race, Theirs, ask_peer, at, best_of, growth, onc
 from tables import folder, reference
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 
 DRAWS = 3
 NUMERIC = ["age"]
@@ -34,7 +34,7 @@ def adult() -> pl.DataFrame:
 
 
 @once
-def people(rows: int) -> Dataset:
+def people(rows: int) -> Table:
     """Fifteen columns that depend on each other: ten of categories, five of numbers."""
     draw = np.random.default_rng(1)
     hidden = draw.standard_normal((rows, 3))
@@ -46,10 +46,10 @@ def people(rows: int) -> Dataset:
         score = hidden @ draw.normal(size=3) + draw.standard_normal(rows)
         columns[f"n{place}"] = np.round(score, 1 + place % 3)
     frame = pl.DataFrame(columns).with_columns(pl.col(f"c{place}").cast(pl.String) for place in range(10))
-    return Dataset(frame).with_roles(plain=frame.columns)
+    return Table(frame).with_roles(plain=frame.columns)
 
 
-def drawn(table: Dataset, min_leaf: int, seed: int = 0, holdout: float = 0.0) -> Dataset:
+def drawn(table: Table, min_leaf: int, seed: int = 0, holdout: float = 0.0) -> Table:
     """Plan and apply."""
     step = sf.Synthesize(min_leaf=min_leaf, holdout=holdout)
     return step.apply(table, step.plan(table, Goal(seed=Seed(seed))))
@@ -74,7 +74,7 @@ def copied_excess(min_leaf: int) -> float:
     """R = (a − h)/(1 − h) of those who are unique in the whole table: drawn of those learnt from, and of those set aside."""
     real = adult().with_row_index("row")
     step = sf.Synthesize(min_leaf=min_leaf, holdout=0.5)
-    plan = step.plan(Dataset(adult()).with_roles(plain=adult().columns), Goal(seed=Seed(1)))
+    plan = step.plan(Table(adult()).with_roles(plain=adult().columns), Goal(seed=Seed(1)))
     alone = real.filter(pl.len().over(adult().columns) == 1)
     hit = alone.join(plan.table.unique(), on=adult().columns, how="semi")
     aside = pl.col("row").is_in(plan.held_out)
@@ -86,9 +86,9 @@ def on_adult(min_leaf: int) -> Callable[[Options], Ours]:
     """Seconds on the Adult table."""
 
     def measured(_: Options) -> Ours:
-        drawn(Dataset(adult().head(3000)).with_roles(plain=adult().columns), min_leaf)  # loops are compiled
+        drawn(Table(adult().head(3000)).with_roles(plain=adult().columns), min_leaf)  # loops are compiled
         cpu, wall, out = best_of(
-            3, lambda table: drawn(table, min_leaf), lambda: Dataset(adult().clone()).with_roles(plain=adult().columns)
+            3, lambda table: drawn(table, min_leaf), lambda: Table(adult().clone()).with_roles(plain=adult().columns)
         )
         excess = copied_excess(min_leaf)
         return Ours(cpu, len(out) == len(adult()), f"copied excess {excess:.3f}", wall)
@@ -99,7 +99,7 @@ def on_adult(min_leaf: int) -> Callable[[Options], Ours]:
 @once
 def errors_of_ours(min_leaf: int) -> tuple[float, float]:
     """The mean 2-way and 3-way error of several draws."""
-    table = Dataset(adult()).with_roles(plain=adult().columns)
+    table = Table(adult()).with_roles(plain=adult().columns)
     draws = [drawn(table, min_leaf, seed).to_polars() for seed in range(DRAWS)]
     return tuple(float(np.mean([apart(adult(), each, ways) for each in draws])) for ways in (2, 3))
 
@@ -141,7 +141,7 @@ def large(rows: int) -> Ours:
     """Seconds on a generated table that nothing was counted of yet; means must be those of the table."""
     drawn(people(3000), 20)
     made = people(rows)
-    cpu, wall, out = best_of(1, lambda table: drawn(table, 20), lambda: Dataset(made.frame, made.schema))
+    cpu, wall, out = best_of(1, lambda table: drawn(table, 20), lambda: Table(made.frame, made.schema))
     numbers = [name for name in made.columns if name.startswith("n")]
     off = [abs(out.column(n).mean() - made.column(n).mean()) / made.column(n).std() for n in numbers]
     return Ours(cpu, max(off) < 8 / rows**0.5, f"means off by {max(off):.4f} standard deviations", wall)

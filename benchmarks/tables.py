@@ -16,8 +16,8 @@ import polars as pl
 from race import Skip
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import HierarchyFile
 from sfumato.release.release import Release
 
@@ -42,12 +42,12 @@ def reference(*parts: str) -> Path:
 
 
 @functools.cache
-def coded(name: str, columns: tuple[str, ...]) -> Dataset:
+def coded(name: str, columns: tuple[str, ...]) -> Table:
     """A table of ARX's (``adult`` or ``fars_int``), all text, with its hierarchy files: all columns are quasi-identifiers."""
     file = reference(name, f"{name}.csv")
     frame = pl.read_csv(file, separator=";", infer_schema=False).select(columns)
     files = {c: HierarchyFile(str(file.with_name(f"{name}_hierarchy_{c}.csv"))) for c in columns}
-    return Dataset(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
+    return Table(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
 
 
 def arx(file: str, label: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def arx(file: str, label: str) -> dict[str, Any]:
 
 
 @functools.cache
-def people(rows: int) -> Dataset:
+def people(rows: int) -> Table:
     """The generated table of six quasi-identifiers in the types a user's file has: text and 64-bit numbers."""
     table = sf.examples.large(rows)
     frame = table.to_polars()
@@ -72,7 +72,7 @@ def released(rows: int) -> Release:
     return sf.anonymize(people(rows), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], seed=1)
 
 
-def survey_keys(rows: int, keys: Sequence[str], redrawn: float) -> Dataset:
+def survey_keys(rows: int, keys: Sequence[str], redrawn: float) -> Table:
     """Records of a household survey drawn with replacement, each cell redrawn from its column with some chance."""
     file = reference("survey", "testdata.csv")
     base, rng = pl.read_csv(file, infer_schema_length=10_000).select(keys), np.random.default_rng(0)
@@ -81,7 +81,7 @@ def survey_keys(rows: int, keys: Sequence[str], redrawn: float) -> Dataset:
         values = base[name].to_numpy()
         others = values[rng.integers(0, len(base), rows)]
         drawn[name] = np.where(rng.random(rows) < redrawn, others, values[chosen])
-    return Dataset(pl.DataFrame(drawn)).with_roles(quasi=list(keys))
+    return Table(pl.DataFrame(drawn)).with_roles(quasi=list(keys))
 
 
 def smallest_class(frame: pl.DataFrame, columns: Sequence[str]) -> int:

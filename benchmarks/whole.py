@@ -18,15 +18,15 @@ from tables import ADULT_9, TIMES, arx, coded, folder, people, reference, smalle
 
 import sfumato as sf
 from sfumato.core import recipe_files
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 
 COLD_RUNS = 3
 COPY = "import sys, polars; polars.read_parquet(sys.argv[1]).write_parquet(sys.argv[2])"
 
 
-def recipe(table: Dataset, name: str) -> Path:
+def recipe(table: Table, name: str) -> Path:
     """A recipe file: k = 5, recoded globally, at most 5 % suppressed."""
     file = folder() / f"{name}.yaml"
     file.write_text(recipe_files.dump(Recipe(table.schema, (sf.KAnonymity(5),), (sf.GlobalRecoding(budget=0.05),))))
@@ -44,7 +44,7 @@ def cold_runs() -> tuple[Spent, ...]:
     """Adult once with no compiled loop in the cache, then several times with it."""
     table = coded("adult", ADULT_9)
     described = Schema({**table.schema.attributes, "occupation": Attribute((Role.SENSITIVE,))})
-    made, cache = recipe(Dataset(table.frame, described), "adult"), folder() / "kernels"
+    made, cache = recipe(Table(table.frame, described), "adult"), folder() / "kernels"
     source = reference("adult", "adult.csv")
     return tuple(run(source, "adult", made, NUMBA_CACHE_DIR=str(cache)) for _ in range(1 + COLD_RUNS))
 

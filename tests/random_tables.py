@@ -8,8 +8,8 @@ from collections import Counter
 import polars as pl
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from tests.oracle import TOP
 
@@ -53,7 +53,7 @@ class RandomTable:
         )
 
     def dataset(self, rows=None):
-        return Dataset(self.frame(rows), self.schema())
+        return Table(self.frame(rows), self.schema())
 
 
 @st.composite

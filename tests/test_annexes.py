@@ -21,8 +21,16 @@ ANNEXES = {
     "data/paths": "paths",
     "data/graphs": "graphs",
     "data/relational": "relations",
+    "policy": "Policy",
+    "interfaces/web": None,
 }
-"""Folder of each part, and a public name that is missing without it."""
+"""Folder of each part, and a public name that is missing without it; None: no name is."""
+COMMANDS = {
+    "parties": ("key", "party", "--name", "anna", "-o", "keys"),
+    "policy": ("policy", "lint", "policy.json"),
+    "interfaces/web": ("serve", "--no-browser"),
+}
+"""A command that cannot do its work without a part."""
 CASES = {
     "data/baskets": "baskets: suppressed items, rho",
     "data/paths": "paths: time shift",
@@ -30,22 +38,41 @@ CASES = {
     "data/relational": "tables: coarse counts",
 }
 """A golden release of each kind of data besides tables."""
+SHAPES = {"data/baskets": "baskets", "data/paths": "paths", "data/graphs": "graph", "data/relational": "tables"}
+"""The shape of data that a recipe cannot be about without a part."""
+RECIPES = {
+    "baskets": "shape: baskets\ncolumns: {who: unit, what: item}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n",
+    "paths": "shape: paths\ncolumns: {who: unit, when: time, where: place}\nmeet: [{km_anonymity: {k: 2, m: 2}}]\n",
+    "graph": "shape: graph\ncolumns: {a: from, b: to}\nmeet: [{k_degree: {k: 2}}]\n",
+    "tables": "tables: {people: {key: id, columns: {age: quasi}}}\nmeet: [{persons_k_anonymity: {k: 2}}]\n",
+}
 RUN = """
 import sys, tempfile
 from pathlib import Path
 import sfumato
+from sfumato.core import registry
 from sfumato.errors import NotInstalled
 from sfumato.interfaces.cli import main
 from tests.golden.case import digests_of, run_case
 from tests.golden.cases import CASES, read_digests
 
 assert Path(sfumato.__file__).is_relative_to({copy!r}), sfumato.__file__
-try:
-    sfumato.{name}
-except NotInstalled as error:
-    assert "is not installed" in str(error)
-else:
-    raise AssertionError("{name} is still there")
+if {name!r} is not None:
+    try:
+        getattr(sfumato, {name!r})
+    except NotInstalled as error:
+        assert "is not installed" in str(error)
+    else:
+        raise AssertionError("{name} is still there")
+
+for shape in {shapes!r}:
+    try:
+        registry.data_class(shape)
+    except NotInstalled as error:
+        assert "is not installed" in str(error)
+    else:
+        raise AssertionError("the class of " + shape + " is still there")
+    assert shape not in registry.installed_shapes()
 
 def called(*words):
     sys.argv = ["sfumato", *words]
@@ -107,10 +134,20 @@ def test_the_package_works_without_any_one_of_its_parts(tmp_path):
         (copy / "sfumato" / annex).rename(tmp_path / "aside")
         cases = ["sample", *(case for other, case in CASES.items() if other != annex)]
         out = tmp_path / f"demo without {annex.replace('/', ' ')}"
-        done = _run(copy, "-c", RUN.format(copy=str(copy), name=name, out=str(out), cases=cases))
+        shapes = [shape for part, shape in SHAPES.items() if part == annex]
+        done = _run(copy, "-c", RUN.format(copy=str(copy), name=name, out=str(out), cases=cases, shapes=shapes))
         assert done.returncode == 0, f"without {annex}: {done.stdout[-1000:]}{done.stderr[-3000:]}"
+        for shape in shapes:
+            recipe = tmp_path / f"{shape}.yaml"
+            recipe.write_text(RECIPES[shape], encoding="utf-8")
+            refused = _run(
+                copy, "-m", "sfumato", "run", "nothing.csv", "-r", str(recipe), "-o", str(tmp_path / "never")
+            )
+            assert refused.returncode == 2, refused.stderr
+            assert "is not installed" in " ".join(refused.stderr.split())
+        if annex in COMMANDS:
+            refused = _run(copy, "-m", "sfumato", *COMMANDS[annex])
+            assert refused.returncode == 2, refused.stderr
+            message = f"sfumato.{annex.replace('/', '.')} is not installed"
+            assert message in " ".join(refused.stderr.split())
         (tmp_path / "aside").rename(copy / "sfumato" / annex)
-    shutil.rmtree(copy / "sfumato" / "parties")
-    done = _run(copy, "-m", "sfumato", "party", "keys", "--name", "anna", "-o", str(tmp_path / "keys"))
-    assert done.returncode == 2
-    assert "sfumato.parties is not installed" in " ".join(done.stderr.split())

@@ -120,7 +120,7 @@ def test_a_table_and_its_recipe_say_what_each_k_costs():
     assert found.prices[1].loss == 1.0
     assert (found.asked.strict, found.reachable) == (5, 5)
     assert found.asked.population == 120 and found.asked.sample is not None
-    assert found.sentences()[-1] == "Choose k = 5: the recipe reaches it at a loss of 100.0%."
+    assert found.sentences()[-1] == "Choose k = 5: the recipe reaches it at a loss of 100 %."
     far = choose_for(people, recipe, risk=0.05, progress=silent)
     assert far.reachable == 10
     assert "does not reach k = 20; k = 10, which it reaches, bounds the risk by 0.1" in far.sentences()[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
 from sfumato.guidance.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded, on_one_map
@@ -63,7 +64,7 @@ def test_coarser_is_never_better_on_the_axis_that_is_usual(table, data):
     losses = []
     for levels, kept in ((fine, few), (coarse, few), (coarse, fewer)):
         released, told = recoded(people, levels)
-        pair = Pair.of(people, released.take(np.array(sorted(kept))), levels_of([told]))
+        pair = TablePair.of(people, released.take(np.array(sorted(kept))), levels_of([told]))
         losses.append(Loss().measure(pair).value)
     assert losses[0] <= losses[1] + 1e-12 and losses[1] <= losses[2] + 1e-12
 
@@ -91,7 +92,7 @@ def test_the_notebook_shows_verdict_map_and_candidates(files):
     found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
     shown = found._repr_html_()
     assert front_told(found.to_dict()) in shown and "<svg" in shown and "grid k=2" in shown
-    assert 'style="border-left' in shown and "Loss (LM)" in shown
+    assert "Loss (LM)" in shown
 
 
 def test_generalization_and_masking_on_one_map(files):
@@ -236,9 +237,9 @@ def test_the_risk_of_the_map_is_one_that_asks_the_same_of_all():
 def test_risks_of_a_sample_are_told_with_their_interval(tmp_path):
     sampled = measured_on("k=5", {"linkage": 0.25}, intervals={"linkage": (0.125, 0.5)})
     found = on_one_map("t", [sampled, measured_on("k=6", {"linkage": 0.2})])
-    assert "k=5: risk 25.00% (12.50% to 50.00%)" in str(found) and "k=6: risk 20.00%, " in str(found)
+    assert re.search(r"k=5 +25 % +12.5 % to 50 %", str(found)) and re.search(r"k=6 +20 % +–", str(found))
     assert found.to_frame()["risk_high"].to_list() == [0.5, None]
     assert "overlap are not told apart" in risk_told(found.to_dict())
     page = (found.write(tmp_path / "out") / "comparison.html").read_text()
-    assert "12.5% to 50%" in page and "Thin upright lines" in page and "overlap are not told apart" in page
+    assert "12.5 % to 50 %" in page and "Thin upright lines" in page and "overlap are not told apart" in page
     assert CandidateOutcome.from_dict(json.loads(json.dumps(found.to_dict()["candidates"][0]))) == sampled

@@ -60,7 +60,7 @@ def test_it_does_not_scale(tmp_path):
     for part in range(3):
         people.to_polars().slice(20_000 * part, 20_000).write_parquet(tmp_path / "rows" / f"{part}.parquet")
     held = sf.read(str(tmp_path / "rows"), engine="polars")
-    assert not isinstance(held, sf.Dataset)
+    assert not isinstance(held, sf.Table)
     release = sf.run(held, recipe, seed=1, into=tmp_path / "out")
     assert release.parts and release.holds
     assert release.plans[0][1].describe()["levels"] == sf.run(people, recipe, seed=1).plans[0][1].describe()["levels"]

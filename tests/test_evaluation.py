@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.release.evaluation import default_metrics, evaluate
 
 SECRET = "Hang nail"
@@ -54,12 +54,12 @@ def test_no_data_value_is_shown(found):
 def test_what_may_be_given():
     before, after = sf.examples.patients(), sf.examples.patients(release="multi")
     by_tables = sf.evaluate(before, after, ["loss"])
-    assert sf.evaluate(Pair.of(before, after), metrics=[sf.Loss()]).to_dict() == by_tables.to_dict()
+    assert sf.evaluate(TablePair.of(before, after), metrics=[sf.Loss()]).to_dict() == by_tables.to_dict()
     release = sf.anonymize(sf.examples.hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=1)
     assert sf.evaluate(release, metrics=["loss"]).measures[0].value == pytest.approx(release.scores["loss"])
     assert sf.evaluate(before, after, [{"c_avg": {"k": 2}}]).measures[0].raw == 1.0
     assert sf.evaluate(before, after, []).measures == ()
-    for wrong in ((before,), (release, after), (Pair.of(before, after), after)):
+    for wrong in ((before,), (release, after), (TablePair.of(before, after), after)):
         with pytest.raises(sf.errors.ParameterError, match="evaluate takes"):
             sf.evaluate(*wrong)
     with pytest.raises(sf.errors.UnreadableInput, match="there is no such file"):
@@ -86,7 +86,7 @@ def test_everything_suppressed_and_no_rows():
     gone = sf.evaluate(people, people.take(np.zeros(0, dtype=np.int64)))
     assert all(m.value == (m.better == "lower") for m in gone.measures)
     empty = people.take(np.zeros(0, dtype=np.int64))
-    assert not evaluate(Pair.of(empty, empty)).measures
+    assert not evaluate(TablePair.of(empty, empty)).measures
 
 
 def test_other_columns():

@@ -74,7 +74,7 @@ from typing import Any
 def found(a: Any, b, c, d, e, f, g, h):
     # why
     one = [x for x in a] if b else [c]  # noqa: C416
-    if isinstance(one, Dataset):
+    if isinstance(one, Table):
         return one
     return found(one)
 '''
@@ -85,7 +85,7 @@ def test_gauges_of_a_small_package_by_hand(tmp_path):
     for folder in (package / "baskets", tests):
         folder.mkdir(parents=True)
     (package / "hall.py").write_text(HAND, encoding="utf-8")
-    (package / "baskets" / "cellar.py").write_text("inside = isinstance(basket, Dataset)\n", encoding="utf-8")
+    (package / "baskets" / "cellar.py").write_text("inside = isinstance(basket, Table)\n", encoding="utf-8")
     (tests / "test_hall.py").touch()
     counted = GAUGES["gauges"](package, tests)
     assert counted["code lines"] == 7

@@ -87,18 +87,18 @@ def test_every_object_shows_its_verdict_first_and_has_its_style_inline(release):
     for shown, verdict in (
         (release._repr_html_(), release.headline.text),
         (release.attacks._repr_html_(), "attack"),
-        (assessed._repr_html_(), "The promise does not hold; "),
+        (assessed._repr_html_(), "50-anonymity does not hold; "),
         (sf.assess(examples.hospital(100))._repr_html_(), "No promise was asked for; "),
         (worth._repr_html_(), f"Loss (LM) {worth.measure('loss').value:.4f} (0 is best)"),
     ):
-        assert shown.startswith('<p style="border-left')
+        assert shown.startswith('<p style="')
         assert verdict in shown[: shown.index("</p>")]
         assert "<table style=" in shown and "<table>" not in shown
 
 
 def test_release_shows_verdicts_columns_and_risks(release):
     page = Page(release._repr_html_())
-    assert "✓ holds 4-anonymity" in page.text
+    assert "✓ 4-anonymity: everyone" in page.text
     assert "records released" in page.text
     for change in release.columns:
         assert change.name in page.text
@@ -123,7 +123,7 @@ def test_frames_of_nothing_have_their_columns():
     assert nothing.to_frame().columns[:3] == ["intruder", "attack", "value"] and len(nothing.to_frame()) == 0
     assert nothing.plot() is None
     assert Evaluation("x", 0, 0, (), {}).plot() is None
-    assert "0 attacks" in Page(nothing._repr_html_()).text
+    assert "no attacks" in Page(nothing._repr_html_()).text
 
 
 def test_plots_are_charts_that_draw(release):
@@ -133,7 +133,7 @@ def test_plots_are_charts_that_draw(release):
     evaluation = release.evaluate([sf.Loss(), sf.Accuracy()] if hasattr(sf, "Loss") else None)
     charts = {
         "assessment": (release.after.plot(), f"{max(release.after.class_sizes):,}"[:1]),
-        "release": (release.plot(), "1/k = 25%"),
+        "release": (release.plot(), "1/k = 25 %"),
         "attacks": (release.attacks.plot(), "prosecutor: linkage"),
         "evaluation": (evaluation.plot(), "Loss (LM)"),
     }

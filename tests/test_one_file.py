@@ -17,13 +17,23 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core import recipe_files, registry
-from sfumato.core.pair import Pair
+from sfumato.core import plug_ins, recipe_files, registry
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
+from sfumato.data.lazy.table import ENGINES
+from sfumato.data.table import formats
+from sfumato.data.table.write import write_table
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.interfaces.cli import main
+from sfumato.interfaces.cli.app import build_app
 from sfumato.interfaces.web.forms import form_of, read_form
+from sfumato.interfaces.web.pages.stages import STAGES, all_stages
+from sfumato.policy import dialects
+from sfumato.policy.dialects.dialect_detection import parse_policy, write_policy
+from sfumato.policy.documents import PolicyError
+from sfumato.policy.lint import lint_text
+from sfumato.policy.policy import Policy
 from sfumato.release.attack_run import attack_release
 from sfumato.release.intruders import BATTERY
 from sfumato.release.report.measures import plain_words, title_of
@@ -180,7 +190,145 @@ class FirstLetter(Hierarchy):
         rows = [(value, value[:1].upper() + "…", TOP) for value in values]
         return Paths.from_leaf_rows(rows, rows)
 '''
-FILES = {"model": MODEL, "step": STEP, "metric": METRIC, "attack": ATTACK, "hierarchy": HIERARCHY}
+COMMAND = '''
+"""A command of one file."""
+
+from typing import Annotated
+
+import typer
+
+
+def greet(name: Annotated[str, typer.Argument(help="who is greeted")]) -> None:
+    """Greet somebody."""
+    typer.echo(f"Good day, {name}")
+'''
+LANGUAGE = '''
+"""A policy language of one file: a policy is a line with its name."""
+
+from sfumato.policy.dialects import Dialect
+from sfumato.policy.documents import Document
+from sfumato.policy.policy import Policy
+
+
+class Names(Dialect):
+    """Policies that are a name and nothing else."""
+
+    name = "names"
+    title = "NAMES"
+    written = True
+    openings = ("name ",)
+
+    def document(self, text, name, findings):
+        return Document({"name": text.strip().removeprefix("name ")}, name, text, {"$": 1})
+
+    def policy(self, document, findings):
+        return Policy(document.tree["name"])
+
+    def text(self, policy):
+        return f"name {policy.name}\\n"
+'''
+FILE_FORMAT = '''
+"""A file format of one file: fields between bars, after a line that says so."""
+
+import io
+
+import polars as pl
+
+from sfumato.core.source import Source
+from sfumato.data.table.formats import FileFormat, refusing
+
+MARK = b"BARS\\n"
+
+
+class Bars(FileFormat):
+    """Text with bars."""
+
+    name = "bars"
+    suffixes = (".bars",)
+    openings = (MARK,)
+
+    def read(self, data, name, request):
+        with refusing(f"{name} cannot be read as bars"):
+            frame = pl.read_csv(io.BytesIO(data.removeprefix(MARK)), separator="|")
+        return frame, Source(name, self.name)
+
+    def write(self, frame, target, source, form):
+        target.write_bytes(MARK + frame.write_csv(separator="|").encode())
+'''
+ENGINE = '''
+"""An engine of one file, which lets polars do the work behind a frame of its own."""
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.data.lazy import on_polars
+from sfumato.data.lazy.table import EngineFrame
+
+name = "turtle"
+RESUMES = True
+workers = None
+
+
+class Shell(EngineFrame):
+    """Rows that the turtle carries."""
+
+    engine_name = name
+
+    def __init__(self, rows):
+        self.rows = nw.from_native(rows)
+
+    def collect_schema(self):
+        return self.rows.collect_schema()
+
+
+def opened(parts, memory):
+    return Shell(pl.scan_parquet(list(parts)))
+
+
+def columns_of(frame):
+    return on_polars.columns_of(frame.rows)
+
+
+def rows_of(frame):
+    return on_polars.rows_of(frame.rows)
+
+
+def counted(frame, columns, most, tick):
+    return on_polars.counted(frame.rows, columns, most, tick)
+
+
+def batches(frame, columns, tick):
+    return on_polars.batches(frame.rows, columns, tick)
+
+
+def scanned(parts, like):
+    return on_polars.scanned(parts, like)
+'''
+STAGE = '''
+"""A stage of one file."""
+
+from sfumato.interfaces.web.pages.parts import text
+from sfumato.interfaces.web.pages.stages import Stage
+
+STAGE = Stage("Notes", "/notes", "their_package.stage")
+
+
+def draw(page):
+    """Notes about the table."""
+    text("Notes of somebody else", "p")
+'''
+FILES = {
+    "model": MODEL,
+    "step": STEP,
+    "metric": METRIC,
+    "attack": ATTACK,
+    "hierarchy": HIERARCHY,
+    "command": COMMAND,
+    "language": LANGUAGE,
+    "file_format": FILE_FORMAT,
+    "engine": ENGINE,
+    "stage": STAGE,
+}
 ENTRIES = {
     "models": ("crowd_of", "model:CrowdOf"),
     "steps": ("cut_off", "step:CutOff"),
@@ -188,6 +336,14 @@ ENTRIES = {
     "risk": ("lucky_guess", "attack:LuckyGuess"),
     "hierarchies": ("first_letter", "hierarchy:FirstLetter"),
 }
+KINDS = {
+    "commands": ("greet", "command:greet"),
+    "policy_languages": ("names", "language:Names"),
+    "formats": ("bars", "file_format:Bars"),
+    "engines": ("turtle", "engine"),
+    "stages": ("notes", "stage:STAGE"),
+}
+"""Kinds that no recipe names."""
 NAMES = {family: name for family, (name, _) in ENTRIES.items()}
 RECIPE = """
 sfumato: 1
@@ -201,6 +357,15 @@ steps:
   - cut_off: {column: wage, base: 100}
   - global_recoding: {budget: 0.1}
 limits: {rows_lost: 0.5, lucky_guess: 0.5}
+"""
+HELD = """
+sfumato: 1
+columns:
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [20, 40]}}}
+  town: {role: quasi, hierarchy: suppress}
+  wage: {role: sensitive, kind: numeric}
+meet: [{k_anonymity: 4}]
+steps: [{global_recoding: {budget: 0.1}}]
 """
 
 
@@ -233,7 +398,7 @@ def package(tmp_path, monkeypatch, announced):
     for name, text in FILES.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    announced(*((f"sfumato.{f}", name, f"their_package.{place}") for f, (name, place) in ENTRIES.items()))
+    announced(*((f"sfumato.{f}", name, f"their_package.{place}") for f, (name, place) in {**ENTRIES, **KINDS}.items()))
     yield folder
     for module in [name for name in sys.modules if name.split(".")[0] == "their_package"]:
         del sys.modules[module]
@@ -322,6 +487,108 @@ def test_the_whole_way(package, sfumato, people, tmp_path):
     report = json.loads(sfumato("attack", release, "--original", people, "--attack", "lucky_guess", "--json", "-q"))
     assert [tried["attack"] for tried in report["tried"]] == ["lucky_guess"]
     assert "crowd of 4" in sfumato("verify", release / "share", "--original", people)
+
+
+# --- what no recipe names ---
+
+
+def test_a_command_is_called_and_is_in_the_help(package, sfumato):
+    assert sfumato("greet", "Anna") == "Good day, Anna\n"
+    assert "who is greeted" in sfumato("greet", "--help")
+    help_page = sfumato("--help")
+    assert "greet" in help_page and "their_package.command" in help_page
+
+
+def test_our_commands_look_for_no_plug_in(package, sfumato, monkeypatch):
+    def forbidden(kind):
+        raise AssertionError(f"plug-ins of {kind} were looked for")
+
+    monkeypatch.setattr(plug_ins, "announced", forbidden)
+    assert "--original" in sfumato("verify", "--help")
+    assert "bars" not in formats.FORMATS.ours and "csv" in formats.FORMATS
+
+
+def test_a_broken_command_does_not_break_the_help(announced, sfumato):
+    announced(("sfumato.commands", "broken", "not_a_package_of_anyone:run"))
+    assert "broken" in sfumato("--help")
+
+
+def test_a_policy_in_their_language_is_written_read_and_checked(package, sfumato, tmp_path):
+    file = tmp_path / "policy.txt"
+    file.write_text(write_policy(Policy("study"), "names"))
+    assert file.read_text() == "name study\n" and Policy.load(file) == Policy("study")
+    assert {finding.line for finding in lint_text("name study")} == {1}
+    with pytest.raises(PolicyError, match=r"ours, .*names"):
+        parse_policy('{"rules": []}')
+
+
+def test_a_table_in_their_format_goes_the_whole_way(package, sfumato, people, tmp_path):
+    source, recipe, release = tmp_path / "people.bars", tmp_path / "recipe.yaml", tmp_path / "release"
+    table = sf.read(people)
+    write_table(table.to_polars(), source, table.source)
+    assert source.read_bytes().startswith(b"BARS\n")
+    assert sf.read(source).to_polars().equals(table.to_polars())
+    unnamed = tmp_path / "people.unknown"
+    unnamed.write_bytes(source.read_bytes())
+    assert sf.read(unnamed).source.format == "bars"
+    recipe.write_text(RECIPE, encoding="utf-8")
+    sfumato("run", source, "-r", recipe, "-o", release, "-q")
+    assert next((release / "share").glob("*.bars")).read_bytes().startswith(b"BARS\n")
+    assert "crowd of 4" in sfumato("verify", release / "share", "--original", source)
+
+
+def test_their_engine_releases_what_polars_does(package, sfumato, people, tmp_path):
+    table, recipe = tmp_path / "people.parquet", tmp_path / "recipe.yaml"
+    pl.read_csv(people).write_parquet(table)
+    recipe.write_text(HELD, encoding="utf-8")
+    for engine in ("turtle", "polars"):
+        sfumato("run", table, "-r", recipe, "-o", tmp_path / engine, "--engine", engine, "--seed", "3", "-q")
+    theirs, ours = (sorted((tmp_path / engine / "share").rglob("*.parquet")) for engine in ("turtle", "polars"))
+    assert theirs and [part.read_bytes() for part in theirs] == [part.read_bytes() for part in ours]
+
+
+def test_their_stage_comes_last_and_draws_itself(package):
+    assert [stage.name for stage in all_stages()] == [*(stage.name for stage in STAGES), "Notes"]
+    assert all_stages()[-1].import_module().draw.__doc__ == "Notes about the table."
+    assert all(callable(stage.import_module().draw) for stage in STAGES)
+
+
+def test_a_stage_at_an_address_of_ours_is_refused(package, announced):
+    (package / "stage.py").write_text(STAGE.replace('"/notes"', '"/run"'), encoding="utf-8")
+    announced(("sfumato.stages", "notes", "their_package.stage:STAGE"))
+    with pytest.raises(ParameterError, match="as the stage Run at /run has one already"):
+        all_stages()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("formats", "json:JSONDecoder"), ("policy_languages", "json:dumps"), ("engines", "json")]
+)
+def test_what_is_nothing_of_its_kind_is_refused(announced, kind, value):
+    announced((f"sfumato.{kind}", "theirs", value))
+    members = {"formats": formats.FORMATS, "policy_languages": dialects.ALL, "engines": ENGINES}[kind]
+    with pytest.raises(ParameterError, match=f"plug-in '{value}' is no "):
+        members["theirs"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("formats", "csv"), ("policy_languages", "ours"), ("engines", "polars"), ("commands", "run")]
+)
+def test_a_name_of_ours_is_refused_for_every_kind(package, announced, kind, name):
+    announced((f"sfumato.{kind}", name, f"their_package.{KINDS[kind][1]}"))
+    uses = {
+        "commands": lambda: build_app(["--help"]),
+        "formats": lambda: list(formats.FORMATS),
+        "engines": lambda: list(ENGINES),
+        "policy_languages": lambda: list(dialects.ALL),
+    }
+    with pytest.raises(ParameterError, match="as sfumato itself has one already"):
+        uses[kind]()
+
+
+def test_a_plug_in_is_called_as_it_is_announced(package, announced):
+    announced(("sfumato.formats", "rods", "their_package.file_format:Bars"))
+    with pytest.raises(ParameterError, match="is announced as 'rods' and calls itself 'bars'"):
+        formats.FORMATS["rods"]
 
 
 # --- the contracts of the families ---
@@ -446,4 +713,4 @@ def test_an_attack_of_an_unknown_intruder_is_refused(package, monkeypatch, peopl
     monkeypatch.setattr(registry.family("risk")["lucky_guess"], "tried_by", ("colleage",))
     table = sf.read(people).with_roles(quasi=["age", "town"])
     with pytest.raises(ParameterError, match=r"'colleage', who is no intruder\. Did you mean 'colleague'\?"):
-        attack_release(Pair.of(table, table), only=["linkage"])
+        attack_release(TablePair.of(table, table), only=["linkage"])

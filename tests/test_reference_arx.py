@@ -12,9 +12,9 @@ import json
 import polars as pl
 import pytest
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import HierarchyFile
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
@@ -30,7 +30,7 @@ def table(folder, dataset, columns):
     place, name = FOLDERS[dataset]
     frame = pl.read_csv(folder / place / f"{name}.csv", separator=";", infer_schema=False).select(columns)
     files = {c: HierarchyFile(folder / place / f"{name}_hierarchy_{c}.csv") for c in columns}
-    return Dataset(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
+    return Table(frame, Schema({c: Attribute((Role.QUASI,), hierarchy=file) for c, file in files.items()}))
 
 
 def parts(label):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.steps import Microaggregate
 
 # 100·SSE/SST on z-scores (population sd): MDAV, and the best partition seen with 60 s of local search (reference table)
@@ -22,7 +22,7 @@ LEFT_OUT = ("UTILNAME", "STATE", "YEAR", "MONTH")
 
 def numbers(folder, name):
     frame = pl.read_csv(folder / "microaggregation" / f"{name}.csv")
-    return Dataset(frame.drop([c for c in LEFT_OUT if c in frame.columns]))
+    return Table(frame.drop([c for c in LEFT_OUT if c in frame.columns]))
 
 
 def lost(dataset, k, **options):

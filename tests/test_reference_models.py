@@ -13,10 +13,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
@@ -39,7 +39,7 @@ CASES = [(name, budget) for name in MODELS for budget in (0.02, 0.05)]
 
 
 @cache
-def adult(folder: Path) -> Dataset:
+def adult(folder: Path) -> Table:
     frame = pl.read_csv(folder / "adult" / "adult.csv", separator=";")
 
     def attribute(column):
@@ -47,7 +47,7 @@ def adult(folder: Path) -> Dataset:
         role = Role.SENSITIVE if column == SENSITIVE else Role.QUASI
         return Attribute((role,), hierarchy=TableHierarchy([line.split(";") for line in lines if line]))
 
-    return Dataset(frame, Schema({column: attribute(column) for column in frame.columns}))
+    return Table(frame, Schema({column: attribute(column) for column in frame.columns}))
 
 
 def found_by_arx(folder: Path, name: str, budget: float) -> dict:

@@ -39,7 +39,7 @@ MODELS = st.sampled_from(
 )
 
 
-def dataset(rows: list[tuple[Any, ...]], *, persons: bool) -> sf.Dataset:
+def dataset(rows: list[tuple[Any, ...]], *, persons: bool) -> sf.Table:
     columns = {name: [row[i] for row in rows] for i, name in enumerate(NAMES)}
     frame = pl.DataFrame(columns, schema={"a b": pl.String, 'c"d': pl.Int64, "s": pl.String, "person": pl.Int64})
     roles = {"quasi": list(NAMES[:2]), "sensitive": ["s"], ("unit" if persons else "plain"): ["person"]}
@@ -95,7 +95,7 @@ def test_wildcards_and_empty_promises_are_refused() -> None:
 def test_the_command_prints_the_query(tmp_path: Any) -> None:
     (tmp_path / "r.yaml").write_text("columns: {age: {role: quasi}}\nmeet: [{k_anonymity: 5}]\nsteps: []\n")
     done = CliRunner().invoke(
-        build_app(), ["check-sql", "-r", str(tmp_path / "r.yaml"), "--table", "{{ ref('visits') }}"]
+        build_app(), ["check", "--sql", "-r", str(tmp_path / "r.yaml"), "--table", "{{ ref('visits') }}"]
     )
     assert done.exit_code == 0
     first, second = done.output.splitlines()

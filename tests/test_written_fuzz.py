@@ -41,7 +41,7 @@ def command(*arguments: object) -> tuple[int, str]:
     return 0, said.getvalue()
 
 
-def released(case: Case, folder: Path) -> sf.Dataset | None:
+def released(case: Case, folder: Path) -> sf.Table | None:
     """Make the release and write it to ``folder/out``; None, and no folder, where that is refused politely."""
     try:
         table = described(case, read(case, folder))
@@ -86,7 +86,7 @@ def check_recipe(case: Case, share: Path, certificate: dict) -> None:
     assert code == 0, said
 
 
-def check_claims(share: Path, original: sf.Dataset) -> None:
+def check_claims(share: Path, original: sf.Table) -> None:
     """Whoever verifies agrees, on the file alone and with the original."""
     code, said = command("verify", share)
     assert code == 0, said
@@ -100,7 +100,7 @@ def plain_pages() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         look = pages.OF_A_TABLE._replace(public_pictures=lambda certificate: {})
         patch.setattr(pages, "OF_A_TABLE", look)
-        patch.setattr("sfumato.release.publish.owner_page", lambda record: "")
+        patch.setattr("sfumato.release.sealing.owner_page", lambda record: "")
         yield
 
 

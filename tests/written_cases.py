@@ -246,7 +246,7 @@ def csv_file(case: Case, file: Path) -> Path:
     return file
 
 
-def read(case: Case, folder: Path) -> sf.Dataset:
+def read(case: Case, folder: Path) -> sf.Table:
     table = framed(case, folder)
     options: dict[str, Any] = {}
     if case.frame.startswith("csv"):
@@ -263,7 +263,7 @@ def hierarchy(name: str) -> Any:
     return sf.suppress() if name == "suppress" else sf.mask_right(6)
 
 
-def described(case: Case, table: sf.Dataset) -> sf.Dataset:
+def described(case: Case, table: sf.Table) -> sf.Table:
     """The table with roles and hierarchies."""
     quasi = case.names[: case.quasi]
     levels = {n: hierarchy(h) for n, h in zip(quasi, case.hierarchies, strict=True) if h != "none"}

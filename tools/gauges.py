@@ -92,7 +92,7 @@ VAGUE = PARTICIPLES | {
 SHAPED_CLASSES = {
     "Baskets",
     "Data",
-    "Dataset",
+    "Table",
     "Disassociated",
     "Graph",
     "LargeRelease",
@@ -103,7 +103,6 @@ SHAPED_CLASSES = {
     "Shaped",
     "ShapedRecipe",
     "ShapedRelease",
-    "Table",
     "TableRelease",
     "Tables",
     "Trajectories",

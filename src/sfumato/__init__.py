@@ -14,7 +14,7 @@ _HOMES = {
     "sfumato.guidance.comparison": ("Comparison",),
     "sfumato.methods.formulas.choice_of_k": ("choose_k",),
     "sfumato.methods.formulas.combined_copies": ("combine",),
-    "sfumato.core.dataset": ("Dataset",),
+    "sfumato.core.table": ("Table",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
     "sfumato.core.model": ("Verdict",),
@@ -24,7 +24,7 @@ _HOMES = {
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
-    "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
+    "sfumato.interfaces.readers": ("read_baskets", "read_graph", "read_paths", "read_data", "read_tables"),
     "sfumato.interfaces.api": (
         "anonymize",
         "assess",

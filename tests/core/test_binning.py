@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.formulas.binning import (
     binned,
@@ -33,15 +33,15 @@ def table_distance(one, other):
 
 
 def pair_of(before, after, **kinds):
-    tables = [Dataset(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)]
-    return Pair.of(*[t.with_kinds(**kinds) for t in tables] if kinds else tables)
+    tables = [Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)]
+    return TablePair.of(*[t.with_kinds(**kinds) for t in tables] if kinds else tables)
 
 
 @pytest.mark.slow
 @given(mixed_tables(fewest_rows=2))
 def test_a_table_beside_itself_does_not_move(table):
     people = table.dataset()
-    pair = Pair.of(people, people)
+    pair = TablePair.of(people, people)
     for name in table.names:
         column = binned(pair, name)
         assert column.before.sum() == pytest.approx(1) and column.after.sum() == pytest.approx(1)
@@ -108,9 +108,9 @@ def test_dates_written_otherwise_are_named_as_dates_too():
     """12,000 birthdays of which each occurs once are no pile of others."""
     days = pl.Series(["03/15/2024", "06/01/2024", "12/31/2024", "12/31/2024"])
     hierarchy = sf.dates("month", "year", format="%m/%d/%Y")
-    table = Dataset(pl.DataFrame({"v": days})).with_roles(quasi="v").with_kinds(v="date").with_hierarchies(v=hierarchy)
-    released = Dataset(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(table.schema)
-    column = binned(Pair.of(table, released), "v", fewest=2)
+    table = Table(pl.DataFrame({"v": days})).with_roles(quasi="v").with_kinds(v="date").with_hierarchies(v=hierarchy)
+    released = Table(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(table.schema)
+    column = binned(TablePair.of(table, released), "v", fewest=2)
     assert column.names[0] == "2024-03" and column.names[-1] == "2024-12"
     assert column.before.sum() == pytest.approx(1.0) and column.after.sum() == pytest.approx(1.0)
     assert column.before[0] == 0.25 and column.before[-1] == 0.5 and column.after[-1] < 0.5
@@ -129,7 +129,7 @@ def test_tables_of_generalised_columns_are_those_of_their_cells(table, step):
         released = step.apply(people, step.plan(people, Goal((sf.KAnonymity(2),))))
     except Unsatisfiable:
         return
-    pair = Pair.of(people, released)
+    pair = TablePair.of(people, released)
     columns = [binned(pair, name) for name in table.names]
     for column in columns:
         assert column.spread[column.released].sum(axis=1) == pytest.approx(1)
@@ -156,7 +156,7 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
     rng = np.random.default_rng(3)
     before = pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
     after = before + pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
-    pair = Pair.of(*(Dataset(frame).with_roles(plain=["x", "y"]) for frame in (before, after)))
+    pair = TablePair.of(*(Table(frame).with_roles(plain=["x", "y"]) for frame in (before, after)))
     one, other = binned(pair, "x"), binned(pair, "y")
     assert one.spread.shape == (10, 10)  # not 30,000 labels, whose table would take 7 GB
     assert 0.05 < table_distance(one, other) < 0.5

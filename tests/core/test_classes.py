@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from unittest import mock
@@ -12,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core import classes
+from sfumato.core import class_runs, classes
 from sfumato.core.classes import ClassTable, Layout, Placement, count_classes, count_rows, pack_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import InternalError, SchemaError
 from sfumato.kernels import keys, lattice
 from sfumato.kernels.keys import CALL, FEW, StandIn
@@ -51,7 +52,7 @@ def counted(classes, column):
 def with_extra(table, extra, role):
     """The random table with one more column of another role."""
     frame = table.frame().with_columns(pl.Series("extra", extra, dtype=pl.String))
-    return Dataset(frame, Schema({**table.schema().attributes, "extra": Attribute((role,))}))
+    return Table(frame, Schema({**table.schema().attributes, "extra": Attribute((role,))}))
 
 
 PADDING = {"p0": ("p0", "*"), "p1": ("p1", "*")}
@@ -116,10 +117,11 @@ def test_row_order_changes_nothing_for_wide_keys(columns, table, chance):
 @given(table=tables(most_columns=4, most_rows=30))
 def test_keys_are_numbered_alike_by_looking_up_and_by_hashing(table):
     with pytest.MonkeyPatch.context() as patch:
-        looked_up, rows = count_rows(table.dataset(), counted=table.names)
-        patch.setattr(classes, "_dense", lambda span, rows: False)
-        hashed, same = count_rows(table.dataset(), counted=table.names)
-    assert rows.tolist() == same.tolist()
+        one, other = table.dataset(), table.dataset()
+        looked_up = count_classes(one, counted=table.names)
+        patch.setattr(classes, "is_dense", lambda span, rows: False)
+        hashed = count_classes(other, counted=table.names)
+    assert count_rows(one)[1].tolist() == count_rows(other)[1].tolist()
     assert looked_up.keys.tolist() == hashed.keys.tolist()
     assert looked_up.records.tolist() == hashed.records.tolist()
     for name in table.names:
@@ -147,7 +149,7 @@ def test_a_column_of_missing_values():
 
 
 def test_a_table_without_columns_to_group_by_is_one_class():
-    data = Dataset(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    data = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.PLAIN,))}))
     assert contents(count_classes(data)) == {(): 2}
 
 
@@ -197,7 +199,7 @@ def test_roll_up_beyond_the_first_hash_table():
     paths = {f"{i:03}": (f"{i:03}", f"{i // 10:02}", "*") for i in range(400)}
     frame = pl.DataFrame({c: [f"{v:03}" for v in rng.integers(0, 400, 60_000)] for c in "ab"})
     schema = Schema({c: Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(paths.values()))) for c in "ab"})
-    classes = count_classes(Dataset(frame, schema))
+    classes = count_classes(Table(frame, schema))
     assert len(classes) > 40_000
     assert contents(classes) == dict(Counter(frame.rows()))
     assert contents(classes.roll_up({"a": 1, "b": 1})) == dict(Counter((a[:2], b[:2]) for a, b in frame.rows()))
@@ -235,7 +237,7 @@ def test_persons_are_counted_once_a_class(data, table):
 def test_weights_are_summed(data, table):
     weights = [data.draw(st.integers(0, 9)) / 2 for _ in table.rows]
     frame = table.frame().with_columns(pl.Series("w", weights, dtype=pl.Float64))
-    dataset = Dataset(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
+    dataset = Table(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
     rolled = count_classes(dataset, weight="w").roll_up(
         {n: d - 1 for n, d in zip(table.names, table.depths, strict=True)}
     )
@@ -249,13 +251,13 @@ def test_weights_are_summed(data, table):
 @pytest.mark.parametrize("bad", [None, -1.0, float("nan"), float("inf")])
 def test_weights_that_are_none_are_refused(bad):
     frame = pl.DataFrame({"a": ["x", "y"], "w": [1.0, bad]})
-    dataset = Dataset(frame, Schema({"a": Attribute((Role.QUASI,)), "w": Attribute((Role.WEIGHT,))}))
+    dataset = Table(frame, Schema({"a": Attribute((Role.QUASI,)), "w": Attribute((Role.WEIGHT,))}))
     with pytest.raises(SchemaError, match="weight column 'w' has 1 "):
         count_classes(dataset, weight="w")
 
 
 def test_weights_must_be_numbers():
-    dataset = Dataset(pl.DataFrame({"a": ["x"], "w": ["1"]}), Schema({"a": Attribute((Role.QUASI,))}))
+    dataset = Table(pl.DataFrame({"a": ["x"], "w": ["1"]}), Schema({"a": Attribute((Role.QUASI,))}))
     with pytest.raises(SchemaError, match="'w' is not numeric"):
         count_classes(dataset, weight="w")
 
@@ -310,6 +312,22 @@ def test_taking_some_classes(data, table):
 # ---------------------------------------------------------------------------------- packing where a table was planned
 
 
+@given(data=st.data(), table=tables(most_columns=3, most_rows=30, fewest_rows=1))
+def test_classes_that_are_only_sorted_are_those_of_the_rows(data, table):
+    copies = data.draw(st.none() | st.lists(st.integers(1, 3), min_size=len(table.rows), max_size=len(table.rows)))
+    held = table.dataset() if copies is None else dataclasses.replace(table.dataset(), copies=np.array(copies))
+    by_row, rows = count_rows(held)
+    fresh = dataclasses.replace(held)
+    always = {"MOST_BITS": 0, "FEW_COPIES": 1, "is_dense": lambda span, rows: False}
+    with mock.patch.multiple(keys, FEW=-1, mostly_distinct=len), mock.patch.multiple(classes, **always):
+        only_sorted = count_classes(fresh)
+        assert not fresh.known.classes[only_sorted.columns][0].rows  # nobody asked for the class of a row
+        same = count_rows(fresh)[1]
+    assert only_sorted.keys.tolist() == by_row.keys.tolist()
+    assert only_sorted.records.tolist() == by_row.records.tolist()
+    assert same.tolist() == rows.tolist()
+
+
 def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
     # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap round.
     paths = {f"{i:03}": (f"{i:03}", "*") for i in range(300)}
@@ -317,7 +335,7 @@ def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
     keys, place = pack_rows(whole.dataset(), ["c0"])
     part, _ = pack_rows(whole.dataset([("299",), ("000",)]), ["c0"], place)
     assert part.tolist() == [keys[299].tolist(), keys[0].tolist()]
-    classes, _ = count_rows(whole.dataset([("299",), ("000",)]), at=place)
+    classes = count_classes(whole.dataset([("299",), ("000",)]), at=place)
     assert contents(classes) == {("299",): 1, ("000",): 1}
 
 
@@ -327,7 +345,7 @@ def test_packing_at_a_level_is_rolling_up(data, table):
     base = count_classes(table.dataset())
     at = Placement(base.ladders, node, base.layout)
     part = data.draw(st.lists(st.sampled_from(table.rows), min_size=1))
-    classes, _ = count_rows(table.dataset(part), at=at)
+    classes = count_classes(table.dataset(part), at=at)
     assert classes.levels == node
     assert contents(classes) == dict(oracle.class_sizes(oracle.generalised(part, table.paths, table.depths, node)))
 
@@ -432,15 +450,38 @@ def test_many_rows_are_grouped_as_few_are(monkeypatch):
     assert (fast[1] == slow[1]).all()
 
 
-@given(table=tables())
-def test_records_by_some_columns(table):
+@given(table=tables(), few=st.sampled_from([-1, FEW]), dense=st.booleans())
+def test_records_that_are_alone_on_some_columns(table, few, dense):
     counted = count_classes(table.dataset())
-    for size in range(1, len(table.names) + 1):
-        for names in itertools.combinations(counted.columns, size):
-            found = counted.records_by(names)
-            grouped = np.bincount(counted.project(names), weights=counted.records)
-            assert found is not None
-            assert sorted(found[found > 0].tolist()) == sorted(grouped.tolist())
+    alone = {}
+    with mock.patch.object(keys, "FEW", few), mock.patch.object(classes, "is_dense", return_value=dense):
+        for size in range(1, len(table.names) + 1):
+            for names in itertools.combinations(counted.columns, size):
+                grouped = np.bincount(counted.project(names), weights=counted.records)
+                alone[frozenset(names)] = counted.unique_by(names)
+                assert alone[frozenset(names)] == (grouped == 1).sum()
+        for order in itertools.permutations(counted.columns):
+            prefixes = counted.unique_by_prefixes(order)
+            if few < 0:
+                assert prefixes == [alone[frozenset(order[: place + 1])] for place in range(len(order))]
+            else:
+                assert prefixes is None
+
+
+@given(data=st.data(), table=tables(most_rows=40), small=st.sampled_from([0, 4, class_runs.SMALL_RUN]))
+def test_classes_rolled_up_in_runs_are_those_that_are_hashed(data, table, small):
+    base = count_classes(table.dataset())
+    if data.draw(st.booleans()):  # in another order than that of the keys no runs may be taken for granted
+        order = np.array(data.draw(st.permutations(range(len(base)))), dtype=np.int64)
+        base = dataclasses.replace(base, keys=base.keys[order], records=base.records[order])
+    tops = [ladder.top for ladder in base.ladders]
+    levels = {name: data.draw(st.integers(0, top)) for name, top in zip(base.columns, tops, strict=True)}
+    hashed = base.roll_up(levels)
+    with mock.patch.object(keys, "FEW", -1), mock.patch.object(class_runs, "SMALL_RUN", small):
+        in_runs = base.roll_up(levels)
+    assert in_runs.levels == hashed.levels
+    assert in_runs.keys.tolist() == hashed.keys.tolist()
+    assert in_runs.records.tolist() == hashed.records.tolist()
 
 
 # numpy in place of loops that are not loaded yet

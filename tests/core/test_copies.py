@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import value_counts
+from sfumato.core.table import Table
 from sfumato.release.assessment import assess
 
 ROWS = st.lists(
@@ -22,7 +22,7 @@ ROWS = st.lists(
 )
 
 
-def both(rows: list[tuple[str | None, int, str | None, int]]) -> tuple[Dataset, Dataset]:
+def both(rows: list[tuple[str | None, int, str | None, int]]) -> tuple[Table, Table]:
     """A table whose rows stand for several, and the same table written out."""
     names = ["q", "age", "illness"]
     short = pl.DataFrame(
@@ -31,8 +31,8 @@ def both(rows: list[tuple[str | None, int, str | None, int]]) -> tuple[Dataset, 
     copies = np.array([row[3] for row in rows], dtype=np.int64)
     long = short.select(pl.col(n).repeat_by(pl.Series(copies)).explode() for n in names)
     roles = {"quasi": ["q", "age"], "sensitive": ["illness"]}
-    counted = Dataset(short, copies=copies)  # type: ignore[arg-type]
-    return counted.with_roles(**roles), Dataset(long).with_roles(**roles)  # type: ignore[arg-type]
+    counted = Table(short, copies=copies)  # type: ignore[arg-type]
+    return counted.with_roles(**roles), Table(long).with_roles(**roles)  # type: ignore[arg-type]
 
 
 @given(ROWS)

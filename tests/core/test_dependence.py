@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.methods.formulas.dependence import (
     DependenceKind,
     Figures,
@@ -206,7 +206,7 @@ def _compared(
     table = pl.DataFrame({"q": q, "place": place, **released})
     original = sf.read(table).with_roles(quasi=["q", "place"], plain=tuple(released))
     shared = original.with_columns({"q": pl.Series("q", label).cast(pl.String)})
-    return find_dependences(Pair.of(original, shared), k=5)
+    return find_dependences(TablePair.of(original, shared), k=5)
 
 
 def _findings(found: Dependences) -> dict[tuple[str, ...], DependenceKind]:
@@ -391,7 +391,7 @@ def test_one_row_of_a_person_is_looked_at() -> None:
     original = sf.read(pl.DataFrame({"p": person, "age": age, "noise": noise.astype(str)}))
     original = original.with_roles(unit="p", quasi="age", plain="noise")
     shared = original.with_columns({"age": pl.Series("age", age // 10).cast(pl.String)})
-    found = find_dependences(Pair.of(original, shared), k=5)
+    found = find_dependences(TablePair.of(original, shared), k=5)
     assert not found.found, "the rows of a person know each other, other people do not"
     assert len(found.rows) in (0, 400)
 
@@ -401,7 +401,7 @@ def test_a_quasi_identifier_that_was_dropped_is_one_label() -> None:
     table = pl.DataFrame({"age": rng.integers(20, 80, 2000), "sex": rng.integers(0, 2, 2000)})
     table = table.with_columns(year=2018 - pl.col("age"))
     original = sf.read(table).with_roles(quasi=["age", "sex"], plain="year")
-    found = find_dependences(Pair.of(original, original.drop(["age"])), k=5)
+    found = find_dependences(TablePair.of(original, original.drop(["age"])), k=5)
     assert _findings(found) == {("year",): DependenceKind.DETERMINES}
 
 
@@ -411,7 +411,7 @@ def test_a_masked_number_is_compared_in_bins_of_what_was_released() -> None:
     original = sf.read(pl.DataFrame({"q": income, "copy": income, "other": rng.permutation(income)}))
     original = original.with_roles(quasi="q", plain=["copy", "other"])
     noisy = original.with_columns({"q": pl.Series("q", income * np.exp(rng.normal(0, 0.3, 3000)))})
-    assert _findings(find_dependences(Pair.of(original, noisy), k=5)) == {("copy",): DependenceKind.NEARLY}
+    assert _findings(find_dependences(TablePair.of(original, noisy), k=5)) == {("copy",): DependenceKind.NEARLY}
 
 
 def test_figures_are_judged_by_the_rules() -> None:
@@ -441,6 +441,6 @@ def test_a_column_that_the_class_tells_already_tells_nothing_more() -> None:
     shared = original.with_columns(
         {"age": pl.Series("age", age // 10).cast(pl.String), "year": pl.Series("year", ["*"] * 4000)}
     )
-    assert not find_dependences(Pair.of(original, shared), k=5).found
+    assert not find_dependences(TablePair.of(original, shared), k=5).found
     hidden = shared.with_columns({"age": pl.Series("age", ["*"] * 4000)})
-    assert {each.quasi for each in find_dependences(Pair.of(original, hidden), k=5).found} == {"age", "year"}
+    assert {each.quasi for each in find_dependences(TablePair.of(original, hidden), k=5).found} == {"age", "year"}

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core import encoding
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import (
     DIRECT_RANGE,
     encode,
@@ -25,6 +24,7 @@ from sfumato.core.encoding import (
     relabelled,
 )
 from sfumato.core.labels import _joined
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 
 NAN = float("nan")
@@ -157,7 +157,7 @@ def test_combined_labels_differ_where_a_part_differs(one, other):
 @given(st.lists(st.tuples(*[st.one_of(st.none(), st.sampled_from("ab"))] * 3)))
 def test_columns_counted_as_one(rows):
     data = {name: pl.Series([row[i] for row in rows], dtype=pl.String) for i, name in enumerate("xyz")}
-    encoded = encode_column(Dataset(pl.DataFrame(data)), ("x", "y", "z"))
+    encoded = encode_column(Table(pl.DataFrame(data)), ("x", "y", "z"))
     assert labels_of(encoded) == [joint_label(row) for row in rows]
     assert encoded.counts.tolist() == [labels_of(encoded).count(name) for name in encoded.labels]
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
 
@@ -40,7 +40,7 @@ class Counting(Model):
 
 def illness(rows):
     frame = pl.DataFrame({c: pl.Series([r[i] for r in rows], dtype=pl.String) for i, c in enumerate(("zip", "ill"))})
-    return Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "ill": Attribute((Role.SENSITIVE,))}))
+    return Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "ill": Attribute((Role.SENSITIVE,))}))
 
 
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.sampled_from("xyz"))), max_size=12)
@@ -88,5 +88,5 @@ def test_several_models_judge_the_same_evidence():
 
 def test_persons_are_the_size_of_a_class():
     frame = pl.DataFrame({"zip": ["a", "a", "a", "b"], "who": ["1", "1", "2", "3"]})
-    table = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
+    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
     assert gather(table, [KAnonymity(2)]).frequencies.tolist() == [2, 1]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import SEPARATOR, encode_column, joint_label, value_counts
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 
 CELL = st.sampled_from([None, "", "a", "b", "-", "=", f"a{SEPARATOR}=b", SEPARATOR])
@@ -21,7 +21,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("xy"), CELL, CELL, CELL), min_size=1, 
 
 def dataset(rows):
     columns = {name: pl.Series([row[a] for row in rows], dtype=pl.String) for a, name in enumerate("qabc")}
-    return Dataset(pl.DataFrame(columns), Schema.from_roles({"quasi": "q", "sensitive": ["a", "b", "c"]}))
+    return Table(pl.DataFrame(columns), Schema.from_roles({"quasi": "q", "sensitive": ["a", "b", "c"]}))
 
 
 @given(rows=ROWS)

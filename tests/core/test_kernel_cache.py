@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 
 import pytest
@@ -69,3 +70,18 @@ def test_every_loop_has_this_cache_however_its_file_is_loaded(name):
     assert loops
     for loop in [loop.numba if isinstance(loop, Loop) else loop for loop in loops]:
         assert type(loop._cache) is CacheFirst and type(loop._cache._cache_file) is ForgivingIndex
+
+
+def test_a_loop_runs_where_there_is_no_room_to_keep_it(tmp_path, monkeypatch):
+    loop = Loop(_doubled, {"cache": True})
+
+    def refuse(self, name, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", refuse)
+    monkeypatch.setattr(CacheFirst, "_load_overload", lambda self, sig, context: None)  # nothing is in the cache
+    assert loop(21) == 42
+
+
+def _doubled(number):
+    return 2 * number

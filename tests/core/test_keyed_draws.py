@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import kernels
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Keyed, Marks, Numbering, Repeats, Seed, marked, numbered, row_keys
+from sfumato.core.table import Table
 from sfumato.methods.formulas.exact_sums import exact_sums, rounded
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -48,11 +48,11 @@ def test_words_are_those_of_numpy(key: int, pairs: list[tuple[int, int]], number
 @given(st.lists(CELLS, min_size=1, max_size=12))
 def test_row_keys_do_not_depend_on_frames_or_pieces(rows: list[tuple]) -> None:
     frame = frame_of(rows)
-    found = row_keys(Dataset(frame)).tolist()
-    assert row_keys(Dataset(frame.to_arrow())).tolist() == found
-    assert row_keys(Dataset(frame.to_pandas())).tolist() == found
-    assert row_keys(Dataset(frame.select(reversed(frame.columns)))).tolist() == found
-    assert [int(row_keys(Dataset(frame[i : i + 1]))[0]) for i in range(len(rows))] == found
+    found = row_keys(Table(frame)).tolist()
+    assert row_keys(Table(frame.to_arrow())).tolist() == found
+    assert row_keys(Table(frame.to_pandas())).tolist() == found
+    assert row_keys(Table(frame.select(reversed(frame.columns)))).tolist() == found
+    assert [int(row_keys(Table(frame[i : i + 1]))[0]) for i in range(len(rows))] == found
 
 
 def test_what_is_equal_has_one_key_and_what_differs_another() -> None:
@@ -66,18 +66,18 @@ def test_what_is_equal_has_one_key_and_what_differs_another() -> None:
         (pl.Series([2.5], dtype=pl.Float32), pl.Series([2.5], dtype=pl.Float64)),
     ]
     for one, other in same:
-        assert np.array_equal(*(row_keys(Dataset(pl.DataFrame({"a": c}))) for c in (one, other)))
+        assert np.array_equal(*(row_keys(Table(pl.DataFrame({"a": c}))) for c in (one, other)))
     different = pl.Series([0.5, 1.0, 1.5, -1.0, 2.0**63, 2.0**70, 1e-300, None])
-    assert len(set(row_keys(Dataset(pl.DataFrame({"a": different}))).tolist())) == len(different)
-    swapped = row_keys(Dataset(pl.DataFrame({"a": ["x", "y"], "b": ["y", "x"]})))
+    assert len(set(row_keys(Table(pl.DataFrame({"a": different}))).tolist())) == len(different)
+    swapped = row_keys(Table(pl.DataFrame({"a": ["x", "y"], "b": ["y", "x"]})))
     assert swapped[0] != swapped[1]
 
 
 def test_encoded_text_has_the_keys_of_the_text() -> None:
     frame = pl.DataFrame({"a": ["x", "y", None, "x"]})
-    known = Dataset(frame)
+    known = Table(frame)
     known.encoded("a")
-    assert row_keys(known).tolist() == row_keys(Dataset(frame)).tolist()
+    assert row_keys(known).tolist() == row_keys(Table(frame)).tolist()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30))
@@ -88,7 +88,7 @@ def test_numbers_among_equals(keys: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.lists(st.integers(1, 10), min_size=1, max_size=10))
 def test_marks_of_pieces_are_those_of_the_table(values: list[int], cuts: list[int]) -> None:
-    table = Dataset(pl.DataFrame({"a": values}))
+    table = Table(pl.DataFrame({"a": values}))
     ends = np.minimum(np.cumsum([0, *cuts, len(values)]), len(values)).tolist()
     pieces = [table.take(np.arange(a, b)) for a, b in itertools.pairwise(ends) if a < b]
     repeats = Repeats(len(values))
@@ -103,7 +103,7 @@ def test_marks_of_pieces_are_those_of_the_table(values: list[int], cuts: list[in
 
 def test_many_rows_with_few_equals() -> None:
     random = np.random.default_rng(1)
-    table = Dataset(pl.DataFrame({"a": random.integers(0, 100_000, 50_000)}))
+    table = Table(pl.DataFrame({"a": random.integers(0, 100_000, 50_000)}))
     repeats = Repeats(50_000)
     pieces = [table.take(np.arange(a, a + 5000)) for a in range(0, 50_000, 5000)]
     for piece in pieces:
@@ -114,7 +114,7 @@ def test_many_rows_with_few_equals() -> None:
 
 
 def test_marks_go_along_with_their_rows() -> None:
-    table = marked(Dataset(pl.DataFrame({"a": [1, 2, 2, 3], "b": list("wxyz")})))
+    table = marked(Table(pl.DataFrame({"a": [1, 2, 2, 3], "b": list("wxyz")})))
     some = table.drop(["b"]).with_columns({"a": pl.Series([0, 0, 0, 0])}).take(np.array([3, 1]))
     assert Marks.of(some).keys.tolist() == Marks.of(table).keys[[3, 1]].tolist()
     assert Marks.of(some.with_marks(None)).numbers.tolist() == [0, 1]
@@ -169,5 +169,5 @@ def test_sums_are_exact(rows: list[tuple[float, int]], random) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_small_tables(rows: int) -> None:
-    table = Dataset(pl.DataFrame({"a": pl.Series([1] * rows, dtype=pl.Int64)}))
+    table = Table(pl.DataFrame({"a": pl.Series([1] * rows, dtype=pl.Int64)}))
     assert len(Seed(1).keyed("a").uniforms(Marks.of(table))) == rows

@@ -14,12 +14,12 @@ import sfumato as sf
 from sfumato import kernels
 from sfumato.core import encoding, labels
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode, relabelled
 from sfumato.core.labels import TextLabels, missing_in, positions_in, some_of, text_of, where_equal, without_missing
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.reading import Joint, read_codes
 from sfumato.core.schema import Attribute, Kind, Role
+from sfumato.core.table import Table
 from sfumato.methods.attacks.file_risks.singling_out import unique_records
 
 TEXTS = st.lists(st.text("ab*é,{}", max_size=3), unique=True, max_size=12)
@@ -155,7 +155,7 @@ def test_pairs_of_codes_need_no_sorting_where_values_decide_labels(pairs, data):
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30))
 def test_uniques_are_those_who_stand_alone(rows):
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
-    classes = count_classes(Dataset(frame).with_roles(quasi=["a", "b", "c"]))
+    classes = count_classes(Table(frame).with_roles(quasi=["a", "b", "c"]))
     for columns in (["a"], ["a", "b"], ["b", "c"], ["a", "b", "c"]):
         alone = frame.select(columns).is_unique().sum()
         assert classes.unique_by(columns) == alone
@@ -165,13 +165,13 @@ def test_uniques_are_those_who_stand_alone(rows):
 @given(st.data())
 def test_codes_of_an_unchanged_column_are_those_of_the_original_rows(data):
     values = data.draw(st.lists(st.sampled_from([1.5, -0.0, 0.0, 2.25, None]), min_size=1, max_size=20))
-    original = Dataset(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})).with_roles(plain=["x"])
+    original = Table(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})).with_roles(plain=["x"])
     rows = np.array(data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=20)), dtype=np.int64)
     released = original.take(rows)
     if data.draw(st.booleans()):
         released = released.with_columns({"x": released.column("x").fill_null(7.0)})
     with mock.patch("sfumato.core.pair.LARGE", 1):
-        _, found = Pair.of(original, released).encoded("x")
+        _, found = TablePair.of(original, released).encoded("x")
     expected = encode(released.column("x"))
     assert tuple(found.labels) == tuple(expected.labels)
     assert found.codes.tolist() == expected.codes.tolist()

@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.design import link_warnings
+from sfumato.core.words import percent
 from sfumato.release.report.wording import RENUMBERED
 
 
@@ -45,7 +46,7 @@ def test_lost_links_are_counted(case):
     (warning,) = warnings
     assert (
         warning.startswith(f"{split:,} of {persons:,} persons in column 'person'")
-        and f" {lost:.0%} of the pairs" in warning
+        and f" {percent(lost)} of the pairs" in warning
     )
     assert warning in release.warnings
 

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files, registry
-from sfumato.core.data import DataEvidence, SupportsTables
+from sfumato.core.data import Evidence, SupportsTables
 from sfumato.core.parameters import spelled
 from sfumato.core.placed import KEYS, PlacedMetric, PlacedModel, PlacedStep
 from sfumato.core.shape import Shape
@@ -140,7 +140,7 @@ def test_only_data_of_several_tables_give_one_by_itself():
     assert isinstance(examples.clinic(), SupportsTables)
     assert not isinstance(examples.patients(), SupportsTables)
     with pytest.raises(ParameterError, match="k_anonymity: the data are not several tables"):
-        OBJECTS["models"].judge(DataEvidence(examples.patients()))
+        OBJECTS["models"].judge(Evidence(examples.patients()))
 
 
 def test_values_of_a_placed_promise_and_of_an_aim_stay_with_the_owner():
@@ -171,7 +171,7 @@ def test_a_release_is_locked_replayed_and_verified(tmp_path):
     out = sf.run(tables, recipe, seed=1, seconds=0).write(tmp_path / "out")
     certificate = json.loads((out / "share" / "certificate.json").read_text())
     assert certificate["recipe"]["meet"] == MEET
-    assert [(v["model"], v["promise"]) for v in certificate["verdicts"]] == [("k_anonymity", "3-anonymity in people")]
+    assert [(v["model"], v["holds"]) for v in certificate["verdicts"]] == [("k_anonymity", True)]
     assert [(plan["step"], plan["table"]) for plan in certificate["plan"]] == [("global_recoding", "people")]
     claims = {claim.name: claim.status for claim in sf.verify(out / "share").claims}
     assert claims["3-anonymity in people"] == "holds"

@@ -16,6 +16,7 @@ from sfumato.core.keys import KeyReference, new_key_file
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.errors import MissingExtra, OutputError
 from sfumato.interfaces.cli import main
+from sfumato.release.register.store import open_register, start_register
 
 
 @pytest.fixture
@@ -101,6 +102,14 @@ def test_a_ledger_is_refused_without_locks(windows, tmp_path):
         pass
 
 
+def test_a_register_waits_by_a_byte(windows, tmp_path):
+    register = start_register(tmp_path / "releases.db")
+    with register.turn():
+        assert windows == [(1, 1)]
+    with open_register(tmp_path / "releases.db") as again:
+        assert again.entries == ()
+
+
 def test_a_vault_waits_by_a_byte(windows, tmp_path):
     with vault.only_one(tmp_path / "people.vault"):
         assert windows == [(1, 1)]
@@ -118,7 +127,7 @@ def test_without_modes_nobody_is_told_to_set_one(windows, tmp_path):
 
 
 def test_the_command_line_tells_what_the_system_cannot_promise(windows, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("sys.argv", ["sfumato", "vault", "new-key", str(tmp_path / "key")])
+    monkeypatch.setattr("sys.argv", ["sfumato", "key", "vault", str(tmp_path / "key")])
     with pytest.raises(SystemExit):
         main()
     assert portable.LACKING["modes"] in " ".join(capfd.readouterr().err.split())

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.consistency import covering
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.ranges import places_of, range_of_numbers
 from sfumato.core.reading import Joint, Rung, read_column
 from sfumato.core.schema import Attribute, Kind, Missing, Role
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError, Unsatisfiable
 from sfumato.methods.steps.local.local_recoding import LocalRecoding
 from sfumato.methods.steps.local.mondrian import Mondrian
@@ -37,7 +37,7 @@ def test_every_released_cell_fits_its_own_original(table, step):
         released = step.apply(people, step.plan(people, goal))
     except Unsatisfiable:
         return
-    pair = Pair.of(people, released)
+    pair = TablePair.of(people, released)
     for name in table.names:
         column = pair.reading(name)
         assert all(column.fits(column.original[o], column.released[i]) for i, o in enumerate(pair.rows))
@@ -47,7 +47,7 @@ def test_every_released_cell_fits_its_own_original(table, step):
 @given(mixed_tables(fewest_rows=2))
 def test_a_table_beside_itself_loses_nothing(table):
     people = table.dataset()
-    pair = Pair.of(people, people)
+    pair = TablePair.of(people, people)
     for name in table.names:
         assert not pair.losses(name).any()
 
@@ -90,15 +90,15 @@ def test_ordered_values_and_sets():
 
 
 def test_a_suppressed_cell_loses_everything_and_one_that_was_missing_nothing():
-    people = Dataset(pl.DataFrame({"a": [1, None]})).with_roles(quasi="a")
-    blank = Dataset(pl.DataFrame({"a": pl.Series([None, None], dtype=pl.Int64)})).with_roles(quasi="a")
-    assert Pair.of(people, blank).losses("a").tolist() == [1.0, 0.0]
+    people = Table(pl.DataFrame({"a": [1, None]})).with_roles(quasi="a")
+    blank = Table(pl.DataFrame({"a": pl.Series([None, None], dtype=pl.Int64)})).with_roles(quasi="a")
+    assert TablePair.of(people, blank).losses("a").tolist() == [1.0, 0.0]
 
 
 def test_tables_without_a_common_column_are_refused():
-    one, other = (Dataset(pl.DataFrame({name: [1]})).with_roles(quasi=name) for name in ("a", "b"))
+    one, other = (Table(pl.DataFrame({name: [1]})).with_roles(quasi=name) for name in ("a", "b"))
     with pytest.raises(SchemaError, match="no column in common"):
-        Pair.of(one, other)
+        TablePair.of(one, other)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8), st.integers(-50, 50), st.integers(0, 30))
@@ -158,7 +158,7 @@ def test_ranges_of_moments_are_read_as_ranges_of_days_are(written):
     table = pl.DataFrame({"seen": moments, "ill": ["flu", "cold"] * 20})
     people = sf.read(table).with_roles(quasi=["seen"], sensitive=["ill"]).with_kinds(seen="date")
     release = sf.anonymize(people, sf.KAnonymity(5), Mondrian(), seed=1)
-    pair = Pair.of(people, release.released)
+    pair = TablePair.of(people, release.released)
     column = pair.reading("seen")
     assert column.scale == "number" and column.truthful(pair.rows).all()
     assert 0 < pair.losses("seen").mean() < 0.5
@@ -224,7 +224,7 @@ def test_pairs_are_true_and_labels_lose_as_one_by_one(column, cells):
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
 def test_a_column_is_unchanged_when_every_cell_is(cells):
     before, after = (pl.DataFrame({"a": pl.Series(list(each), dtype=pl.String)}) for each in zip(*cells, strict=True))
-    pair = Pair.of(Dataset(before).with_roles(quasi=["a"]), Dataset(after).with_roles(quasi=["a"]))
+    pair = TablePair.of(Table(before).with_roles(quasi=["a"]), Table(after).with_roles(quasi=["a"]))
     assert (pair._unchanged("a") is not None) == all(one == other for one, other in cells)
 
 
@@ -300,7 +300,7 @@ def test_six_attacks_are_tried_on_days_of_a_column_with_times():
     rng = np.random.default_rng(1)
     at = [datetime.datetime(2024, 1, 1) + datetime.timedelta(minutes=int(m)) for m in rng.integers(0, 60 * 24 * 20, 80)]
     frame = pl.DataFrame({"at": at, "ill": rng.choice(["a", "b"], 80)})
-    table = sf.Dataset(frame).with_roles(quasi="at", sensitive="ill").with_hierarchies(at=sf.dates("day", "month"))
+    table = sf.Table(frame).with_roles(quasi="at", sensitive="ill").with_hierarchies(at=sf.dates("day", "month"))
     table = table.with_schema(table.schema.replace("at", kind="date"))
     recoding = sf.GlobalRecoding(budget=0.0, levels={"at": (1, 1)})
     release = sf.anonymize(table, [sf.KAnonymity(1)], [recoding], seed=1)

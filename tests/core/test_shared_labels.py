@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.hierarchy import Hierarchy, Paths, bind
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.reading import Rung, read_column
 from sfumato.core.schema import Attribute, Role
 from sfumato.methods.formulas.binning import binned
@@ -34,7 +34,7 @@ class Listed(Hierarchy):
         return Paths.from_leaf_rows([by_leaf[value] for value in values], self.rows)
 
 
-def people() -> sf.Dataset:
+def people() -> sf.Table:
     jobs = [job for job, count in JOBS.items() for _ in range(count)]
     ages = [20 + 10 * (row % 2) for row in range(len(jobs))]
     ills = [("flu", "cold", "gout")[row % 3] for row in range(len(jobs))]
@@ -78,7 +78,7 @@ def test_the_picture_spreads_a_label_over_the_values_of_its_level():
 
 def test_without_a_level_a_label_may_stand_for_what_any_level_writes_it_for():
     release = recoded(2)
-    reading = Pair.of(release.original, release.released).reading("job")
+    reading = TablePair.of(release.original, release.released).reading("job")
     assert reading.level is None
     assert held(reading, "other") == set("bcdef") and held(reading, "b") == {"b"}
     assert reading.loss[reading.labels.index("other")] == pytest.approx(4 / 5)
@@ -97,7 +97,7 @@ def test_levels_that_write_a_label_for_different_values_leave_all_of_them_open()
 def test_an_unchanged_column_stands_on_its_lowest_level():
     jobs = [*"aaabbc", "other"]
     table = sf.read(pl.DataFrame({"job": jobs})).with_roles(quasi=["job"]).with_hierarchies(job=sf.frequency(2, 1))
-    pair = Pair.of(table, table)
+    pair = TablePair.of(table, table)
     assert held(pair.reading("job"), "other") == {"other"} and not pair.losses("job").any()
 
 

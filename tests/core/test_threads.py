@@ -14,9 +14,9 @@ import sfumato as sf
 from sfumato import kernels
 from sfumato.core import threads
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.reading import Joint
+from sfumato.core.table import Table
 from sfumato.core.threads import meanwhile, parts_of_rows, side_by_side
 from sfumato.data.table import columnar
 from sfumato.release.read_back import _all_came_back
@@ -38,9 +38,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "PART", 4)
 
 
-def tabled(rows: list[tuple[str | None, int | None, str]]) -> Dataset:
+def tabled(rows: list[tuple[str | None, int | None, str]]) -> Table:
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String}, orient="row")
-    return Dataset(frame).with_roles(quasi=["a", "b", "c"])
+    return Table(frame).with_roles(quasi=["a", "b", "c"])
 
 
 def test_everything_is_made_in_the_order_of_the_items(tiny: None) -> None:

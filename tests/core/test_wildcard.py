@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import compatible_records, gather, wildcard_columns
 from sfumato.core.schema import Attribute, Missing, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
 from tests import oracle
@@ -25,7 +25,7 @@ def with_rules(table, wild):
     rules = {
         n: {"hierarchy": a.hierarchy, "missing": RULES[w]} for (n, a), w in zip(attributes.items(), wild, strict=True)
     }
-    return Dataset(table.frame(), Schema({n: Attribute((Role.QUASI,), **rule) for n, rule in rules.items()}))
+    return Table(table.frame(), Schema({n: Attribute((Role.QUASI,), **rule) for n, rule in rules.items()}))
 
 
 @given(data=st.data(), table=tables(most_columns=4, most_rows=20, fewest_rows=0))
@@ -78,12 +78,12 @@ def test_wildcards_and_persons_cannot_be_counted_together():
     frame = pl.DataFrame({"a": ["x", None], "p": ["1", "2"]})
     schema = Schema({"a": Attribute((Role.QUASI,), missing="wildcard"), "p": Attribute((Role.UNIT,))})
     with pytest.raises(SchemaError, match=r"cannot be counted by person .'p'."):
-        gather(Dataset(frame, schema), [KAnonymity(2)])
+        gather(Table(frame, schema), [KAnonymity(2)])
 
 
 def test_more_patterns_than_bits_are_refused():
     frame = pl.DataFrame({f"c{i}": [None, "x"] for i in range(63)})
     schema = Schema({c: Attribute((Role.QUASI,), missing="wildcard") for c in frame.columns})
     with pytest.raises(SchemaError, match=r"63 columns .* at most 62"):
-        gather(Dataset(frame, schema), [KAnonymity(2)])
-    assert gather(Dataset(frame, schema).drop(["c0"]), [KAnonymity(2)]).frequencies.tolist() == [2, 2]
+        gather(Table(frame, schema), [KAnonymity(2)])
+    assert gather(Table(frame, schema).drop(["c0"]), [KAnonymity(2)]).frequencies.tolist() == [2, 2]

@@ -22,6 +22,7 @@ Binary files become their columns, types and rows. Order of rows, keys of JSON a
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -171,6 +172,16 @@ def database_text(path: Path) -> str:
     return page_text(BLOB.sub(_decompressed, statements)) + "\n"
 
 
+def journal_text(content: str) -> str:
+    """The entries of a journal; what is compressed in them as it is, and hashes of lines, which follow from that, left out."""
+
+    def plain(field: re.Match[str]) -> str:
+        return f'"{field[1]}":"{zlib.decompress(base64.b64decode(field[2])).hex()}"'
+
+    content = re.sub(r'"(hashes|rows)":"([A-Za-z0-9+/=]+)"', plain, content)
+    return page_text(re.sub(r'"hash":"[0-9a-f]{64}"', '"hash":"…"', content))
+
+
 def _decompressed(blob: re.Match[str]) -> str:
     return f"X'{zlib.decompress(bytes.fromhex(blob[1])).hex()}'"
 
@@ -179,9 +190,9 @@ def text_of(path: Path, *, text_input: bool) -> str:
     """The comparable text of one file."""
     if path.suffix in FRAMES:
         return frame_text(read_frame(path))
-    if path.suffix in DATABASES:
-        return database_text(path)
     raw = path.read_bytes()
+    if path.suffix in DATABASES:
+        return database_text(path) if raw.startswith(b"SQLite") else journal_text(raw.decode("utf-8"))
     if raw.startswith(COMPRESSED):
         return zlib.decompress(raw).hex()
     content = raw.decode("utf-8")

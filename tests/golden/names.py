@@ -15,8 +15,9 @@ from sfumato.core import registry
 from sfumato.core.recipe_files import SECTIONS
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import Shape
-from sfumato.data.lazy.open_table import ENGINES
-from sfumato.data.table.formats import SUFFIX
+from sfumato.data.lazy.open_table import AUTO, MEMORY
+from sfumato.data.lazy.table import ENGINES
+from sfumato.data.table.formats import FORMATS
 from sfumato.interfaces import cli
 from sfumato.interfaces.cli.app import build_app
 from sfumato.policy import dialects
@@ -39,8 +40,8 @@ def public_names() -> dict[str, Any]:
             "missing": [str(rule) for rule in Missing],
         },
         "methods": {str(shape): methods(shape) for shape in Shape},
-        "engines": list(ENGINES),
-        "formats": sorted(SUFFIX),
+        "engines": [AUTO, MEMORY, *ENGINES],
+        "formats": sorted([*FORMATS, "frame"]),
         "policy languages": sorted(dialects.ALL),
     }
 

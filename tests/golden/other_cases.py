@@ -233,7 +233,7 @@ def _write_homes(folder: Path) -> None:
 
 LOOKS = {
     "profiles of two tables": Case(_write_homes, (("profile", "homes.csv", "--json"), ("profile", "visits.csv", "--json"))),
-    "integral results": Case(_write_homes, (("integral", "homes.csv", "--mean", "age", "-k", "3", "--size", "4", "--samples", "200", "--seed", "7", "--json"),)),
+    "integral results": Case(_write_homes, (("outputs", "stable", "homes.csv", "--mean", "age", "-k", "3", "--size", "4", "--samples", "200", "--seed", "7", "--json"),)),
 }  # fmt: skip
 OTHER_CASES = {
     f"{kind}: {name}": case

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -277,9 +275,7 @@ def test_nothing_of_the_data_shows_in_representations():
 
 
 def test_a_store_of_another_version_is_not_taken_for_an_empty_one(tmp_path):
-    from sfumato.core.ledger import START, sealed
-
     store, people = Answered(tmp_path), tables([1.0, 2.0])[0]
-    store.path.write_text(json.dumps(sealed({"answered": "x", "family": "y", "parties": ["a"]}, START)) + "\n")
+    (tmp_path / "answered.jsonl").write_text('{"answered": "x", "parties": ["a"], "hash": "0"}\n')
     with pytest.raises(UnreadableInput, match="another version"):
         store.require_new(asked(people), Rules())

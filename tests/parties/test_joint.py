@@ -37,7 +37,7 @@ def golden_tables():
 
 
 def table(rows, columns):
-    return sf.Dataset(pl.DataFrame({c: pl.Series(c, [row[c] for row in rows], dtype=pl.String) for c in columns}))
+    return sf.Table(pl.DataFrame({c: pl.Series(c, [row[c] for row in rows], dtype=pl.String) for c in columns}))
 
 
 def together(question, tables, *, network=None, walks=None, tamper=None):
@@ -100,7 +100,7 @@ async def count_all(walk):
 
 
 def pooled(tables):
-    return sf.Dataset(pl.concat([t.to_polars() for t in tables]))
+    return sf.Table(pl.concat([t.to_polars() for t in tables]))
 
 
 def test_the_worked_example_with_k_three_and_insiders():
@@ -225,7 +225,7 @@ def test_t_is_judged_on_releases_that_all_have_seen():
 def test_pieces_go_to_the_collector_alone():
     question = JointRelease({**GOLDEN, "note": {"role": "plain"}}, k=2, budget="0.1", assemble="pieces", collector=1)
     tables = [
-        sf.Dataset(t.to_polars().with_columns(pl.Series("note", [f"n{i}{j}" for j in range(len(t))])))
+        sf.Table(t.to_polars().with_columns(pl.Series("note", [f"n{i}{j}" for j in range(len(t))])))
         for i, t in enumerate(golden_tables())
     ]
     network = Network(3, keep=True)
@@ -247,7 +247,7 @@ def test_pieces_that_are_no_rows_of_kept_classes_are_refused(lie, monkeypatch):
     honest = joint.own_piece
     monkeypatch.setattr(joint, "own_piece", lambda own, *rest: lie.encode() if own.rows == 5 else honest(own, *rest))
     tables = golden_tables()
-    tables[2] = sf.Dataset(pl.concat([tables[2].to_polars(), tables[2].to_polars().head(1)]))
+    tables[2] = sf.Table(pl.concat([tables[2].to_polars(), tables[2].to_polars().head(1)]))
     with pytest.raises(WrongMessage, match="party 2"):
         together(question, tables)
 
@@ -337,7 +337,7 @@ def test_values_outside_the_public_domain_are_refused_at_home():
 
 def test_missing_values_are_a_value_where_they_are_declared():
     columns = {**GOLDEN, "sex": {**GOLDEN["sex"], "missing": True}}
-    tables = [sf.Dataset(pl.DataFrame({"age": ["23", "24"], "sex": ["x", None]})) for _ in range(3)]
+    tables = [sf.Table(pl.DataFrame({"age": ["23", "24"], "sex": ["x", None]})) for _ in range(3)]
     answer = same(together(JointRelease(columns, k=3), tables))
     assert answer["levels"] == {"sex": 0, "age": 0} and [None in row for row in answer["combinations"]] == [False, True]
     with pytest.raises(SchemaError, match="outside"):
@@ -353,7 +353,7 @@ def test_messages_do_not_depend_on_the_records():
         return answer["learned"]["bits"], [[(p, s, len(m)) for p, s, m in view] for view in network.views]
 
     mixed = pooled(golden_tables()).to_polars().reverse()
-    one, other = shapes(golden_tables()), shapes([sf.Dataset(mixed[i::3]) for i in range(3)])
+    one, other = shapes(golden_tables()), shapes([sf.Table(mixed[i::3]) for i in range(3)])
     assert one == other
 
 

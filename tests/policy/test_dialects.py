@@ -7,13 +7,11 @@ import json
 import pytest
 from hypothesis import given
 
-from sfumato.core.parameters import Members
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
-from sfumato.policy.dialects import ALL, Dialect, dialect_detection
-from sfumato.policy.dialects.dialect_detection import languages, load_policy, parse_policy, write_policy
+from sfumato.policy.dialects import ALL, Dialect
+from sfumato.policy.dialects.dialect_detection import load_policy, parse_policy, write_policy
 from sfumato.policy.dialects.own_format import json_schema, to_ours
-from sfumato.policy.documents import Document, PolicyError
-from sfumato.policy.lint import lint_text
+from sfumato.policy.documents import PolicyError
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, Retention
 from tests.policy.written_policies import POLICIES, study
 
@@ -176,38 +174,6 @@ def test_a_language_is_called_as_it_is_entered_and_does_something():
         assert dialect.written == (dialect.text is not Dialect.text)
         assert dialect.prescribes == (dialect.policy is not Dialect.policy)
         assert dialect.permits == (dialect.permission is not Dialect.permission)
-
-
-class Names(Dialect):
-    """A language of one file: a policy is a line with its name."""
-
-    name = "names"
-    title = "NAMES"
-    written = True
-    openings = ("name ",)
-
-    def document(self, text, name, findings):
-        return Document({"name": text.strip().removeprefix("name ")}, name, text, {"$": 1})
-
-    def policy(self, document, findings):
-        return Policy(document.tree["name"])
-
-    def text(self, policy):
-        return f"name {policy.name}\n"
-
-
-def test_a_language_is_one_file_and_one_entry(monkeypatch, tmp_path):
-    monkeypatch.setattr(dialect_detection, "ALL", Members.joined([ALL], {"names": Names}))
-    languages.cache_clear()
-    try:
-        file = tmp_path / "policy.txt"
-        file.write_text(write_policy(Policy("study"), "names"))
-        assert load_policy(file) == Policy.load(file) == Policy("study")
-        assert {finding.line for finding in lint_text("name study")} == {1}
-        with pytest.raises(PolicyError, match=r"ours, .*names"):
-            parse_policy('{"rules": []}')
-    finally:
-        languages.cache_clear()
 
 
 BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;&lol;">]>

@@ -14,7 +14,7 @@ from sfumato.policy.dialects.subsumption import built_in
 from sfumato.policy.dialects.usages import Category, TechnicalMeasure, Usage, allows
 from sfumato.policy.documents import Findings, PolicyError, read_json
 from sfumato.policy.policy import Group, LegalBasis, Policy, PrivacyModel, Recipient, Retention
-from sfumato.release.certificates import read_certificate
+from sfumato.release.certificate_files import read_certificate
 from tests.policy.written_policies import datum, people, purpose, study
 
 DPV = {

@@ -218,7 +218,7 @@ def base(language: str = "ours") -> Policy:
     return dataclasses.replace(policy, purposes=(dataclasses.replace(first, data=tuple(data)),))
 
 
-def table(language: str) -> sf.Dataset:
+def table(language: str) -> sf.Table:
     if language == "ours":
         return people()
     rows = {"Age": list(written_policies.AGES.values()), "Zipcode": list(written_policies.ZIPS.values())}

@@ -288,7 +288,7 @@ def test_pseudonyms_of_a_policy_are_remembered_and_verified(sf_run, room):
     tree = json.loads((room / "study.json").read_text())
     tree["purposes"][0]["pseudonymizations"] = [{"name": "Random table", "data": ["Name"]}]
     (room / "study.json").write_text(json.dumps(tree))
-    assert sf_run("vault", "new-key", room / "office.key").code == 0
+    assert sf_run("key", "vault", room / "office.key").code == 0
     vault = ("--key", room / "office.key", "--vault", room / "people.vault")
     run = ("policy", "run", room / "people.csv", "-p", room / "study.json", *USE)
     codes = []
@@ -297,6 +297,6 @@ def test_pseudonyms_of_a_policy_are_remembered_and_verified(sf_run, room):
         codes.append(sorted(line.split(",")[0] for line in (out / "share" / "data.csv").read_text().split()[1:]))
         assert sf_run("verify", out / "share", "--original", room / "people.csv", "--owner", out / "owner").code == 0
     assert codes[0] == codes[1] and len(set(codes[0])) == 3
-    assert sf_run("vault", "new-key", room / "other.key").code == 0
+    assert sf_run("key", "vault", room / "other.key").code == 0
     wrong = sf_run(*run, "--key", room / "other.key", "--vault", room / "people.vault", "-o", room / "three")
     assert wrong.code == 5 and not (room / "three").exists()

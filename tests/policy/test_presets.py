@@ -45,7 +45,7 @@ def test_unknown_presets():
         Policy.load("preset:cms_minimum")
 
 
-def table(**columns) -> sf.Dataset:
+def table(**columns) -> sf.Table:
     return sf.read(pl.DataFrame(columns))
 
 

@@ -31,7 +31,7 @@ AGES = {"25": ("25", "20-30", "<50"), "26": ("26", "20-30", "<50")}
 ZIPS = {"53711": ("53711", "537**", "*"), "53712": ("53712", "537**", "*")}
 
 
-def people() -> sf.Dataset:
+def people() -> sf.Table:
     return sf.read(pl.DataFrame(PEOPLE))
 
 

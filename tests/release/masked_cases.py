@@ -15,9 +15,9 @@ import polars as pl
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.recipe import Recipe
+from sfumato.core.table import Table
 
 SEED = "c0ffee11d15ea5ec0ffee11d15ea5e77"
 """Long enough not to be a rehearsal, and easy to look for."""
@@ -81,7 +81,7 @@ RECODING = frozenset({
 
 
 @cache
-def table_of(name: str, seed: int = 5) -> Dataset:
+def table_of(name: str, seed: int = 5) -> Table:
     """A small table: ``patients``, one row each; ``brief``, two columns of it; ``declared``, these with what is publicly known
     of them; ``asked``, patients and a consent; ``homes``."""
     if name == "homes":
@@ -94,14 +94,14 @@ def table_of(name: str, seed: int = 5) -> Dataset:
     if name == "declared":
         brief = _with(patients, ("age", "sex"))
         known = brief.schema.replace("age", bounds=(0, 110)).replace("sex", domain=("female", "male"))
-        return Dataset(brief.to_polars(), known, brief.source)
+        return Table(brief.to_polars(), known, brief.source)
     consent = pl.Series("consent", np.array(["all uses", "research", "care"])[np.arange(len(patients)) % 3])
     frame = patients.to_polars().with_columns(consent)
     attribute = sf.Attribute(("direct",))
-    return Dataset(frame, sf.Schema({**patients.schema.attributes, "consent": attribute}), patients.source)
+    return Table(frame, sf.Schema({**patients.schema.attributes, "consent": attribute}), patients.source)
 
 
-def _with(dataset: Dataset, names: tuple[str, ...]) -> Dataset:
+def _with(dataset: Table, names: tuple[str, ...]) -> Table:
     return dataset.drop([name for name in dataset.columns if name not in names])
 
 
@@ -117,7 +117,7 @@ def recipe_of(case: str, **others: Any) -> Recipe:
     return recipes.from_dict({**plain, **others})
 
 
-def multiset(dataset: Dataset) -> list[tuple[str, ...]]:
+def multiset(dataset: Table) -> list[tuple[str, ...]]:
     """The rows as sorted tuples of labels, whatever the frame; times at midnight are dates, whole floats integers."""
     columns = []
     for name in sorted(dataset.columns):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.step import Goal, Plan, Step
+from sfumato.core.words import percent
 from sfumato.methods.models.l_diversity import LDiversity
 from sfumato.methods.steps.local.mondrian import Mondrian
 from sfumato.release.alternatives import Neighbour, alternatives_in, alternatives_of
@@ -104,7 +105,7 @@ def test_the_reasons_are_sentences_with_the_numbers(found):
     assert f"would keep {more:,} more records and raise loss from {found.chosen.score:.4f} to" in sentence
     assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved")
     assert "none of them has less loss" in told.choice
-    assert told.outlook[0].startswith("A budget of 4.0% (32 records) instead of 5.0% (40 records) would ")
+    assert told.outlook[0].startswith("A budget of 4 % (32 records) instead of 5 % (40 records) would ")
     assert any("Less loss needs a larger budget, of" in one for one in told.outlook)
 
 
@@ -151,10 +152,10 @@ def test_numbers_that_print_alike_are_equal_or_have_more_digits(found):
     column = next(iter(chosen.levels))
     beside = tuple(Neighbour(column, 1, option) for option in (near, alike))
     close, equal = dataclasses.replace(found, neighbours=beside).reasons().neighbours
-    risks = re.search(r"marketer risk (\S+)% instead of (\S+)%", close)
+    risks = re.search(r"marketer risk (\S+) % instead of (\S+) %", close)
     scores = re.search(r"raise loss from (\S+) to ([\d.]+)", close)
     assert risks[1] != risks[2] and scores[1] != scores[2]
-    assert "at the same loss" in equal and f"marketer risk stays {chosen.marketer_risk:.2%}" in equal
+    assert "at the same loss" in equal and f"marketer risk stays {percent(chosen.marketer_risk, 2)}" in equal
 
 
 def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
@@ -168,7 +169,7 @@ def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
     assert choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search.")
     assert "only its neighbours are below" in choice and not near.reasons().outlook
     unsure = dataclasses.replace(near, proved=False, gap=0.25).reasons().choice
-    assert "not proved to be the best" in unsure and "no node is better by more than 0.25" in unsure
+    assert "not proved to be the best" in unsure and "none of them is better by more than 0.25" in unsure
 
 
 def test_other_promises_are_explained_too():

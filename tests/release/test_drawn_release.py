@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.dataset import NOBODY
 from sfumato.core.step import Account, Effect
+from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, ReleaseRefused, UnreadableInput
-from sfumato.release.documents import digest_of
 from sfumato.release.folder import read_release
+from sfumato.release.signatures import digest_of
 from tests.methods.attacks.drawn_rows import DrawColumns, people
 
 SEED = "0123456789abcdef0123456789abcdef"
@@ -77,7 +77,7 @@ def test_a_promise_about_drawn_records_is_of_the_file(table):
     verdict = release.verdicts[0]
     assert verdict.holds and not verdict.of_persons
     assert "of the file, not of persons" in verdict.sentence
-    assert release.headline.text.startswith("Every promise holds of the file, not of persons")
+    assert release.headline.text.startswith("1-anonymity holds of the file, not of persons")
     assert "nobody's" in str(release) and "suppressed" not in str(release) and "marketer" not in str(release)
     assert sf.judge(table, sf.KAnonymity(1))[0].of_persons
 
@@ -128,7 +128,7 @@ def test_rows_dropped_before_were_neither_learnt_from_nor_set_aside(table):
 
 def test_a_written_release_says_that_its_records_are_nobodys(written):
     certificate = json.loads((written / "out/share/certificate.json").read_text())
-    assert certificate["drawn_anew"]["learnt_from"] == 240 and certificate["drawn_anew"]["held_out"] == 60
+    assert certificate["synthetic"]["learnt_from"] == 240 and certificate["synthetic"]["held_out"] == 60
     assert certificate["suppressed_records"] is None
     assert certificate["verdicts"][0]["of_persons"] is False
     assert [limit["name"] for limit in certificate["limits"]] == ["copied_records", "recognised_members"]
@@ -237,11 +237,10 @@ def test_recoded_masked_and_drawn_candidates_have_common_axes(table):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda c: c.pop("drawn_anew"),
-        lambda c: c["drawn_anew"].update(rows=c["drawn_anew"]["rows"] + 1),
-        lambda c: c["drawn_anew"].update(means="of persons"),
-        lambda c: c["drawn_anew"].update(learnt_from=3),
-        lambda c: c["drawn_anew"].update(held_out=3),
+        lambda c: c.pop("synthetic"),
+        lambda c: c["synthetic"].update(rows=c["synthetic"]["rows"] + 1),
+        lambda c: c["synthetic"].update(learnt_from=3),
+        lambda c: c["synthetic"].update(held_out=3),
         lambda c: c["verdicts"][0].pop("of_persons"),
         lambda c: c["limits"][0].update(limit=0.9),
         lambda c: c["limits"][0].update(holds=False),

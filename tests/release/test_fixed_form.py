@@ -20,8 +20,8 @@ from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.errors import RecipeError, SchemaError
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.methods.formulas.exact_draws import Draws
-from sfumato.release.documents import digest_of
 from sfumato.release.epsilon_certification import certified
+from sfumato.release.signatures import digest_of
 from tests.neighbouring_tables import CHANGES
 
 SAFE = sf.SafeAnonymize(1.0, k=2)
@@ -196,8 +196,8 @@ def test_a_proposed_recipe_certifies_nothing(tmp_path):
     found = release.certified
     assert not found.holds and "proposed by sfumato recommend" in found.reasons[0]
     release.write(tmp_path)
-    private = json.loads((tmp_path / "share" / "certificate.json").read_text())["differential_privacy"]
-    assert private["certified"] is False and "proposed_from" in private["not_certified_because"][0]
+    words = json.loads((tmp_path / "owner" / "release.json").read_text())["words"]["differential_privacy"]
+    assert words["certified"] is False and "proposed_from" in words["not_certified_because"][0]
     with pytest.raises(RecipeError, match="proposed_from"):
         recipes.parse("{columns: {age: quasi}, proposed_from: nobody}")
 

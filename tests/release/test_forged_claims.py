@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import UnreadableInput
-from sfumato.release.documents import digest_of
+from sfumato.release.signatures import digest_of
 
 Edit = Callable[[dict[str, Any]], Any]
 
@@ -79,7 +79,7 @@ def test_an_epsilon_in_the_plan_needs_the_section_that_answers_for_it(accounted:
 
     assert exit_code(accounted, tmp_path, smaller) == 1
     assert exit_code(accounted, tmp_path, lambda c: c.pop("differential_privacy")) == 1
-    none = {"certified": False, "epsilon": None, "delta": None, "not_certified_because": ["a rehearsal"]}
+    none = {"certified": False, "epsilon": None, "delta": None}
     assert exit_code(accounted, tmp_path, lambda c: c["differential_privacy"].update(none)) == 0  # it says less
 
     def other_step(certificate: dict[str, Any]) -> None:
@@ -131,8 +131,7 @@ def test_an_epsilon_of_a_step_that_accounts_for_none_fails(plain: Path, tmp_path
 
 def _closeness(certificate: dict[str, Any], t: float) -> None:
     """Promise closeness of the diagnosis as the released table has it."""
-    said = {"model": "t_closeness", "promise": f"{t:g}-closeness of diagnosis (equal distance)", "holds": True}
-    said |= {"attained": certificate["verdicts"][-1]["attained"], "required": t}
+    said = {"model": "t_closeness", "holds": True, "attained": certificate["verdicts"][-1]["attained"], "required": t}
     certificate["recipe"]["meet"][-1] = {"t_closeness": {"sensitive": "diagnosis", "t": t}}
     certificate["verdicts"][-1].update(said)
 
@@ -151,11 +150,6 @@ def patients() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["age", "diagnosis"], orient="row")
 
 
-def _sentence(certificate: dict[str, Any]) -> None:
-    attained = certificate["verdicts"][-1]["attained"]
-    certificate["verdicts"][-1]["sentence"] = f"no class is farther than {attained:.4g} from the original table"
-
-
 @pytest.mark.parametrize("masked", [None, {}])
 def test_a_column_that_a_step_of_the_recipe_changed_is_not_as_it_was(
     patients: pl.DataFrame, tmp_path: Path, masked: Any
@@ -167,7 +161,6 @@ def test_a_column_that_a_step_of_the_recipe_changed_is_not_as_it_was(
 
     def edit(certificate: dict[str, Any]) -> None:
         _closeness(certificate, 0.8)
-        _sentence(certificate)
         if masked is None:
             del certificate["plan"][1]["masked"]
         else:
@@ -182,7 +175,6 @@ def test_records_that_a_sample_left_out_are_counted(patients: pl.DataFrame, tmp_
 
     def edit(certificate: dict[str, Any]) -> None:
         _closeness(certificate, 0.8)
-        _sentence(certificate)
         for part in ("utility", "story", "implied"):
             certificate.pop(part, None)
         certificate["suppressed_records"] = 0

@@ -16,8 +16,8 @@ import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
-from sfumato.release.documents import digest_of
 from sfumato.release.folder import read_release
+from sfumato.release.signatures import digest_of
 
 MIXED = random.Random(1)
 AGES = [20 + place % 15 for place in range(57)] + [90, 90, 90]
@@ -52,7 +52,7 @@ def written(folder: Path, *steps: Any, table: pl.DataFrame = TABLE, **others: An
 
 def released(*steps: Any, table: pl.DataFrame = TABLE, **others: Any) -> Any:
     recipe = recipe_of(*steps, **others)
-    people = sf.Dataset(table, recipe.schema, Source(name="people", format="csv"))
+    people = sf.Table(table, recipe.schema, Source(name="people", format="csv"))
     return sf.anonymize(people, recipe.meet, recipe.steps, limits=recipe.limits, seed=1, format="csv")
 
 
@@ -138,7 +138,7 @@ def test_a_picture_that_other_attacks_do_not_give_goes(tmp_path):
     picture = folder / "share" / "pictures" / "attacks.png"
     assert picture.is_file()
     kept = read_release(folder)
-    kept.add("attacks", {**kept.certificate["attacks"], "tried": []})
+    kept.add("attacks", {**kept.record["words"]["attacks"], "tried": []})
     assert not picture.exists()
     assert not failing(sf.verify(folder / "share"))
 

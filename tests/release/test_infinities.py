@@ -38,7 +38,7 @@ def test_an_honest_release_verifies(tmp_path, form, role, made_for):
 def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
     import json
 
-    from sfumato.release.documents import digest_of
+    from sfumato.release.signatures import digest_of
 
     frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")})
     people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
@@ -49,3 +49,24 @@ def test_more_cells_than_the_file_lacks_are_not_believed(tmp_path):
     said["story"]["suppressed_cells"]["x"] = 0.9
     file.write_text(json.dumps({**said, "digest": digest_of(said)}))
     assert "pictures" in {c.name for c in sf.verify(folder / "share").claims if c.status == "fails"}
+
+
+def test_utility_that_the_file_does_not_have_is_noticed(tmp_path):
+    """What a certificate tells is measured on the file, not on what was in memory before a format left values out."""
+    import json
+
+    from sfumato.release.sealing import draw_page, seal_certificate
+
+    frame = pl.DataFrame({"age": ["o"] * 4 + ["n"] * 4, "x": COLUMN["sensitive"], "ill": list("abababab")})
+    people = sf.read(frame).with_roles(quasi=["age"], sensitive=["ill"], plain=["x"])
+    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1, format="csv")
+    share = release.write(tmp_path / "out", format="jsonl") / "share"
+    said = json.loads((share / "certificate.json").read_text())
+    for name, value in said["utility"].items():
+        if value is None:
+            continue
+        edited = {**said, "utility": {**said["utility"], name: value + 0.25}}
+        (share / "report.html").write_text(draw_page(edited), encoding="utf-8")
+        seal_certificate(share, edited, None)
+        found = sf.verify(share, original=people, owner=tmp_path / "out" / "owner")
+        assert any("tells otherwise: utility" in claim.detail for claim in found.claims), name

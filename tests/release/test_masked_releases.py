@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.step import accounts
+from sfumato.core.table import Table
 from sfumato.interfaces.cli import main
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.masked_cases import CASES, KEY, RECODING, SEED, multiset, recipe_of, table_of, told_of_people
@@ -73,13 +73,13 @@ def undrawn(monkeypatch):
         monkeypatch.setattr(f"sfumato.release.report.pages.{page}", lambda _: "")
 
 
-def second(name: str) -> Dataset | None:
+def second(name: str) -> Table | None:
     """The second table of the step that takes values from one."""
     return table_of(CASES[name].table, seed=9) if name == "swap_across" else None
 
 
 @cache
-def released(name: str, table: Dataset | None = None) -> sf.Release:
+def released(name: str, table: Table | None = None) -> sf.Release:
     recipe = recipe_of(name)
     return sf.run(table or table_of(CASES[name].table), recipe, seed=seed_of(name), population=second(name))
 
@@ -89,11 +89,11 @@ def seed_of(name: str) -> str:
     return SEED if getattr(registry.family("steps")[name], "replayable", True) else "77"
 
 
-def in_all_frames(dataset: Dataset) -> dict[str, Dataset]:
+def in_all_frames(dataset: Table) -> dict[str, Table]:
     frame = dataset.to_polars()
     mixed = frame[np.random.default_rng(9).permutation(len(frame))]
     made = {"pandas": frame.to_pandas(), "arrow, other order": mixed.to_arrow()}
-    return {kind: Dataset(other, dataset.schema, dataset.source) for kind, other in made.items()}
+    return {kind: Table(other, dataset.schema, dataset.source) for kind, other in made.items()}
 
 
 def test_every_registered_step_is_here():
@@ -145,7 +145,7 @@ def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     _nothing_told(out, name, done)
 
 
-def _in_python(name: str, file: Path) -> sf.Dataset:
+def _in_python(name: str, file: Path) -> sf.Table:
     """The release of a case made in Python: of the table, or of its file where every cell is to be read for itself."""
     made = recipe_of(name)
     if not accounts(made.steps, made.schema):

@@ -12,6 +12,10 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import ReleaseRefused
 from sfumato.methods.steps.synthesis import mst
 from sfumato.methods.steps.synthesis.noisy_counts import PrivateTable
+from sfumato.release import promise_checks
+from sfumato.release.manifest import Claim
+from sfumato.release.replay import Original
+from sfumato.release.shared_folder import SharedFolder
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.test_certified import share_of
 
@@ -33,7 +37,7 @@ def people(*more, person=False):
         "work": sf.Attribute(("sensitive",), domain=("p", "q")),
         "who": sf.Attribute(("unit",) if person else ("direct",)),
     }
-    return sf.Dataset(frame, sf.Schema(schema))
+    return sf.Table(frame, sf.Schema(schema))
 
 
 def certificate_of(folder):
@@ -60,23 +64,25 @@ def test_a_person_is_the_unit_where_a_column_names_persons(tmp_path):
     release.write(tmp_path / "out")
     private = certificate_of(tmp_path / "out")["differential_privacy"]
     assert private["unit_of_privacy"] == "one person (at most 2 rows of each count)"
-    assert "one person (at most 2 rows of each count) more or less" in private["neighbours"]
+    assert private["neighbours"] == "add_remove"
     assert release.released.columns == ["town", "work"]
     assert sf.verify(tmp_path / "out" / "share").result == "not all verified"
 
 
 def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
-    from sfumato.release.promise_checks import epsilon_claim
-
     release = sf.anonymize(people(), [], [STEP], seed=SEED)
     release.write(tmp_path / "out")
     told = certificate_of(tmp_path / "out")
-    shared = (release.released.schema, release.released.columns)
-    assert epsilon_claim(told, *shared).status == "needs original"
+
+    def epsilon() -> Claim:
+        shared = SharedFolder(tmp_path / "out" / "share", told)
+        return promise_checks.epsilon(told, shared, Original(shared))
+
+    assert epsilon().status == "needs original"
     told["differential_privacy"]["epsilon"] = 1.0
-    assert epsilon_claim(told, *shared).status == "fails"
+    assert epsilon().status == "fails"
     told["recipe"]["steps"].insert(0, {"sample": {"fraction": 0.5}})
-    assert "does not follow" in epsilon_claim(told, *shared).detail
+    assert "does not follow" in epsilon().detail
 
 
 def test_one_person_more_changes_nothing_that_is_shared_but_through_noisy_counts(tmp_path, monkeypatch):

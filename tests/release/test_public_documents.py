@@ -106,12 +106,12 @@ def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
 
 @pytest.mark.slow
 def test_a_picture_that_cannot_be_drawn_leaves_nothing_behind(written, tmp_path, monkeypatch):
-    from sfumato.release import publish
+    from sfumato.release import sealing
 
     def broken(svg):
         raise RuntimeError("no fonts")
 
-    monkeypatch.setattr(publish, "png", broken)
+    monkeypatch.setattr(sealing, "png", broken)
     with pytest.raises(RuntimeError, match="no fonts"):
         written[1].write(tmp_path / "out", pictures=True)
     assert list(tmp_path.iterdir()) == []

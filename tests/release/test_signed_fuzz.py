@@ -18,9 +18,9 @@ from sfumato.core.json_text import is_spelled_once, loads_once
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.cli.party import _read as read_result
 from sfumato.parties.conduct import verified
-from sfumato.release.certificates import new_key
+from sfumato.release.signatures import new_key
 from sfumato.release.verification import Verification
-from sfumato.results.checking.reviews import read_manifest, release_outputs, verify_outputs
+from sfumato.results.checking.reviews import release_outputs
 from tests.parties.studies import a_study
 from tests.parties.test_conduct import run
 
@@ -66,12 +66,7 @@ def signed_outputs(place: Path, key: Path) -> Signed:
     release_outputs(session.log, place / "out", accept_passes=True, sign=key)
     public = key.with_suffix(".pub.pem")
 
-    def check() -> Verification:
-        return Verification.of(
-            place / "out", verify_outputs(place / "out", key=public), read_manifest(place / "out"), public
-        )
-
-    return Signed(place / "out" / "manifest.json", check)
+    return Signed(place / "out" / "certificate.json", lambda: sf.verify(place / "out", trusted_key=public))
 
 
 def signed_result(place: Path) -> Signed:
@@ -161,7 +156,7 @@ def test_no_changed_file_is_verified(signed):
 
 def test_no_place_at_any_depth_is_unsigned(signed):
     """What the signature is taken of changes with every place of the document."""
-    from sfumato.release.certificates import signature_holds
+    from sfumato.release.signatures import signature_holds
 
     document = loads_once(signed.file.read_bytes())
     if "signature" not in document:

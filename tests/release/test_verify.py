@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.release.documents import digest_of
+from sfumato.release.signatures import digest_of
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_folder_that_is_no_release(release, broken):
     elif broken == "not json":
         certificate.write_text("{")
     elif broken == "other version":
-        edit(release, lambda c: c.update(sfumato_certificate=3))
+        edit(release, lambda c: c.update(sfumato_certificate=4))
     else:
         edit(release, lambda c: c["data"].update(file="../owner/lock.json"))
     with pytest.raises(sf.errors.UnreadableInput):

@@ -17,7 +17,9 @@ import sfumato as sf
 from sfumato.data.table.form import Form, defused, restored, runnable_cells, typed, types_of
 from sfumato.data.table.write import suffix_of
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput, Unsatisfiable
+from sfumato.release.certificate_files import read_certificate
 from sfumato.release.folder import read_release
+from sfumato.release.shared_folder import SharedFolder
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel", "spss", "stata", "sas")
 FRAMES = ("polars", "pandas", "arrow", "enum", "categorical", "pandas category", "arrow dictionary")
@@ -255,10 +257,8 @@ def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format
     )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1, format=format)
     release.write(tmp_path / "out", format=format)
-    from sfumato.release.certificates import read_certificate
-    from sfumato.release.verify import read_released
-
-    back = read_released(tmp_path / "out" / "share", read_certificate(tmp_path / "out" / "share"))
+    share = tmp_path / "out" / "share"
+    back = SharedFolder(share, read_certificate(share)).released
     assert back.to_polars().equals(release.released.to_polars())
     found = sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner")
     assert {claim.status for claim in found.claims} == {"holds"}, str(found)

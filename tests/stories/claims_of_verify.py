@@ -5,39 +5,45 @@ from __future__ import annotations
 from tests.stories.entries import FORGED, FORGED_PEOPLE, OTHER_ROWS, WRITTEN, best, check
 
 EDITED_BYTES = "tests/release/test_certificate_fuzz.py::test_one_byte_more_or_less_anywhere"
-FLIPPED_BYTE = "tests/release/shaped/test_release.py::test_a_flipped_byte_is_caught"
+FLIPPED_BYTE = "tests/release/any_shape/test_release.py::test_a_flipped_byte_is_caught"
 CHANGED_RESULT = "tests/parties/test_conduct.py::test_a_changed_result_is_noticed"
 LIES = "tests/release/test_accounted.py::test_a_lie_that_the_folder_contradicts"
 
 CHECKS = (
     check(
-        "release.verify",
+        "release.file_checks",
         "certificate unedited",
         "The certificate is the text that was written.",
         EDITED_BYTES,
         "tests/release/test_certificates.py::test_a_mutated_certificate_is_judged_or_refused",
     ),
     check(
-        "release.verify",
+        "release.file_checks",
         "signature",
         "Everything in the certificate was signed with the key.",
         "tests/release/test_signed_fuzz.py::test_no_changed_file_is_verified",
         "tests/release/test_signed_fuzz.py::test_no_place_at_any_depth_is_unsigned",
         "tests/release/test_signed_fuzz.py::test_more_in_the_signature_is_no_signature",
     ),
-    check("release.verify", "by unchanged", "The data file is the one that was certified.", EDITED_BYTES, FLIPPED_BYTE),
     check(
-        "release.verify",
-        "by _table_claims",
+        "release.file_checks",
+        "by file_unedited",
+        "The data file is the one that was certified.",
+        EDITED_BYTES,
+        FLIPPED_BYTE,
+    ),
+    check(
+        "release.file_checks",
+        "by rows_and_columns",
         "Every file has the certified rows and columns.",
         OTHER_ROWS,
         FORGED,
         FORGED_PEOPLE,
-        "tests/release/shaped/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
-        "release.verify",
-        "by verify",
+        "release.recipe_checks",
+        "by proven_by_data",
         "Every key of several tables names a row.",
         "tests/data/relational/test_released.py::test_keys_that_name_nobody_are_found_out",
         "tests/data/relational/test_noun.py::test_owners_are_those_found_one_key_after_the_other",
@@ -53,7 +59,7 @@ CHECKS = (
     ),
     check(
         "release.promise_checks",
-        "by promise_claim",
+        "by promises_kept",
         "A promise holds on the written file, with the certified value.",
         OTHER_ROWS,
         FORGED,
@@ -70,17 +76,18 @@ CHECKS = (
     check("release.table_checks", "columns are what the recipe says", "The file has the columns of the recipe.", LIES),
     check(
         "release.recipe_checks",
-        "by limit_claim",
+        "by _limit_claim",
         "A limit is kept on the written file, with the certified value.",
         LIES,
         "tests/release/test_certificates.py::test_a_limit_left_out_of_the_verdicts_is_noticed",
     ),
     check(
-        "release.consistency",
+        "release.file_checks",
         "report",
-        "Page and pictures say what the certificate says.",
+        "Page and pictures are drawn from the certificate.",
         "tests/release/test_accounted.py::test_a_page_that_says_something_else",
         "tests/release/test_accounted.py::test_a_picture_of_something_else",
+        "tests/release/test_certificate_words.py::test_a_page_that_somebody_wrote_is_never_said_to_hold",
     ),
     check(
         "release.manifest",
@@ -90,25 +97,25 @@ CHECKS = (
         "tests/release/test_certificates.py::test_the_folder_is_as_it_was_certified",
     ),
     check(
-        "release.replay",
-        ("by _replayed", "{}, against the original", "suppressed {}"),
+        "release.original_checks",
+        ("{} are {} {}original", "{}, against the original", "suppressed {}"),
         "Recipe and seed make what was released of the original again, as many were left out as said, and the promises hold beside it.",
         "tests/release/test_masked_releases.py::test_a_changed_release_does_not_verify",
         "tests/methods/models/test_mechanism_promises.py::test_verify_from_the_certificate_and_from_the_original",
         "tests/test_fuzz.py::test_whatever_is_released_can_be_verified",
-        "tests/release/shaped/test_release.py::test_another_order_is_no_replay",
+        "tests/release/any_shape/test_release.py::test_another_order_is_no_replay",
         "tests/data/relational/test_accounted.py::test_only_the_original_tells_of_other_values",
         FORGED_PEOPLE,
     ),
     check(
-        "release.replay",
+        "release.original_checks",
         "input is the committed one",
         "The original is the table of which the release was made.",
         "tests/release/test_verify.py::test_another_original_is_noticed",
-        "tests/release/shaped/test_release.py::test_another_original_is_noticed",
+        "tests/release/any_shape/test_release.py::test_another_original_is_noticed",
     ),
     check(
-        "release.replay",
+        "release.original_checks",
         "released columns beside the labels, against the original",
         "No released column tells a quasi-identifier beyond its label in the ways that were looked for.",
         "tests/release/test_implied.py::test_planted_copies_are_refused_and_noise_is_not",
@@ -116,7 +123,13 @@ CHECKS = (
         "tests/core/test_dependence.py::test_implied_linkage_agrees_with_counting_record_by_record",
     ),
     check(
-        "release.replay",
+        "release.original_checks",
+        "what the certificate tells, against the original",
+        "Plan, contract and utility are those of the release made again.",
+        "tests/release/test_fields_made_again.py::test_a_number_that_only_the_original_tells_is_noticed",
+    ),
+    check(
+        "release.original_checks",
         "whose the rows are, against the original",
         "The rows are drawn anew, and learnt from as many people as said.",
         "tests/release/test_drawn_release.py::test_an_edited_certificate_of_drawn_rows_does_not_verify",
@@ -133,7 +146,7 @@ CHECKS = (
         "counts",
         "The files have as many people as certified.",
         FORGED_PEOPLE,
-        "tests/release/shaped/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
+        "tests/release/any_shape/test_release.py::test_an_edited_file_with_digests_mended_breaks_what_it_breaks",
     ),
     check(
         "results.tables.verification",
@@ -151,6 +164,12 @@ CHECKS = (
     ),
     check(
         "results.tables.verification",
+        "report",
+        "The page of a published table is drawn from its certificate.",
+        "tests/results/tables/test_published.py::test_a_page_of_something_else_is_not_said_to_hold",
+    ),
+    check(
+        "results.tables.verification",
         "audit",
         "No sensitive cell of the published tables can be narrowed down too far.",
         "tests/results/tables/test_suppression.py::test_the_audit_is_what_trying_all_tables_finds",
@@ -158,27 +177,21 @@ CHECKS = (
         "tests/results/tables/test_published.py::test_edits_under_a_certificate_that_was_made_to_fit_are_found_by_the_owner",
     ),
     check(
-        "results.checking.reviews",
-        ("manifest", "folder", "by verify_outputs"),
+        "results.checking.verification",
+        "outputs listed",
         "The released folder has the listed files, as listed, and no others.",
         "tests/results/tables/test_reviews.py::test_a_released_folder_is_verified",
         "tests/results/tables/test_reviews.py::test_strangers_are_told_and_never_released",
     ),
     check(
-        "results.checking.reviews",
-        "signature",
-        "The manifest was signed with the key.",
-        "tests/results/tables/test_reviews.py::test_a_signed_manifest",
-    ),
-    check(
-        "results.checking.reviews",
+        "results.checking.verification",
         ("log", "checks and decisions"),
         "The log begins as it did at the release, and the outputs passed or were approved as it says.",
         "tests/results/tables/test_seals.py::test_edits_are_noticed",
         "tests/results/tables/test_seals.py::test_a_log_that_is_another_one_after_the_release",
     ),
     check(
-        "results.checking.reviews",
+        "results.checking.verification",
         "together",
         "What the released outputs tell together was seen by who approved them.",
         "tests/results/tables/test_session_differences.py::test_random_sessions_tell_of_nobody",

@@ -28,7 +28,7 @@ SENTENCES = (
     ),
     said(
         "release.report.headline",
-        "Every promise holds of the file, not of persons",
+        "{} holds",
         "Promises about drawn records are about the file only.",
         "tests/release/test_drawn_release.py::test_a_promise_about_drawn_records_is_of_the_file",
         "tests/release/report/test_headline.py::test_the_headline_of_random_records",
@@ -63,13 +63,6 @@ SENTENCES = (
         "The promises hold although the column is released as it is.",
         WRITTEN,
         EVERY_NODE,
-    ),
-    said(
-        "interfaces.cli.explain",
-        "{} is kept with nothing to spare",
-        "The promise holds, and its attained value is the required one.",
-        "tests/methods/models/test_l_diversity.py::test_the_largest_l_that_holds_holds_and_no_larger_one",
-        "tests/methods/models/test_t_closeness.py::test_the_smallest_t_that_holds_holds_and_no_smaller_one",
     ),
     said(
         "release.report.pictures",
@@ -164,7 +157,7 @@ SENTENCES = (
     ),
     said(
         "data.baskets.models",
-        "at least {} {} every set of at most {} item{} that somebody has",
+        "at least {} {} every set of at most {} that somebody has",
         "Any m items that somebody has are had by at least k people.",
         "tests/data/baskets/test_models.py::test_km_anonymity",
     ),
@@ -207,7 +200,7 @@ SENTENCES = (
     ),
     said(
         "release.register.joint_disclosure",
-        "of {}: at least {} value{} in a joint class, at most {} from all",
+        "of {}: at least {} in a joint class, at most {} from all",
         "All releases together leave so many values, and are not farther than told.",
         "tests/release/register/test_joint_classes.py::test_values_of_joint_classes",
         "tests/release/register/test_together.py::test_it_is_what_counting_over_persons_gives",
@@ -221,14 +214,14 @@ SENTENCES = (
     # Noise and budgets.
     said(
         "core.declared",
-        "one {} (at most {} row{} of each count)",
+        "one {} (at most {} of each count)",
         "The stated ε is about all rows of one person that count.",
         "tests/results/queries/test_domains.py::test_at_most_c_rows_of_a_unit_count",
         "tests/results/queries/test_audit.py::test_an_audit_notices_surplus_rows",
     ),
     said(
         "methods.steps.synthesis.private_synthesis",
-        "one person (at most {} row{} of each count)",
+        "one person (at most {} of each count)",
         "The stated ε is about all rows of one person that count.",
         "tests/methods/steps/test_private_synthesis.py::test_a_person_has_so_many_rows_and_noise_for_them",
     ),
@@ -247,8 +240,8 @@ SENTENCES = (
     said(
         "release.alternatives",
         (
-            "This is the best of {}: proved by the search. {}. {}",
-            "This is the best of {}: proved, every node was looked at. {}; {}",
+            "This is the best of {}: proved by the search. It {}. {}",
+            "This is the best of {}: proved, every node was looked at. It {}; {} nodes stay within the budget, and {}.",
         ),
         "No node that keeps the promises is better.",
         EVERY_NODE,

@@ -46,7 +46,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"the \{\} of \{\} \{\} that are certified as suppressed",
         r"\{\} of whom a promise did not hold \{\} left out of all tables, .*",
         r"This is the best node that was found, not proved to be the best of .*",
-        r"\{\} of \{\} nodes stay within it, .*; the search did not promise the optimum\.",
+        r"This is not the best node: it .*; the search did not promise the optimum\.",
         r"column \{\} holds pseudonyms by \{\}, weaker than .*",
     ),
     "says that something is not known": (

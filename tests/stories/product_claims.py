@@ -98,7 +98,10 @@ def find_claims_of_verify() -> set[Found]:
     """Every claim that some road of ``verify`` can find to hold, by its name."""
     constants: dict[str, str] = {}
     for tree in parsed_modules().values():
-        constants |= _assigned_texts(tree.body, {})
+        texts = _assigned_texts(tree.body, {})
+        constants |= {
+            name: text for name, text in texts.items() if name.isupper()
+        }  # others mean something in their module only
     claims = set()
     for module, tree in parsed_modules().items():
         if any(_is_claim(node) for node in ast.walk(tree)):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import Role, Schema
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _read_one(column: str, spec: Any) -> Acceptance:
         raise ParameterError(f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], PAIR_KEYS)}")
     lacking = [key for key in PAIR_KEYS if key not in spec]
     if lacking:
-        raise ParameterError(f"{where} lacks {' and '.join(lacking)}: write {EXAMPLE}")
+        raise ParameterError(f"{where} lacks {join_words(lacking)}: write {EXAMPLE}")
     try:
         return ImpliedQuasi(column, spec["implies"], spec["because"])
     except ParameterError as error:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import NOBODY, Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
+from sfumato.core.table import NOBODY, Table
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ CHOICES = (
 
 
 def pair_elsewhere(
-    original: Dataset, released: Dataset, *, align: str | None = None, control: Dataset | None = None
-) -> Pair:
+    original: Table, released: Table, *, align: str | None = None, control: Table | None = None
+) -> TablePair:
     """A pair of an original and a release that was made elsewhere.
 
     ``align`` is a column that identifies records in both tables, ``order`` or ``none``; without it, tables that do not say where their
@@ -42,7 +42,7 @@ def pair_elsewhere(
             raise ParameterError(
                 f"{released.source.name} does not say which rows of {original.source.name} its rows were made from; say it with align: {CHOICES}"
             )
-        return Pair.of(original, released)
+        return TablePair.of(original, released)
     if align == BY_NOTHING:
         return _unaligned(original, released, control)
     if align == BY_ORDER:
@@ -51,12 +51,12 @@ def pair_elsewhere(
                 f"{released.source.name} has {len(released):,} rows and {original.source.name} {len(original):,}, so they are not aligned by "
                 f"order; {CHOICES}"
             )
-        return Pair.of(original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64)))
+        return TablePair.of(original, dataclasses.replace(released, origin=np.arange(len(original), dtype=np.int64)))
     rows = _by_key(original, released, align)
-    return Pair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
+    return TablePair.of(original, dataclasses.replace(released.drop([align]), origin=rows))
 
 
-def _same_rows(original: Dataset, released: Dataset) -> bool:
+def _same_rows(original: Table, released: Table) -> bool:
     """Whether two tables are the same in every common column, row by row: then order says nothing that cells do not."""
     if len(original) != len(released):
         return False
@@ -64,7 +64,7 @@ def _same_rows(original: Dataset, released: Dataset) -> bool:
     return all(original.column(name).equals(released.column(name), null_equal=True) for name in common)
 
 
-def _by_key(original: Dataset, released: Dataset, key: str) -> NDArray[np.int64]:
+def _by_key(original: Table, released: Table, key: str) -> NDArray[np.int64]:
     """The original row of every released row, by a column that identifies both."""
     texts: list[pl.Series] = []
     for table in (original, released):
@@ -88,12 +88,12 @@ def _by_key(original: Dataset, released: Dataset, key: str) -> NDArray[np.int64]
     return found.to_numpy().astype(np.int64)
 
 
-def _unaligned(original: Dataset, released: Dataset, control: Dataset | None) -> Pair:
+def _unaligned(original: Table, released: Table, control: Table | None) -> TablePair:
     """Rows that are nobody's, beside the people they were made of and, where there are some, people they were not made of."""
     learnt = np.arange(len(original), dtype=np.int64)
     nobody = dataclasses.replace(released, origin=np.full(len(released), NOBODY, dtype=np.int64))
     if control is None:
-        return Pair.of(original, nobody, learnt_from=learnt)
+        return TablePair.of(original, nobody, learnt_from=learnt)
     lacking = [name for name in original.columns if name not in control.columns]
     if lacking:
         raise SchemaError(
@@ -103,6 +103,6 @@ def _unaligned(original: Dataset, released: Dataset, control: Dataset | None) ->
     if not len(control):
         raise SchemaError(f"control: {control.source.name} has no rows")
     both = pl.concat([original.to_polars(), control.to_polars().select(original.columns)], how="vertical_relaxed")
-    everyone = Dataset(both, original.schema, source=original.source)  # type: ignore[arg-type]  # a polars frame becomes a narwhals one
+    everyone = Table(both, original.schema, source=original.source)  # type: ignore[arg-type]  # a polars frame becomes a narwhals one
     aside = np.arange(len(original), len(everyone), dtype=np.int64)
-    return Pair.of(everyone, nobody, learnt_from=learnt, held_out=aside)
+    return TablePair.of(everyone, nobody, learnt_from=learnt, held_out=aside)

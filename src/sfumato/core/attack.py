@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol
 import numpy as np
 
 from sfumato.core.consistency import NOBODYS
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Metric
 from sfumato.core.parameters import label_of, plain_data, words_of
 from sfumato.core.progress import Progress, silent
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.data import Data
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Posterior
     from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
+    from sfumato.core.table import Table
 
 Learns = Literal["identity", "attribute"]
 NOT_IN_FILE = -1
@@ -126,15 +126,15 @@ class Scene:
     seconds: float = 60.0
     progress: Progress = silent
     started: float = dataclasses.field(default_factory=now)
-    population: Dataset | None = None
-    aux: Dataset | None = None
+    population: Table | None = None
+    aux: Table | None = None
     work: int = WORK
 
     @classmethod
     def of(cls, original: Data, released: Data, **options: Any) -> Scene:
         """A scene of data other than a table: the intruder may know any part of the original."""
         everybody = np.arange(original.size, dtype=np.int64)
-        return cls(DataPair(original, released), Intruder(original, (), everybody), **options)
+        return cls(Pair(original, released), Intruder(original, (), everybody), **options)
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:

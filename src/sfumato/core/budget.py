@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from numbers import Real
 from typing import Annotated, Any
@@ -194,7 +194,7 @@ class PrivacyLoss:
         return {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
 
     @classmethod
-    def from_dict(cls, plain: dict[str, str]) -> PrivacyLoss:
+    def from_dict(cls, plain: Mapping[str, str]) -> PrivacyLoss:
         """The inverse of :meth:`to_dict`."""
         read = {name: exact(Fraction(value), name) for name, value in plain.items()}
         if len(read) != 1:

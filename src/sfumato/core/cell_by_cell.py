@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
 
 
-def cell_by_cell(dataset: Dataset, recipe: Recipe) -> Dataset:
+def cell_by_cell(dataset: Table, recipe: Recipe) -> Table:
     """A table that was read as text, its numbers written alike; every cell is read for itself: what one row holds must not decide how all others are read.
 
     Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, Union
 
 from sfumato.core.model import Model
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SfumatoError
 
 FAR = 1e12
@@ -68,7 +69,7 @@ def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
     for one in legal:
         if all(other.implies(one) for other in legal):
             return one, tuple(lacking)
-    raise refused if refused and not legal else ParameterError(f"{cls.__name__}: {' and '.join(lacking)} must be given")
+    raise refused if refused and not legal else ParameterError(f"{cls.__name__}: {join_words(lacking)} must be given")
 
 
 @cache

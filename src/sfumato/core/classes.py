@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.encoding import encode_column, parts_of, tallied
+from sfumato.core.encoding import encode_column, is_one_record_each, parts_of, tallied
 from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
@@ -22,10 +22,10 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column, Encoded
     from sfumato.core.hierarchy import Ladder
     from sfumato.core.schema import Attribute
+    from sfumato.core.table import Table
 
 
 # How often the values of a column occur in each class.
@@ -68,7 +68,7 @@ class Counts:
         return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
 
 
-def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
+def count_values(dataset: Table, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
     """Count the values of one column (or of a combination of columns) in every class."""
     encoded = encode_column(dataset, column)
     domain = max(1, len(encoded.labels))
@@ -87,7 +87,12 @@ MOST_BITS = 64
 """So many different keys for every row are looked up in a table of bits."""
 
 
-def _dense(span: int, rows: int) -> bool:
+MOST_PAIRS = 2
+"""Up to so many combinations for every class have two bits each in a table; where there are more, sorting the keys is as quick."""
+
+
+def is_dense(span: int, rows: int) -> bool:
+    """Whether a table of all keys below ``span`` is small beside so many rows."""
     return span <= max(DENSE, rows)
 
 
@@ -96,7 +101,7 @@ def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray
 
     Keys of one word are below ``span``.
     """
-    if keys.shape[1] == 1 and _dense(span, len(keys)):
+    if keys.shape[1] == 1 and is_dense(span, len(keys)):
         flat = keys[:, 0].view(np.int64)
         there = np.zeros(span, dtype=np.bool_)
         there[flat] = True
@@ -215,6 +220,12 @@ class ClassTable:
         moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
         if not moved:
             return self
+        reached = tuple([levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)])
+        if len(self) > kernels.keys.FEW:
+            from sfumato.core.class_runs import rolled_up_in_runs
+
+            if (rolled := rolled_up_in_runs(self, reached)) is not None:
+                return rolled
         climbs, offsets = self._climbs(moved, levels)
         chosen = slice(moved[0], moved[0] + 1) if len(moved) == 1 else moved
         place = self.layout
@@ -224,7 +235,7 @@ class ClassTable:
         return ClassTable(
             columns=self.columns,
             ladders=self.ladders,
-            levels=tuple([levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]),
+            levels=reached,
             layout=place,
             keys=keys,
             records=records,
@@ -292,30 +303,41 @@ class ClassTable:
 
         Nobody asks which class is whose, so that most keys need neither be sorted nor grouped.
         """
-        if self.keys.shape[1] > 1:
-            return None
-        seen = self._seen([self.columns.index(name) for name in columns])[0]
-        return kernels.keys.count_unique(self.keys[:, 0], self.records, seen)
-
-    def records_by(self, columns: Sequence[str]) -> NDArray[np.int64] | None:
-        """Records per combination of the codes of some columns, 0 for those that no class has; None where there are too many.
-
-        In a table of all combinations: quicker than grouping where they are few.
-        """
+        if len(columns) == len(self.columns):
+            return int((self.records == 1).sum())
         places = [self.columns.index(name) for name in columns]
         width = int(self.layout.widths[places].sum())
-        if width >= WORD - 1 or not _dense(1 << width, len(self)):
+        many = len(self) > kernels.keys.FEW
+        if width < WORD - 1 and is_dense(1 << width, MOST_PAIRS * len(self) if many else len(self)):
+            if many:
+                return kernels.unique_records.count_unique_by_fields(self.keys, self.records, self._places(places))
+            return int((self.records_in(places) == 1).sum())
+        if self.keys.shape[1] > 1:
             return None
-        return self._records_by(places)
+        if (prefixes := self.unique_by_prefixes(columns)) is not None:
+            return prefixes[-1]
+        return kernels.keys.count_unique(self.keys[:, 0], self.records, self._seen(places)[0])
 
-    def records_by_code(self, column: str) -> NDArray[np.int64]:
-        """Records per code of one column, up to the last one that its bits can hold."""
-        return self._records_by([self.columns.index(column)])
+    def unique_by_prefixes(self, columns: Sequence[str]) -> list[int] | None:
+        """How many records are the only one with their codes of the first column, of the first two, and so on.
 
-    def _records_by(self, places: list[int]) -> NDArray[np.int64]:
+        None where keys have several words, and where numpy counts the sets one by one as quickly.
+        """
+        if self.keys.shape[1] > 1 or len(self) <= kernels.keys.FEW:
+            return None
+        _, shifts, widths = self._places([self.columns.index(name) for name in columns])
+        alone: list[int] = kernels.unique_records.count_unique_by_prefixes(
+            self.keys, self.records, shifts, widths
+        ).tolist()
+        return alone
+
+    def records_in(self, places: list[int]) -> NDArray[np.int64]:
+        """Records per combination of the codes of the columns at these places, as many as their bits can hold."""
+        return kernels.keys.add_by_fields(self.keys, self.records, self._places(places))
+
+    def _places(self, places: list[int]) -> kernels.keys.Places:
         layout = self.layout
-        chosen = layout.words[places], layout.shifts[places], layout.widths[places]
-        return kernels.keys.add_by_fields(self.keys, self.records, chosen)
+        return layout.words[places], layout.shifts[places], layout.widths[places]
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""
@@ -329,7 +351,7 @@ class ClassTable:
         )
 
 
-def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
+def ladder_of(dataset: Table, column: str, encoded: Encoded) -> Ladder:
     """The hierarchy of a column bound to the values it holds."""
     attribute = dataset.schema.attributes.get(column)
     hierarchy = attribute.hierarchy if attribute else None
@@ -351,62 +373,67 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
 
 
 def count_classes(
-    dataset: Dataset,
-    columns: Sequence[str] | None = None,
-    *,
-    counted: Sequence[Column] = (),
-    weight: str | None = None,
-) -> ClassTable:
-    """Count the classes of a table: the one pass over the rows that everything else lives on.
-
-    ``counted`` names columns whose values are counted per class (sensitive columns, a class label), a tuple of names
-    a combination of them; a person column of the schema is always counted.
-    """
-    return count_rows(dataset, columns, counted=counted, weight=weight)[0]
-
-
-def count_rows(
-    dataset: Dataset,
+    dataset: Table,
     columns: Sequence[str] | None = None,
     *,
     counted: Sequence[Column] = (),
     weight: str | None = None,
     at: Placement | None = None,
-) -> tuple[ClassTable, NDArray[np.int64]]:
-    """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
+) -> ClassTable:
+    """Count the classes of a table: the one pass over the rows that everything else lives on.
+
+    ``counted`` names columns whose values are counted per class (sensitive columns, a class label), a tuple of names
+    a combination of them; a person column of the schema is always counted. Classes are in key order, whatever the row order.
+    """
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
-    found = _grouped(dataset, names) if at is None else _Grouping((), *_group(dataset, names, at))
     person = dataset.schema.person
     wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
-    ids = found.ids
-    table = dataclasses.replace(
-        found.table,
-        counts={name: found.counted(dataset, name, ids) for name in wanted},
-        weights=None if weight is None else kernels.keys.add_up(survey_weights(dataset, weight), ids, len(found.table)),
-        person=person,
-    )
-    return table, ids
+    found = _grouped(dataset, names, at, by_row=bool(wanted) or weight is not None)
+    counts = {name: found.counted(dataset, name) for name in wanted}
+    weights = None
+    if weight is not None:
+        weights = kernels.keys.add_up(survey_weights(dataset, weight), found.ids(dataset), len(found.table))
+    return dataclasses.replace(found.table, counts=counts, weights=weights, person=person)
+
+
+def count_rows(dataset: Table, columns: Sequence[str] | None = None) -> tuple[ClassTable, NDArray[np.int64]]:
+    """Like :func:`count_classes`, and the class of every row."""
+    names = tuple(dataset.schema.quasi if columns is None else columns)
+    dataset.require(names)
+    grouping = _grouped(dataset, names, None, by_row=True)
+    return count_classes(dataset, names), grouping.ids(dataset)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Grouping:
-    """The classes of some columns as ``attributes`` describe them, the class of every row, and what was counted in them."""
+    """The classes of some columns as ``attributes`` describe them, and what was counted in them.
+
+    ``rows`` has the class of every row once somebody asked: where nearly every row is a class of its own, sorting the keys
+    alone takes a fifth of the time.
+    """
 
     attributes: tuple[Attribute | None, ...]
     table: ClassTable
-    narrow: NDArray[Any]
+    rows: list[NDArray[Any]]
     counts: dict[Column, Counts] = dataclasses.field(default_factory=dict)
 
-    @property
-    def ids(self) -> NDArray[np.int64]:
-        """The class of every row, widened anew at every call."""
-        return self.narrow.astype(np.int64)
+    def narrow(self, dataset: Table) -> NDArray[Any]:
+        """The class of every row in the narrowest type."""
+        if not self.rows:
+            table = self.table
+            keys, place = pack_rows(dataset, table.columns, Placement(table.ladders, table.levels, table.layout))
+            self.rows.append(in_order(keys, place.layout.span)[0])
+        return self.rows[0]
 
-    def counted(self, dataset: Dataset, column: Column, ids: NDArray[np.int64]) -> Counts:
+    def ids(self, dataset: Table) -> NDArray[np.int64]:
+        """The class of every row, widened anew at every call."""
+        return self.narrow(dataset).astype(np.int64)
+
+    def counted(self, dataset: Table, column: Column) -> Counts:
         """Counts of one column per class, counted once."""
         if column not in self.counts:
-            self.counts[column] = count_values(dataset, column, ids, len(self.table))
+            self.counts[column] = count_values(dataset, column, self.ids(dataset), len(self.table))
         return self.counts[column]
 
     def without(self, gone: set[str]) -> _Grouping:
@@ -415,45 +442,92 @@ class _Grouping:
         return dataclasses.replace(self, counts=left)
 
 
-def _grouped(dataset: Dataset, names: tuple[str, ...]) -> _Grouping:
-    """The classes of a table, remembered for every table that has the same rows and describes these columns alike."""
+def _grouped(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool) -> _Grouping:
+    """The classes of a table, remembered for every table that has the same rows and describes these columns alike.
+
+    Those at another placement than that of the table itself are not remembered. ``by_row``: the class of every row will be asked for.
+    """
+    if at is not None:
+        return _group(dataset, names, at, by_row=by_row)
     attributes = tuple(dataset.schema.attributes.get(name) for name in names)
     remembered = dataset.known.classes.setdefault(names, [])
     for found in remembered:
         if found.attributes == attributes:
             return found  # type: ignore[no-any-return]
-    fresh = _Grouping(attributes, *_group(dataset, names, None))
+    fresh = dataclasses.replace(_group(dataset, names, None, by_row=by_row), attributes=attributes)
     remembered.append(fresh)
     return fresh
 
 
-def remembered_rows(dataset: Dataset, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
-    """The class of every row in the narrowest type and the number of classes, where these columns were grouped before.
-
-    Which rows are alike does not depend on what the schema says of the columns.
-    """
+def remembered_classes(dataset: Table, names: Sequence[str]) -> ClassTable | None:
+    """The classes of these columns, where they were grouped before: which rows are alike does not depend on the schema."""
     for found in dataset.known.classes.get(tuple(names), ()):
-        return found.narrow, len(found.table)
+        return found.table  # type: ignore[no-any-return]
     return None
 
 
-def _group(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[Any]]:
-    """The classes without counts in key order, and the class of every row in the narrowest type."""
+def remembered_rows(dataset: Table, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
+    """The class of every row in the narrowest type and the number of classes, where these columns were grouped before."""
+    for found in dataset.known.classes.get(tuple(names), ()):
+        return found.narrow(dataset), len(found.table)
+    return None
+
+
+def _group(dataset: Table, names: tuple[str, ...], at: Placement | None, *, by_row: bool) -> _Grouping:
+    """The classes without counts, in key order."""
     keys, place = pack_rows(dataset, names, at)
-    ids, distinct = in_order(keys, place.layout.span)
+    rows: list[NDArray[Any]] = []
+    classes = None if by_row else _sorted_classes(keys, place.layout.span, dataset.copies)
+    if classes is None:
+        ids, distinct = in_order(keys, place.layout.span)
+        rows.append(ids)
+        classes = distinct, tallied(ids, len(distinct), dataset.copies)
+    distinct, records = classes
     table = ClassTable(
         columns=names,
         ladders=place.ladders,
         levels=place.levels,
         layout=place.layout,
         keys=distinct,
-        records=tallied(ids, len(distinct), dataset.copies),
+        records=records,
     )
-    return table, ids
+    return _Grouping((), table, rows)
+
+
+def _sorted_classes(
+    keys: NDArray[np.uint64], span: int, copies: NDArray[np.int64] | None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
+    """Distinct keys in order and the records of each, by sorting ``keys`` in place; None, and nothing done, where others ways are quicker.
+
+    Nearly all keys are distinct and nearly all rows one record: the few that stand for several are looked up.
+    """
+    rows = len(keys)
+    if keys.shape[1] > 1 or rows <= kernels.keys.FEW or span <= MOST_BITS * rows:
+        return None
+    line = keys[:, 0]
+    if not kernels.keys.mostly_distinct(line):
+        return None
+    several = np.zeros(0, dtype=np.int64)
+    if copies is not None and not is_one_record_each(copies):
+        several = np.flatnonzero(copies != 1)
+    if len(several) > rows // FEW_COPIES:
+        return None
+    sought = line[several]
+    line.sort()
+    begins = np.flatnonzero(np.concatenate([[True], line[1:] != line[:-1]]))
+    records = np.diff(begins, append=rows)
+    distinct = line if len(begins) == rows else line[begins]
+    if copies is not None and len(several):
+        np.add.at(records, np.searchsorted(distinct, sought), copies[several] - 1)
+    return distinct.reshape(-1, 1), records
+
+
+FEW_COPIES = 16
+"""Where at most one row in so many stands for several records, those are looked up one by one."""
 
 
 def pack_rows(
-    dataset: Dataset, names: Sequence[str], at: Placement | None = None
+    dataset: Table, names: Sequence[str], at: Placement | None = None
 ) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
     ladders: list[Ladder] = []
@@ -463,17 +537,18 @@ def pack_rows(
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
         columns.append((encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0).astype(np.uint32)))
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
-    keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
+    rows = len(dataset)
+    keys = np.zeros((rows, place.layout.length), dtype=np.uint64)
 
     def packed(part: slice) -> None:
         for (encoded, remap), word, shift in zip(columns, place.layout.words, place.layout.shifts, strict=True):
             kernels.keys.pack_mapped(keys[part], encoded.narrow[part], remap, word, shift)
 
-    side_by_side(packed, parts_of_rows(len(dataset)), rows=len(dataset))
+    side_by_side(packed, parts_of_rows(rows), rows=rows)
     return keys, place
 
 
-def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def survey_weights(dataset: Table, name: str) -> NDArray[np.float64]:
     """The survey weight of every row: of its record, or of the records it stands for together."""
     column = dataset.column(name)
     if not column.dtype.is_numeric():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 MOST_EDGES = 20_000_000
 """More pairs of classes than this are refused: they would not fit into memory."""
@@ -244,7 +244,7 @@ class Pairs:
 NOBODYS = "the released rows were drawn anew and are nobody's: none of them belongs to a person of the original"
 
 
-def origin_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
+def origin_of(released: Table, original: Table) -> NDArray[np.int64]:
     """Per released row, the row of the original table it came from; raises :class:`SchemaError` where one is nobody's."""
     rows = origins_of(released, original)
     if len(rows) and int(rows.min()) < 0:
@@ -252,7 +252,7 @@ def origin_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
     return rows
 
 
-def origins_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
+def origins_of(released: Table, original: Table) -> NDArray[np.int64]:
     """The same, where rows may be nobody's (−1)."""
     if released.origin is not None:
         rows = released.origin
@@ -266,7 +266,7 @@ def origins_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
     )
 
 
-def pair_up(original: Dataset, released: Dataset, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
+def pair_up(original: Table, released: Table, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
     """The consistency graph of a release: ``classes`` are those of the released table, ``rows`` the class of each row.
 
     Raises :class:`SchemaError` when a released record does not generalise its own original: then values were

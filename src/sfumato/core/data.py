@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.core.progress import Progress, silent
 from sfumato.core.shape import DATA, PEOPLE, Shape
 from sfumato.core.step import Goal
+from sfumato.core.words import join_words
 from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
 
 if TYPE_CHECKING:
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import TypeIs
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.attack import Memory
+    from sfumato.core.described import Described
     from sfumato.core.mechanism import Mechanism
-    from sfumato.core.model import Model
-    from sfumato.core.pair import Pair
+    from sfumato.core.model import ClassEvidence, Model
+    from sfumato.core.pair import TablePair
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.source import Source
     from sfumato.core.step import Plan
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,8 +49,8 @@ class Context:
     seed: Seed
     shuffle: bool = True
     format: str | None = None
-    population: Any = None
-    memory: Any = None
+    population: Table | None = None
+    memory: Memory | None = None
     workspace: Path | None = None
     refuse: bool = True
     implied: bool = True
@@ -62,7 +65,7 @@ class StepsResult:
     None: no row is synthetic. ``mechanisms`` says by which random rule columns were released, where a promise is about that.
     """
 
-    released: Any
+    released: Data
     plans: tuple[tuple[str, Plan], ...]
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
@@ -71,42 +74,67 @@ class StepsResult:
     """Removes what the steps wrote, where no release comes of it."""
 
 
-@runtime_checkable
 class Data(Protocol):
-    """People described by more than a row. Immutable: every change gives a new object (a frozen dataclass that inherits this class).
+    """What a release is made of, whatever its shape. Immutable: every change gives a new object.
 
-    ``schema`` describes the columns of the first file, ``beside`` those of a second one, where the people's own columns stand
-    apart; ``people`` is the number of persons. ``origin`` holds, per person, the number of the person of the original data;
-    None: the original ones in their order. ``notes`` tell in counts what reading merged or put right; no data values.
-    What is written and read back is the same people in the same order.
+    Classes of data inherit this one, and are frozen dataclasses. ``schema`` describes the columns of the first table.
+    What some data cannot do, such as giving one table, they refuse by name here: nobody asks which shape they have.
     """
 
     shape: ClassVar[Shape]
     schema: Schema
-    beside: Schema | None
     source: Source
-    origin: NDArray[np.int64] | None
-    notes: tuple[str, ...]
     units: ClassVar[str] = "people"
     """What ``size`` counts, in sentences."""
     release_kind: ClassVar[str] = "people"
     """What kind of release is made of the data; ``table`` and ``lazy`` know more than others."""
-    drawn: ClassVar[bool] = False
-    """Whether some records are synthetic and nobody's; only rows of a table can be."""
-    named_tables: ClassVar[bool] = False
-    """Whether a recipe gives each table a name, a file and keys (``tables:``)."""
     attacked_by_run: ClassVar[bool] = True
     """Whether ``run`` attacks and measures each release."""
-    options: ClassVar[frozenset[str]] = frozenset()
-    """The options of a run that only some data know: ``population`` and ``memory``."""
+    options: ClassVar[frozenset[str]] = frozenset({"people", "seconds"})
+    """The options of verbs that such data know, of those that only some data do."""
+
+    @property
+    def origin(self) -> NDArray[np.int64] | None:
+        """Per unit its number in the original; -1: nobody's. None: the original ones in their order."""
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading merged or put right, in counts; no data values."""
+        return ()
+
+    @property
+    def drawn(self) -> bool:
+        """Whether some records are synthetic and nobody's; only rows of a table can be."""
+        return False
+
+    @property
+    def size(self) -> int:
+        """Number of units: verdicts, alignment and suppression count these."""
+        ...
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The columns of each table, by its name."""
+        return {DATA: self.schema}
+
+    def counts(self) -> dict[str, int]:
+        """Sizes for certificates and the first line of a report: people, items, points, edges."""
+        ...
+
+    # Files.
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
-        """Read the people from tables as files hold them: ``data``, and ``people`` where their own columns stand apart.
+        """Read the data from tables as files hold them: ``data``, and ``people`` where their own columns stand apart.
 
         This is also how a written release is read back, so it must take whatever :meth:`to_tables` gives: labels of inner nodes
         are items like any other. Everything wrong is a named error, without a data value.
         """
+        ...
+
+    def to_tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables to write by name, the first one first, as :meth:`from_tables` reads them."""
         ...
 
     @classmethod
@@ -117,9 +145,122 @@ class Data(Protocol):
         return schemas
 
     @classmethod
+    def fixed_form(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+    ) -> Mapping[str, pl.DataFrame]:
+        """The tables in a form that no single row decides about, where a step accounts for an ε; most are so already."""
+        return tables
+
+    @classmethod
     def read_own_format(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
         """The tables of a file in a format that only data of this shape has; None: the file is in another format."""
         return None
+
+    def input_digest(self) -> str:
+        """The digest that a certificate commits to: of the files that were read, else of what would be written."""
+        return self.source.digest or joint_digest([digest_of_frame(frame) for frame in self.to_tables().values()])
+
+    def proven(self) -> Mapping[str, str]:
+        """What is true of these data because they could be read: the name of a claim, and its words."""
+        return {}
+
+    def doubts(self) -> Mapping[str, str]:
+        """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
+        return {}
+
+    def described_further(self, schemas: Mapping[str, Schema]) -> Self:
+        """The same data with orders and hierarchies of sensitive columns, which released files do not tell."""
+        return self
+
+    def alignment(self) -> Mapping[str, pl.DataFrame]:
+        """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""
+        return {}
+
+    def with_alignment(self, tables: Mapping[str, pl.DataFrame]) -> Self:
+        """The same data with what the owner kept of who is who."""
+        return self
+
+    def same(self, other: Self) -> bool:
+        """Whether others are these data in this order, value for value."""
+        mine, theirs = self.to_tables(), other.to_tables()
+        return list(mine) == list(theirs) and all(mine[name].equals(theirs[name], null_equal=True) for name in mine)
+
+    # What verbs ask before they start.
+
+    @classmethod
+    def require_options(cls, given: Mapping[str, object]) -> None:
+        """Refuse, by name, options of a verb that such data do not know; what is None or empty was not said.
+
+        Names of the command line are known by their words: ``--into-table`` is the option ``into_table``.
+        """
+        unknown = []
+        for name, value in given.items():
+            # A frame compared with "" is compared cell by cell, so ask for text first.
+            is_said = value is not None and not (isinstance(value, str) and not value)
+            if is_said and name.removeprefix("--").replace("-", "_") not in cls.options:
+                unknown.append(name)
+        if unknown:
+            verb, pronoun = ("is", "it") if len(unknown) == 1 else ("are", "them")
+            raise ParameterError(
+                f"{join_words(unknown)} {verb} not known for data of shape {cls.shape}; leave {pronoun} out"
+            )
+
+    def with_roles(self, **roles: str | Sequence[str]) -> Self:
+        """The same data with roles of columns; of most data they are said when the files are read."""
+        raise ParameterError("roles are said when the data are read; leave them out")
+
+    def require_roles(self, purpose: str) -> None:
+        """Refuse data whose columns have no roles; those that are described when they are read always have."""
+        return
+
+    def one_table(self) -> Described:
+        """The table that the data are, in memory or held by an engine; data of other shapes are refused."""
+        raise ParameterError(f"{self.source.name} is data of shape {self.shape}; this takes one table only")
+
+    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> Pair | TablePair:
+        """The data as the original of others, wherever those were made; ``align`` and ``control`` are about tables."""
+        ...
+
+    def described_by(self, recipe: Recipe) -> Data:
+        """The data as a recipe describes them; of most data that was done when they were read."""
+        return self
+
+    def collected(self) -> Data:
+        """The data in memory, where they are."""
+        return self
+
+    def require_content(self) -> None:
+        """Refuse data without anybody in it."""
+        if not self.size:
+            raise SchemaError(f"{self.source.name} holds nobody; there is nothing to release")
+
+    # A run, in this order; see release/make.py.
+
+    def prepare(self, recipe: Recipe, context: Context) -> Data:
+        """The data that the steps work on; of people who are no table all was put right when they were read."""
+        return self
+
+    def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
+        """Plan and apply all steps; what comes out is ready to be written."""
+        ...
+
+    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> Evidence | ClassEvidence:
+        """What the models judge; one that compares with the original is not judged without it."""
+        ...
+
+    def compare(self, original: Any, steps: StepsResult) -> Pair | TablePair:
+        """Original and release side by side, for attacks and metrics."""
+        ...
+
+
+class PeopleData(Data, Protocol):
+    """People described by more than a row: what baskets, paths, graphs and related tables have in common.
+
+    ``beside`` describes the columns of a second file, where the people's own columns stand apart; ``people`` is the
+    number of persons. What is written and read back is the same people in the same order.
+    """
+
+    beside: Schema | None
 
     @property
     def people(self) -> int:
@@ -128,36 +269,15 @@ class Data(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of units: verdicts, alignment and suppression count these."""
+        """Number of units, which are persons."""
         return self.people
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
         """The columns of each table, by its name."""
-        return {DATA: self.schema} if self.beside is None else {DATA: self.schema, PEOPLE: self.beside}
-
-    def to_tables(self) -> Mapping[str, pl.DataFrame]:
-        """The tables to write by name, the first one first, as :meth:`from_tables` reads them."""
-        ...
-
-    def input_digest(self) -> str:
-        """The digest that a certificate commits to: of the files that were read, else of what would be written."""
-        return self.source.digest or joint_digest([digest_of_frame(frame) for frame in self.to_tables().values()])
-
-    # A run, in this order; see release/make.py.
-
-    def refuse_option(self, words: str) -> None:
-        """Refuse an option of a run that these data do not know."""
-        raise ParameterError(f"{words} is not known for data of shape {self.shape}; leave it out")
-
-    def require_content(self) -> None:
-        """Refuse data without anybody in it."""
-        if not self.size:
-            raise SchemaError(f"{self.source.name} holds nobody; there is nothing to release")
-
-    def prepare(self, recipe: Recipe, context: Context) -> Self:
-        """The data that the steps work on; of people who are no table all was put right when they were read."""
-        return self
+        if self.beside is None:
+            return {DATA: self.schema}
+        return {DATA: self.schema, PEOPLE: self.beside}
 
     def run_steps(self, recipe: Recipe, context: Context) -> StepsResult:
         """Plan and apply all steps one after the other, then shuffle and seal what came out."""
@@ -173,18 +293,27 @@ class Data(Protocol):
         require_alignment(self, released)
         return StepsResult(released, tuple(plans))
 
-    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> DataEvidence:
+    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> Evidence:
         """What the models judge; one that compares with the original is not judged without it."""
         blind = [model.promise for model in models if model.compares and original is None]
         if blind:
             raise ParameterError(
-                f"{' and '.join(blind)} compares the release with the original; give that too (--original, original=)"
+                f"{join_words(blind)} compares the release with the original; give that too (--original, original=)"
             )
-        return DataEvidence(self, original)
+        return Evidence(self, original)
 
-    def compare(self, original: Any, steps: StepsResult) -> DataPair:
+    def compare(self, original: Any, steps: StepsResult) -> Pair:
         """Original and release side by side, for attacks and metrics."""
-        return DataPair(original, self)
+        return Pair(original, self)
+
+    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> Pair:
+        """The people beside others; who is who is known by ``origin``."""
+        self.require_options({"align": align, "control": control})
+        return Pair(self, released)
+
+    def shuffled(self, stream: np.random.Generator) -> Self:
+        """The same people in a random order under new numbers; ``origin`` goes along."""
+        ...
 
     def sealed(self, seed: Seed) -> Self:
         """The same people as they may be released, once all steps are done: what nobody else may see is replaced by now."""
@@ -195,42 +324,13 @@ class Data(Protocol):
         data = self.shuffled(seed.stream("shuffle")) if shuffle else self
         return data.sealed(seed)
 
-    def same(self, other: Self) -> bool:
-        """Whether others are these people in this order, value for value."""
-        mine, theirs = self.to_tables(), other.to_tables()
-        return list(mine) == list(theirs) and all(mine[name].equals(theirs[name], null_equal=True) for name in mine)
 
-    def proven(self) -> Mapping[str, str]:
-        """What is true of these people because they could be read: the name of a claim, and its words."""
-        return {}
+def is_data(value: object) -> TypeIs[Data]:
+    """Whether a value is data of ours: an instance of a class that inherits :class:`Data`.
 
-    def described_further(self, schemas: Mapping[str, Schema]) -> Self:
-        """The same people with orders and hierarchies of their sensitive columns, which released files do not tell; all else stays."""
-        return self
-
-    def doubts(self) -> Mapping[str, str]:
-        """What is in a released file that none of ours holds: the name of a claim that fails, and its words."""
-        return {}
-
-    def collected(self) -> Self:
-        """The data in memory, where they are."""
-        return self
-
-    def alignment(self) -> Mapping[str, pl.DataFrame]:
-        """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""
-        return {}
-
-    def with_alignment(self, tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The same people with what the owner kept of who is who."""
-        return self
-
-    def shuffled(self, stream: np.random.Generator) -> Self:
-        """The same people in a random order under new numbers; ``origin`` goes along."""
-        ...
-
-    def counts(self) -> dict[str, int]:
-        """Sizes for certificates and the first line of a report: people, items, points, edges."""
-        ...
+    ``isinstance`` asks a protocol for its members, and a frame of Spark Connect has a column of any name.
+    """
+    return Data in type(value).__mro__
 
 
 @runtime_checkable
@@ -240,7 +340,7 @@ class SupportsTables(Protocol):
     Methods with ``table:`` ask for it (:mod:`sfumato.core.placed`).
     """
 
-    def table(self, name: str) -> Dataset:
+    def table(self, name: str) -> Table:
         """One table by itself; below the people each row has its person as unit."""
         ...
 
@@ -248,7 +348,7 @@ class SupportsTables(Protocol):
         """Per row of a table the number of the person at the top."""
         ...
 
-    def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Any:
+    def with_table(self, name: str, changed: Table, *, drop: Literal["rows", "people"]) -> Any:
         """Put a changed table back; rows below those that are gone go too.
 
         ``changed.origin`` says which rows stay, in their order (None: all of them).
@@ -256,7 +356,7 @@ class SupportsTables(Protocol):
         """
         ...
 
-    def compare_table(self, name: str, original: Any) -> Pair:
+    def compare_table(self, name: str, original: Any) -> TablePair:
         """One table of this release beside the original one, without the numbers of persons."""
         ...
 
@@ -265,13 +365,8 @@ class SupportsTables(Protocol):
         ...
 
 
-def is_shaped(data: Any) -> TypeIs[Data]:
-    """Whether something is data of another shape than a table: what inherits :class:`Data`; frames of others are not asked for members."""
-    return Data in type(data).__mro__
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class DataPair:
+class Pair:
     """An original and what was released of it, side by side; person *i* of the release is person ``truth[i]`` of the original."""
 
     original: Any
@@ -282,6 +377,11 @@ class DataPair:
     of_a_sample: ClassVar[str] = ""
 
     @property
+    def as_other(self) -> Any:
+        """What attacks on another release take it for: the released people."""
+        return self.released
+
+    @property
     def truth(self) -> NDArray[np.int64]:
         """Per released person the number of the original one."""
         origin: NDArray[np.int64] | None = self.released.origin
@@ -289,7 +389,7 @@ class DataPair:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DataEvidence:
+class Evidence:
     """What a model judges: the data as released, and the original where the model compares with it."""
 
     data: Any

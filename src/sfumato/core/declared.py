@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Schema, checked_bounds, checked_domain
+from sfumato.core.words import count_of
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # What is publicly known of the columns: bounds of numbers, domains of words, and what a missing value counts as.
@@ -161,7 +162,7 @@ class Relation:
         if self.protects == ROW:
             who = "one row"
         else:
-            who = f"one {self.protects} (at most {self.contributions} row{'s'[: self.contributions > 1]} of each count)"
+            who = f"one {self.protects} (at most {count_of(self.contributions, 'row')} of each count)"
         return f"{who} {'being there or not' if self.neighbours == 'add_remove' else 'being replaced'}"
 
     def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
@@ -197,13 +198,13 @@ class Relation:
 class DeclaredTable:
     """A dataset, what is declared of it, and per row whether it counts."""
 
-    dataset: Dataset
+    dataset: Table
     declared: Declared
     counts: NDArray[np.bool_]
     memo: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, dataset: Dataset, declared: Declared, relation: Relation) -> DeclaredTable:
+    def of(cls, dataset: Table, declared: Declared, relation: Relation) -> DeclaredTable:
         """The rows that count are chosen once a session; every declared column is read now, not when it is asked for."""
         table = cls(dataset, declared, rows_that_count(dataset, relation))
         for column in declared.bounds:
@@ -229,7 +230,7 @@ class DeclaredTable:
         return places
 
 
-def require_declared(dataset: Dataset, declared: Declared) -> None:
+def require_declared(dataset: Table, declared: Declared) -> None:
     """Refuse declarations that do not fit the types of the columns: at the opening, by the owner, before any question."""
     dataset.require([*declared.bounds, *declared.domains])
     problems = [
@@ -246,7 +247,7 @@ def require_declared(dataset: Dataset, declared: Declared) -> None:
         raise SchemaError(problems)
 
 
-def rows_that_count(dataset: Dataset, relation: Relation) -> NDArray[np.bool_]:
+def rows_that_count(dataset: Table, relation: Relation) -> NDArray[np.bool_]:
     """At most c rows of every unit, chosen by secure randomness; rows without a unit do not count.
 
     The choice within one unit does not depend on the others, so taking a unit away changes its own rows only.

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from sfumato.core.data import Data
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.shape import DATA, Shape
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source, lacking
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.model import Model
+    from sfumato.core.pair import TablePair
+    from sfumato.core.table import Table
+
+TABLE_OPTIONS = frozenset(
+    {
+        *("population", "memory", "register", "engine", "table", "into", "into_table"),
+        *("quasi", "record", "threshold"),
+        *("recipe", "intruder", "knows", "rename", "by", "other_original", "aux", "sample", "align", "control"),
+    }
+)
+"""Options that are about one table: of reading and writing it, of assessing it, and of attacks by tables of intruders."""
+
+
+CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Described:
+class Described(Data):
     """A frame and what its columns are. Immutable: every change gives a new one of the same class."""
 
     frame: Any
@@ -24,20 +40,53 @@ class Described:
     source: Source = dataclasses.field(default_factory=Source)
     shape: ClassVar[Shape] = Shape.TABLE
     units: ClassVar[str] = "records"
-    """What its size counts, in words."""
+    attacked_by_run: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = TABLE_OPTIONS
 
     @property
-    def schemas(self) -> Mapping[str, Schema]:
-        """The columns of each table, by its name: of the only one."""
-        return {DATA: self.schema}
+    def records(self) -> int:
+        """Number of records."""
+        raise NotImplementedError
 
-    def proven(self) -> Mapping[str, str]:
-        """What is true of a table because it could be read: nothing more."""
-        return {}
+    @property
+    def size(self) -> int:
+        """Number of units, which are records."""
+        return self.records
 
-    def doubts(self) -> Mapping[str, str]:
-        """What is in a released table that none of ours holds: nothing."""
-        return {}
+    def counts(self) -> dict[str, int]:
+        """Sizes in words: the records."""
+        return {"records": self.records}
+
+    def one_table(self) -> Self:
+        """The table itself."""
+        return self
+
+    def in_memory(self, purpose: str) -> Table:
+        """The table with its rows at hand for a purpose, or a refusal that names it."""
+        raise NotImplementedError
+
+    def pair_with(self, released: Data, *, align: str | None, control: Data | None, purpose: str) -> TablePair:
+        """The table beside one that was made of it, here or elsewhere; the released table may lack columns."""
+        from sfumato.core import registry
+
+        before, after = self.in_memory(purpose), released.one_table().in_memory(purpose)
+        others = None if control is None else control.one_table().in_memory(purpose)
+        pair: TablePair = registry.function_of_run("pair_tables")(before, after, align=align, control=others)
+        return pair
+
+    def require_roles(self, purpose: str) -> None:
+        """Refuse a table whose columns have no roles yet."""
+        if not self.schema.attributes:
+            raise SchemaError(f"{purpose} needs to know what the columns of {self.source.name} are; {CALL_WITH_ROLES}")
+
+    def counted_for(self, models: Sequence[Model]) -> Table:
+        """What the models look at: the table itself, or counted combinations."""
+        raise NotImplementedError
+
+    def require_content(self) -> None:
+        """Refuse a table without rows."""
+        if not self.records:
+            raise SchemaError(f"{self.source.name} has no rows; there is nothing to release")
 
     @property
     def columns(self) -> list[str]:
@@ -46,8 +95,10 @@ class Described:
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
-        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
-            raise SchemaError(problems)
+        names = list(names)
+        columns = self.columns
+        if not set(names) <= set(columns):
+            raise SchemaError(lacking(columns, self.source, names, self.schema.attributes))
 
     def has(self, names: Iterable[str]) -> bool:
         """Whether the table has all these columns."""
@@ -65,6 +116,10 @@ class Described:
         A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
         and the ordered categories of pandas and Arrow ordinal, with their order.
         """
+        if roles and set(roles) <= set(self.columns):
+            raise ParameterError(
+                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns first"
+            )
         given = Schema.from_roles(roles)
         self.require(given.attributes)
         old = self.schema.attributes

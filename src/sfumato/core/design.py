@@ -15,16 +15,17 @@ from sfumato.core.consistency import origins_of
 from sfumato.core.encoding import numbers_of
 from sfumato.core.randomness import NOTHING, Marks, cell_keys, row_keys
 from sfumato.core.schema import Role
+from sfumato.core.words import percent
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.randomness import Seed
+    from sfumato.core.table import Table
 
 
-def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], int]:
+def strata_of(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], int]:
     """Per row the number of its stratum, and how many there are; numbers follow the sorted labels, not the row order.
 
     ``within`` names the columns that make the strata; None takes those with role stratum, and without any the whole table
@@ -43,7 +44,7 @@ def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[ND
     return rank[ids], len(first)
 
 
-def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | None:
+def units_of(dataset: Table, unit: str | None = None) -> NDArray[np.int64] | None:
     """Per row the number of the unit it belongs to (numbers follow sorted labels), or None where there are no units.
 
     ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose unit is missing are units
@@ -70,7 +71,7 @@ def in_order(strata: Iterable[Stratum]) -> list[Stratum]:
     return sorted(strata, key=lambda labels: [(label is None, label or "") for label in labels])
 
 
-def labelled_strata(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], list[Stratum]]:
+def labelled_strata(dataset: Table, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], list[Stratum]]:
     """Per row the number of its stratum, and per stratum its labels: they name it in any piece of the table, too."""
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     codes, count = strata_of(dataset, within)
@@ -84,7 +85,7 @@ def labelled_strata(dataset: Dataset, within: Sequence[str] | None = None) -> tu
     return number[codes], [tuple(column[s] for column in labels) for s in present.tolist()]
 
 
-def marks_by(dataset: Dataset, unit: str) -> Marks:
+def marks_by(dataset: Table, unit: str) -> Marks:
     """What draws are keyed by that all rows of a person or household share; ``row``: each row has its own.
 
     Rows whose unit is missing have their own, too.
@@ -100,7 +101,7 @@ def marks_by(dataset: Dataset, unit: str) -> Marks:
     return Marks.given(keys, np.zeros(len(keys), dtype=np.uint64))
 
 
-def weights_of(dataset: Dataset) -> NDArray[np.float64] | None:
+def weights_of(dataset: Table) -> NDArray[np.float64] | None:
     """The survey weights, or None where no column has that role."""
     name = dataset.schema.only(Role.WEIGHT)
     if name is None:
@@ -115,7 +116,7 @@ OFTEN_ALONE = 0.05
 """Share of records that stand alone with their value, from which a column that is released as it is helps to find them."""
 
 
-def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
+def weight_warnings(dataset: Table) -> tuple[str, ...]:
     """A warning where survey weights are so different that they nearly number the records; none where many share one.
 
     Weights are released as they are, and whoever knows how a survey was weighted, or has another release of it, knows
@@ -139,7 +140,7 @@ def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
 # Persons and households: who the rows belong to.
 
 
-def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
+def renumbered(dataset: Table, seed: Seed) -> Table:
     """Persons and households under random numbers, anew in every class.
 
     Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
@@ -163,7 +164,7 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
     return dataset
 
 
-def link_warnings(released: Dataset, original: Dataset) -> tuple[str, ...]:
+def link_warnings(released: Table, original: Table) -> tuple[str, ...]:
     """How many persons and households can no longer be followed, because their records lie in several classes; nothing where all can."""
     if released.drawn or released.copies is not None:
         return ()
@@ -182,7 +183,7 @@ def link_warnings(released: Dataset, original: Dataset) -> tuple[str, ...]:
         linked, pairs = (float((n * (n - 1.0)).sum()) for n in (sizes, whole))
         warnings.append(
             f"{split:,} of {len(owners):,} {kind}s in column {name!r} have records in several classes, and a number in each: "
-            f"{1 - linked / pairs:.0%} of the pairs of records of one {kind} are no longer linked; to keep them, release the {kind}s as a table of their "
+            f"{percent(1 - linked / pairs)} of the pairs of records of one {kind} are no longer linked; to keep them, release the {kind}s as a table of their "
             "own beside the records (a recipe of several tables)"
         )
     return tuple(warnings)
@@ -199,21 +200,21 @@ class Renumbering:
     numbers: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
     @classmethod
-    def of(cls, counted: Dataset, seed: Seed) -> Renumbering:
+    def of(cls, counted: Table, seed: Seed) -> Renumbering:
         """The numbers that a table gets in memory, from its distinct classes and units; :func:`renumbered` draws them."""
         made = renumbered(counted, seed)
         return cls({name: cls._numbers(counted, made, name) for name in counted.schema.columns(Role.UNIT)})
 
     @classmethod
-    def _numbers(cls, counted: Dataset, made: Dataset, name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def _numbers(cls, counted: Table, made: Table, name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         keys, first = np.unique(row_keys(counted, cls._told_by(counted, name)), return_index=True)
         return keys, made.column(name).fill_null(0).to_numpy()[first]
 
     @staticmethod
-    def _told_by(dataset: Dataset, name: str) -> tuple[str, ...]:
+    def _told_by(dataset: Table, name: str) -> tuple[str, ...]:
         return (*dataset.schema.quasi, name)
 
-    def applied(self, rows: Dataset) -> Dataset:
+    def applied(self, rows: Table) -> Table:
         """Some rows of the released table with the numbers of their units."""
         fresh = dict[str, pl.Series]()
         for name, (known, numbers) in self.numbers.items():

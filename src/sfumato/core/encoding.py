@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 Column = str | tuple[str, ...]
 """A column by name, or several whose values are taken together."""
@@ -190,9 +190,10 @@ def encode(column: pl.Series) -> Encoded:
         raise SchemaError(f"column {column.name!r} holds lists or objects; give every cell one value")
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    direct = _encode_whole(column)
-    if direct is not None:
-        return direct
+    if column.dtype.is_integer():
+        direct = _encode_whole(column)
+        if direct is not None:
+            return direct
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return _encode_categories(column)
     if column.dtype == pl.String:
@@ -295,7 +296,15 @@ def _written(values: NDArray[np.float64]) -> pl.Series:
 def _encode_text(column: pl.Series) -> Encoded:
     """Encode text, which is its own label; UTF-8 sorts as its characters do."""
     missing = column.null_count()
-    labels, placed = _likely(column)
+    # If a label of the first rows comes several times on average, these are likely to be most there are, and what is
+    # distinct need not be looked for in every row: the column is placed among them, and what is none of them is missing.
+    first_rows = column.head(FIRST_ROWS).to_list()
+    distinct = set(first_rows)
+    distinct.discard(None)
+    labels = pl.Series(column.name, sorted(distinct), dtype=pl.String)
+    placed = None
+    if distinct and len(distinct) * FEWEST_REPEATS <= len(first_rows):
+        placed = column.cast(pl.Enum(labels), strict=False)
     others = len(column) if placed is None else placed.null_count() - missing
     if placed is not None and 0 < others <= len(column) // 8:
         return _with_others(column, labels, placed)
@@ -305,21 +314,6 @@ def _encode_text(column: pl.Series) -> Encoded:
     codes = placed.to_physical()
     codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
     return _counted(codes.to_numpy(), labels_of(_with_missing(labels) if missing else labels))
-
-
-def _likely(column: pl.Series) -> tuple[pl.Series, pl.Series | None]:
-    """The labels of the first rows, and the column placed among them; what is none of them is missing.
-
-    If a label comes several times on average, these are likely to be most there are, and what is distinct need not be
-    looked for in every row. Otherwise the column is not placed.
-    """
-    first_rows = column.head(FIRST_ROWS).to_list()
-    distinct = set(first_rows)
-    distinct.discard(None)
-    labels = pl.Series(column.name, sorted(distinct), dtype=pl.String)
-    if not distinct or len(distinct) * FEWEST_REPEATS > len(first_rows):
-        return labels, None
-    return labels, column.cast(pl.Enum(labels), strict=False)
 
 
 def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
@@ -373,7 +367,7 @@ def _labels(distinct: pl.Series) -> list[str]:
 
 def _encode_whole(column: pl.Series) -> Encoded | None:
     """Encode whole numbers of a small range without hashing, or return None."""
-    if not column.dtype.is_integer() or column.len() == column.null_count():
+    if column.len() == column.null_count():
         return None
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
     if high - low >= DIRECT_RANGE or low < -WORD or high >= WORD:
@@ -415,11 +409,14 @@ def parts_of(column: Column) -> tuple[str, ...]:
     return (column,) if isinstance(column, str) else column
 
 
-def encode_column(dataset: Dataset, column: Column) -> Encoded:
+def encode_column(dataset: Table, column: Column) -> Encoded:
     """Encode a column of a table, or the combination of several: the values that occur together are one value."""
-    encoded = [dataset.encoded(name) for name in parts_of(column)]
     if isinstance(column, str):
-        return _weighed(encoded[0], dataset.copies)
+        single = dataset.encoded(column)
+        if is_one_record_each(dataset.copies):
+            return single
+        return dataclasses.replace(single, counts=tallied(single.codes, len(single.labels), dataset.copies))
+    encoded = [dataset.encoded(name) for name in column]
     codes = np.zeros(len(dataset), dtype=np.int64)
     labels: list[tuple[str | None, ...]] = [()]
     for part in encoded:  # numbered anew after each part: the product of all domains may not fit a word
@@ -444,20 +441,13 @@ def is_one_record_each(copies: NDArray[np.int64] | None) -> bool:
     return copies is None or (copies.strides == (0,) and copies.size > 0 and int(copies[0]) == 1)
 
 
-def _weighed(encoded: Encoded, copies: NDArray[np.int64] | None) -> Encoded:
-    """The same codes, their records counted."""
-    if copies is None or is_one_record_each(copies):
-        return encoded
-    return dataclasses.replace(encoded, counts=tallied(encoded.codes, len(encoded.labels), copies))
-
-
 def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """How many records have each code; every row is one, or stands for so many.
 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
     [7, 1]
     """
-    if is_one_record_each(copies):
+    if copies is not None and is_one_record_each(copies):
         copies = None
     if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":  # numpy widens the codes it counts
         counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
@@ -467,12 +457,12 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)  # exact up to 2⁵³ records
 
 
-def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def alike(dataset: Table, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number rows alike that have the same values in some columns: the number of every row, and the first row of each.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> [found.tolist() for found in alike(Dataset(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
+    >>> from sfumato.core.table import Table
+    >>> [found.tolist() for found in alike(Table(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
     [[0, 1, 0], [0, 1]]
     """
     codes = np.stack([dataset.encoded(name).codes for name in columns], axis=1)
@@ -480,7 +470,7 @@ def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
     return ids.astype(np.int64), first.astype(np.int64)
 
 
-def value_counts(dataset: Dataset, column: Column) -> dict[str | None, int]:
+def value_counts(dataset: Table, column: Column) -> dict[str | None, int]:
     """How often each value of a column, or each combination of values of several, occurs."""
     encoded = encode_column(dataset, column)
     return dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
@@ -508,12 +498,12 @@ def parts_of_label(text: str | None, columns: int) -> tuple[str | None, ...]:
 # Columns of numbers: as arrays to compute with, and back.
 
 
-def numbers_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def numbers_of(dataset: Table, name: str) -> NDArray[np.float64]:
     """A column as floating-point numbers; missing is NaN. Text that holds numbers only is read as numbers.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> numbers_of(Dataset(pl.DataFrame({"a": [1, None]})), "a").tolist()
+    >>> from sfumato.core.table import Table
+    >>> numbers_of(Table(pl.DataFrame({"a": [1, None]})), "a").tolist()
     [1.0, nan]
     """
     column = dataset.column(name)
@@ -553,3 +543,25 @@ def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
     narrow = numbers.cast(dtype, strict=False)
     lost = narrow.null_count() != numbers.null_count() or (dtype.is_float() and not narrow.is_finite().all())
     return numbers if lost else narrow
+
+
+NUMERAL = re.compile(r"-?(?:0|[1-9]\d*)\.\d+|-0", re.ASCII)
+
+
+def shortest_spelling(text: str) -> str:
+    """A decimal in its shortest spelling; any other text as it is.
+
+    >>> shortest_spelling("1.50"), shortest_spelling("2.0"), shortest_spelling("01"), shortest_spelling("1.5.2024")
+    ('1.5', '2', '01', '1.5.2024')
+    """
+    if NUMERAL.fullmatch(text) is None:
+        return text
+    short = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if short in ("-0", "") else short
+
+
+def mapped_text(column: pl.Series, spell: Callable[[str | None], str | None]) -> pl.Series:
+    """A column of text, every distinct cell by itself."""
+    encoded = encode(column)
+    labels = pl.Series(column.name, [spell(text) for text in encoded.labels], dtype=pl.String)
+    return labels.gather(encoded.codes)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import ClassTable, Counts, count_rows
+from sfumato.core.classes import ClassTable, Counts, count_classes, count_rows
 from sfumato.core.consistency import Pairs, origin_of, pair_up
 from sfumato.core.encoding import parts_of, value_counts
-from sfumato.core.model import Evidence, Model, Needs, Verdict, before_masking
+from sfumato.core.model import ClassEvidence, Model, Needs, Verdict, before_masking
 from sfumato.core.population import matched, require_population, weight_column
 from sfumato.core.schema import Missing, Role, Schema
 from sfumato.core.step import Span
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.data import DataEvidence
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.data import Evidence
     from sfumato.core.encoding import Column
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.schema import Schema
     from sfumato.core.step import Step
+    from sfumato.core.table import Table
 
 
 # Counting where a missing value matches everything.
@@ -134,15 +134,15 @@ def population_path(models: Sequence[Model]) -> str | None:
 
 
 def gather(
-    dataset: Dataset,
+    dataset: Table,
     models: Sequence[Model],
     *,
-    original: Dataset | None = None,
-    population: Dataset | None = None,
+    original: Table | None = None,
+    population: Table | None = None,
     posteriors: Sequence[Any] = (),
     weight: str | None = None,
     mechanisms: Mapping[str, Mechanism] | None = None,
-) -> Evidence:
+) -> ClassEvidence:
     """Count what the models need of a table: one group-by, however many models.
 
     ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin`` points to; without
@@ -151,54 +151,51 @@ def gather(
     ``weight`` names a column of survey weights to be summed whether a model asks or not. ``mechanisms`` are those that a run applied.
     """
     needs = needed(models, dataset.schema)
-    unmasked = {before_masking(name): name for name in needs.unmasked} if original is not None else {}
-    counting = _with_unmasked(dataset, original, unmasked)
+    # Where models ask, the values that columns had before masking stand beside those they have now.
+    counting, unmasked = dataset, {}
+    if original is not None and needs.unmasked:
+        unmasked = {before_masking(name): name for name in needs.unmasked}
+        rows = origin_of(dataset, original)
+        before = {new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()}
+        counting = dataset.with_columns(before)
     weight = weight_column(dataset.schema) if needs.weights else weight
-    classes, rows = count_rows(counting, counted=(*needs.counts, *unmasked), weight=weight)
+    class_of_row = count_rows(counting)[1] if needs.pairs else None
+    classes = count_classes(counting, counted=(*needs.counts, *unmasked), weight=weight)
     sources: dict[Column, Column] = {name: name for name in needs.counts}
     sources.update(unmasked)
-    classes, reference = _with_reference(classes, original, sources)
+    # Counts and the reference distribution stand under the same labels.
+    reference: dict[Column, NDArray[np.int64]] = {}
+    for name, source in sources.items():
+        if original is None:
+            reference[name] = classes.counts[name].total()
+        else:
+            classes, reference[name] = _with_reference(classes, name, value_counts(original, source))
     absent = 0
     if needs.population:
         classes, absent = matched(classes, require_population(population), dataset.schema, original)
-    return Evidence(
+    return ClassEvidence(
         classes,
         dataset.schema,
         reference,
         wildcard_frequencies(classes, dataset.schema),
         absent=absent,
-        pairs=_pairs(dataset, original, classes, rows) if needs.pairs else None,
+        pairs=None if class_of_row is None else _pairs(dataset, original, classes, class_of_row),
         posteriors=tuple(posteriors),
         drawn=dataset.drawn,
         mechanisms=mechanisms or {},
     )
 
 
-def _with_unmasked(dataset: Dataset, original: Dataset | None, unmasked: Mapping[str, str]) -> Dataset:
-    """A table with the values that some columns had before masking beside those they have now."""
-    if original is None or not unmasked:
-        return dataset
-    rows = origin_of(dataset, original)
-    return dataset.with_columns({new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()})
-
-
 def _with_reference(
-    classes: ClassTable, original: Dataset | None, columns: Mapping[Column, Column]
-) -> tuple[ClassTable, dict[Column, NDArray[np.int64]]]:
-    """Counts and the reference distribution under the same labels; ``columns`` says where the original has each."""
-    reference: dict[Column, NDArray[np.int64]] = {}
-    for name, source in columns.items():
-        if original is None:
-            reference[name] = classes.counts[name].total()
-            continue
-        base = value_counts(original, source)
-        aligned = _aligned(classes.counts[name], tuple(base))
-        classes = _with_counts(classes, name, aligned)
-        reference[name] = _in_order(base, aligned.labels)
-    return classes, reference
+    classes: ClassTable, name: Column, base: Mapping[str | None, int]
+) -> tuple[ClassTable, NDArray[np.int64]]:
+    """The counts of a column under the labels of the original, and the original's counts under them."""
+    aligned = _aligned(classes.counts[name], tuple(base))
+    reference = np.array([base.get(label, 0) for label in aligned.labels], dtype=np.int64)
+    return dataclasses.replace(classes, counts={**classes.counts, name: aligned}), reference
 
 
-def _pairs(dataset: Dataset, original: Dataset | None, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
+def _pairs(dataset: Table, original: Table | None, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
     if original is None:
         raise SchemaError(
             "a model compares released records with their originals; give the original table with original="
@@ -208,25 +205,26 @@ def _pairs(dataset: Dataset, original: Dataset | None, classes: ClassTable, rows
 
 def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int64] | None:
     """Compatible records per class where the schema has wildcards, else None."""
+    if not any(attribute.missing is Missing.WILDCARD for attribute in schema.attributes.values()):
+        return None
     columns = wildcard_columns(schema, classes.columns)
     return compatible_records(classes, columns) if columns else None
 
 
-def judge_all(evidence: Evidence | DataEvidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
+def judge_all(evidence: ClassEvidence | Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
     """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so.
 
     A promise about a mechanism holds only where the evidence shows that exactly this one was applied.
     """
-    verdicts = tuple(_judged(evidence, model) for model in models)
-    return tuple(verdict.of_the_file for verdict in verdicts) if evidence.drawn else verdicts
-
-
-def _judged(evidence: Evidence | DataEvidence, model: Model) -> Verdict:
-    verdict = model.judge(evidence)
-    if model.released_by is None:
-        return verdict
-    column, rule = model.released_by
-    return verdict if evidence.mechanisms.get(column) == rule else verdict.not_applied(column)
+    verdicts = []
+    for model in models:
+        verdict = model.judge(evidence)
+        if model.released_by is not None:
+            column, rule = model.released_by
+            if evidence.mechanisms.get(column) != rule:
+                verdict = verdict.not_applied(column)
+        verdicts.append(verdict.of_the_file if evidence.drawn else verdict)
+    return tuple(verdicts)
 
 
 def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
@@ -236,11 +234,3 @@ def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     position = {name: i for i, name in enumerate(union)}
     remap = np.array([position[name] for name in counts.labels], dtype=np.int64)
     return Counts(counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union)
-
-
-def _in_order(base: Mapping[str | None, int], labels: Sequence[str | None]) -> NDArray[np.int64]:
-    return np.array([base.get(name, 0) for name in labels], dtype=np.int64)
-
-
-def _with_counts(classes: ClassTable, name: Column, counts: Counts) -> ClassTable:
-    return dataclasses.replace(classes, counts={**classes.counts, name: counts})

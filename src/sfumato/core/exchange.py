@@ -174,21 +174,18 @@ def _put(made: Path, target: Path, *, force: bool) -> None:
         if force and target.exists() and any(target.iterdir()):
             _exchange(made, target)
         else:
-            _take(made, target)
+            # Nothing is there, or an empty folder; what somebody else put there meanwhile stays.
+            try:
+                _rename(made, target)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                raise OutputError(
+                    f"{target} already exists: another run was faster; "
+                    "choose another folder, or replace it with --force"
+                ) from None
         sync_folder(target.parent)
         note_done(f"the release stands in {target}")
-
-
-def _take(made: Path, target: Path) -> None:
-    """Move a folder where nothing is, or an empty folder; what somebody else put there meanwhile is not replaced."""
-    try:
-        _rename(made, target)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            raise OutputError(
-                f"{target} already exists: another run was faster; choose another folder, or replace it with --force"
-            ) from None
-        raise
 
 
 def _exchange(made: Path, target: Path) -> None:
@@ -216,11 +213,7 @@ def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
     The lock's file goes with the lock: who waited for one that was removed meanwhile tries again.
     """
     file = target.with_name(f".{target.name}.sfumato-{LOCK}")
-    handle = None
-    while handle is None and (opened := _lock(file, wait=wait)) is not None:
-        handle = opened if _is_same(opened, file) else None
-        if handle is None:
-            os.close(opened)
+    handle = _lock(file, wait=wait)
     try:
         yield handle is not None
     finally:
@@ -231,23 +224,21 @@ def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
 
 def _lock(file: Path, *, wait: bool) -> int | None:
     """An open lock file that nobody else has locked, or None."""
-    handle = open_private(file, os.O_RDWR | NO_LINK)
-    try:
-        ours = lock(handle, wait=wait)
-    except NoLocks:
+    while True:
+        handle = open_private(file, os.O_RDWR | NO_LINK)
+        try:
+            ours = lock(handle, wait=wait)
+        except NoLocks:
+            os.close(handle)
+            file.unlink(missing_ok=True)
+            return None
+        except BaseException:
+            os.close(handle)
+            raise
+        # Whoever had it removed the file with the lock; then ours is the lock of a file that is gone.
+        with contextlib.suppress(FileNotFoundError):
+            if ours and os.path.samestat(os.fstat(handle), file.stat()):
+                return handle
         os.close(handle)
-        file.unlink(missing_ok=True)
-        return None
-    except BaseException:
-        os.close(handle)
-        raise
-    if not ours:
-        os.close(handle)
-    return handle if ours else None
-
-
-def _is_same(handle: int, file: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), file.stat())
-    except FileNotFoundError:
-        return False
+        if not ours:
+            return None

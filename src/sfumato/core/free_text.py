@@ -12,8 +12,8 @@ from sfumato.core.schema import Kind, Role
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 HARDLY_REPEATS = 0.3
 """Distinct values per cell from which values are no labels."""
@@ -51,28 +51,29 @@ def is_free_text(values: pl.Series) -> bool:
     return words_of_free_text(present.unique(), present.len()) is not None
 
 
-def _holds_free_text(dataset: Dataset, name: str) -> bool:
-    """Whether a column is free text; quasi-identifiers are encoded anyhow, and asked by their labels."""
-    if dataset.dtype(name) != pl.String or not (dataset.schema[name].has(Role.QUASI) or name in dataset.coded):
-        return is_free_text(dataset.column(name))
-    encoded = dataset.encoded(name)
-    distinct = text_of(without_missing(encoded.labels))
-    cells = len(dataset) - (int(encoded.counts[-1]) if None in encoded.labels else 0)
-    return words_of_free_text(distinct, cells) is not None
-
-
-def refuse_free_text(dataset: Dataset) -> None:
+def refuse_free_text(dataset: Table) -> None:
     """Raise one :class:`SchemaError` that names every column of free text which is neither ``direct`` nor expressly allowed.
 
     What is in such a column nobody can promise, so it is not released by a guess or an oversight: ``free_text: true`` in
     the recipe says that somebody has read it.
     """
-    texts = [
-        name
-        for name, attribute in dataset.schema.attributes.items()
-        if not attribute.has(Role.DIRECT) and not attribute.free_text and _holds_free_text(dataset, name)
-    ]
-    refuse_texts(texts, dataset.source.name)
+    texts = []
+    for name, attribute in dataset.schema.attributes.items():
+        if attribute.has(Role.DIRECT) or attribute.free_text:
+            continue
+        dtype = dataset.dtype(name)
+        # Quasi-identifiers are encoded anyhow, and asked by their labels.
+        if dtype == pl.String and (attribute.has(Role.QUASI) or name in dataset.coded):
+            encoded = dataset.encoded(name)
+            missing = int(encoded.counts[-1]) if None in encoded.labels else 0
+            distinct = text_of(without_missing(encoded.labels))
+            free = words_of_free_text(distinct, len(dataset) - missing) is not None
+        else:
+            free = is_free_text(dataset.column(name))
+        if free:
+            texts.append(name)
+    if texts:
+        refuse_texts(texts, dataset.source.name)
 
 
 def refuse_declared_text(schema: Schema, table: str) -> None:

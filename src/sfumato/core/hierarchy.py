@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -69,13 +69,13 @@ class Paths:
             for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
                     leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
-        return cls(tuple(rows), tuple(leaves), _share_of(leaves, total))
-
-
-def _share_of(leaves: Sequence[Mapping[str, float]], total: int) -> tuple[dict[str, float], ...]:
-    if total > 1:
-        return tuple({label: (n - 1.0) / (total - 1.0) for label, n in level.items()} for level in leaves)
-    return tuple(dict.fromkeys(level, 0.0 if total else 1.0) for level in leaves)
+        loss: list[dict[str, float]] = []
+        for level_leaves in leaves:
+            if total > 1:
+                loss.append({label: (n - 1.0) / (total - 1.0) for label, n in level_leaves.items()})
+            else:
+                loss.append(dict.fromkeys(level_leaves, 0.0 if total else 1.0))
+        return cls(tuple(rows), tuple(leaves), tuple(loss))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -201,6 +201,8 @@ class Ladder:
     """The code of each value that was given, missing left out, where whoever made the ladder at once knew it."""
     mean_log_count: float | None = None
     """Of a ladder of some values of a column: the mean over all records of log2 of how many share their value; else None."""
+    counted_at: int = 0
+    """The level at which a table was generalised before it was counted: a value stands for all under its label there."""
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -224,7 +226,7 @@ class Ladder:
             if known_labels is labels:
                 return codes
         codes = positions_in(self.labels[0], labels)
-        self.remember(labels, codes)
+        self._codes.append((labels, codes))
         return codes
 
     def remember(self, labels: Labels, codes: NDArray[np.int64]) -> None:
@@ -234,9 +236,8 @@ class Ladder:
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
         """Map from the codes of level ``start`` to those of level ``end``."""
         if (start, end) not in self._climbs:
-            if not 0 <= start <= end <= self.top:
+            if not 0 <= start <= end < len(self.labels):
                 raise InternalError(f"there is no way up from level {start} to level {end} of {self.top}")
-
             codes = np.arange(len(self.labels[start]), dtype=np.int64)
             for level in range(start, end):
                 codes = self.up[level][codes]
@@ -312,6 +313,7 @@ def _single(values: Labels) -> Ladder:
 
 
 def _ladder(paths: Paths, *, missing: bool) -> Ladder:
+    """The ladder of these paths, its codes in the order of the labels from the top down."""
     depth = len(paths.leaves)
     rows: list[tuple[str | None, ...]] = sorted(paths.rows, key=lambda row: row[::-1])
     top = next(iter(paths.leaves[-1]), TOP)
@@ -319,36 +321,28 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
     columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
     codes = [{label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns]
-    ups = [_climb_of(codes[level], codes[level + 1], *columns[level : level + 2]) for level in range(depth - 1)]
-    missing_loss = [0.0] * (depth - 1) + [1.0 if depth > 1 else 0.0]
-
-    def column(table: Sequence[Mapping[str, float]], absent: Sequence[float]) -> tuple[Any, ...]:
-        return tuple(
-            np.array(
-                [absent[level] if label is None else table[level].get(label, 1.0) for label in codes[level]],
-                dtype=np.float64,
-            )
-            for level in range(depth)
-        )
-
+    # The code one level higher of every code, from the labels that stand above one another.
+    ups = []
+    for level in range(depth - 1):
+        parents = dict(zip(columns[level], columns[level + 1], strict=True))
+        above = [codes[level + 1][parents[label]] for label in codes[level]]
+        ups.append(np.array(above, dtype=np.int64))
+    # A missing value loses nothing below the top, where it becomes what all others become.
+    leaves, losses = [], []
+    for level, labels in enumerate(codes):
+        lost = 1.0 if level == depth - 1 and depth > 1 else 0.0
+        below, loss = paths.leaves[level], paths.loss[level]
+        counts = [1.0 if label is None else below.get(label, 1.0) for label in labels]
+        costs = [lost if label is None else loss.get(label, 1.0) for label in labels]
+        leaves.append(np.array(counts, dtype=np.float64))
+        losses.append(np.array(costs, dtype=np.float64))
     return Ladder(
         labels=tuple(tuple(level) for level in codes),
         up=tuple(ups),
-        leaves=column(paths.leaves, [1.0] * depth),
-        loss=column(paths.loss, missing_loss),
+        leaves=tuple(leaves),
+        loss=tuple(losses),
         measured=paths.measured,
     )
-
-
-def _climb_of(
-    below: Mapping[str | None, int],
-    above: Mapping[str | None, int],
-    children: Sequence[str | None],
-    parents: Sequence[str | None],
-) -> NDArray[np.int64]:
-    """The code one level higher of every code, from the labels that stand above one another."""
-    parent = dict(zip(children, parents, strict=True))
-    return np.array([above[parent[label]] for label in below], dtype=np.int64)
 
 
 def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:

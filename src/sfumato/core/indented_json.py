@@ -14,41 +14,38 @@ from typing import Any
 STEP = "  "
 
 
-def indented_json(document: Any) -> str:
+def indented_json(document: Any, line: str = "\n") -> str:
     """The text of a document, signs of all languages as they are.
+
+    ``line`` begins a line as deep as the one that the document ends: it is for parts of documents.
 
     >>> text = indented_json({"a": [1, {"b": []}], "ü": None})
     >>> text == json.dumps({"a": [1, {"b": []}], "ü": None}, indent=2, ensure_ascii=False)
     True
     """
-    return _written(document, "\n")
-
-
-def _written(value: Any, line: str) -> str:
-    """A value as text; ``line`` begins a line as deep as the one that the value ends."""
-    is_mapping = isinstance(value, dict)
-    if not value or not (is_mapping or isinstance(value, list | tuple)):
-        return _encoder(line).encode(value)
-    inner = value.values() if is_mapping else value
+    if not document or not isinstance(document, dict | list | tuple):
+        return _encoder(line).encode(document)
     deeper = line + STEP
-    if not any(isinstance(part, dict | list | tuple) for part in inner):
-        flat = _encoder(deeper).encode(value)
+    encode = _encoder(deeper).encode
+    values = document.values() if isinstance(document, dict) else document
+    if not any(isinstance(value, dict | list | tuple) for value in values):
+        flat = encode(document)
         return f"{flat[0]}{deeper}{flat[1:-1]}{line}{flat[-1]}"
-    if not is_mapping:
-        parts = [_written(part, deeper) for part in value]
-        return f"[{deeper}{f',{deeper}'.join(parts)}{line}]"
-    parts = [f"{_key(name)}: {_written(part, deeper)}" for name, part in value.items()]
-    return f"{{{deeper}{f',{deeper}'.join(parts)}{line}}}"
+    texts = []
+    for value in values:
+        nested = isinstance(value, dict | list | tuple)
+        texts.append(indented_json(value, deeper) if nested else encode(value))
+    if not isinstance(document, dict):
+        return f"[{deeper}{f',{deeper}'.join(texts)}{line}]"
+    entries = []
+    for name, text in zip(document, texts, strict=True):
+        # JSON has no keys but text: the encoder writes a number as such, {7: 0} as {"7": 0}.
+        key = encode(name) if isinstance(name, str) else encode({name: 0})[1:-4]
+        entries.append(f"{key}: {text}")
+    return f"{{{deeper}{f',{deeper}'.join(entries)}{line}}}"
 
 
 @functools.lru_cache(maxsize=64)
 def _encoder(line: str) -> json.JSONEncoder:
     """The encoder that begins every item with such a line."""
     return json.JSONEncoder(ensure_ascii=False, separators=(f",{line}", ": "))
-
-
-def _key(name: Any) -> str:
-    """A key as text: JSON has no others, so numbers are written as such."""
-    if isinstance(name, str):
-        return _encoder("\n").encode(name)
-    return _encoder("\n").encode({name: 0}).removeprefix("{").removesuffix(": 0}")

@@ -61,7 +61,7 @@ class KeyReference:
         if len(key) < LEAST_BYTES:
             raise ParameterError(
                 f"{self.place} holds {len(key)} bytes; a key has at least {LEAST_BYTES}. "
-                "Make one with 'sfumato vault new-key'"
+                "Make one with 'sfumato key vault'"
             )
         if len(set(key)) < FEWEST_DIFFERENT:
             raise ParameterError(f"{self.place} repeats a few bytes: that can be guessed. Make a random key")

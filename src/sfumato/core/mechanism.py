@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.step import Step
+    from sfumato.core.table import Table
 
 Chances = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 
@@ -53,8 +53,8 @@ class Taken:
     """A step that was taken, and the tables before and after it."""
 
     step: Step
-    before: Dataset
-    after: Dataset
+    before: Table
+    after: Table
 
 
 def asked_of(models: Sequence[Model]) -> set[str]:
@@ -63,7 +63,7 @@ def asked_of(models: Sequence[Model]) -> set[str]:
 
 
 def applied_mechanisms(
-    original: Dataset, taken: Sequence[Taken], released: Dataset, columns: set[str]
+    original: Table, taken: Sequence[Taken], released: Table, columns: set[str]
 ) -> dict[str, Mechanism]:
     """Column → the mechanism that made it of the original one, where a step applied one and nothing touched its work afterwards."""
     applied: dict[str, Mechanism] = {}
@@ -78,7 +78,7 @@ def applied_mechanisms(
     return applied
 
 
-def _stands(after: Dataset, released: Dataset, name: str) -> bool:
+def _stands(after: Table, released: Table, name: str) -> bool:
     """Whether all records that the step gave are released, with its values and in the classes it found."""
     rows, shown = _origin(after), _origin(released)
     whole = len(rows) == len(shown) and bool((np.sort(rows) == np.sort(shown)).all())
@@ -86,7 +86,7 @@ def _stands(after: Dataset, released: Dataset, name: str) -> bool:
     return whole and len(quasi) == len(after.schema.quasi) and _same(after, released, [name, *quasi])
 
 
-def _same(one: Dataset, other: Dataset, columns: Sequence[str]) -> bool:
+def _same(one: Table, other: Table, columns: Sequence[str]) -> bool:
     """Whether the records of the second table, each found in the first by where it came from, have the same values there."""
     if not len(other):
         return True
@@ -103,7 +103,7 @@ def _same(one: Dataset, other: Dataset, columns: Sequence[str]) -> bool:
     )
 
 
-def _origin(dataset: Dataset) -> NDArray[np.int64]:
+def _origin(dataset: Table) -> NDArray[np.int64]:
     return np.arange(len(dataset), dtype=np.int64) if dataset.origin is None else dataset.origin
 
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Cell, TableBlock
 from sfumato.core.consistency import NOBODYS
-from sfumato.core.notebook import html_table
 from sfumato.core.shape import Shape
+from sfumato.core.words import number, plain_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Evidence
+    from sfumato.core.model import ClassEvidence
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class Measure(Reportable):
     """One number with its meaning. ``interval`` is a confidence or certainty interval where there is one.
 
     For utilities ``raw`` is the value in the metric's own unit and ``value`` the normalised one (0: nothing is lost, 1:
@@ -55,11 +57,15 @@ class Measure:
             key: value for key, value in plain.items() if key not in extra - {"interval"} or value not in (None, {})
         }
 
-    def _repr_html_(self) -> str:
-        between = None if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
-        rows = [("all", self.value, between, self.raw), *((c, part, None, None) for c, part in self.per_column.items())]
-        caption = f"{self.name.replace('_', ' ')}: {self.meaning} ({self.better} is better)"
-        return html_table(caption, ("column", "value", "between", "raw"), rows)
+    def blocks(self) -> Sequence[Block]:
+        """The value, of all together and column by column."""
+        between = None
+        if self.interval is not None:
+            between = f"{number(self.interval[0])} to {number(self.interval[1])}"
+        rows: list[tuple[Cell, ...]] = [("all", self.value, between, self.raw)]
+        rows += [(column, part, None, None) for column, part in self.per_column.items()]
+        caption = f"{plain_name(self.name)}: {self.meaning} ({self.better} is better)"
+        return [TableBlock(("column", "value", "between", "raw"), tuple(rows), caption)]
 
 
 class Metric(abc.ABC):
@@ -68,7 +74,7 @@ class Metric(abc.ABC):
     ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says what it tells, without a
     formula; who gives neither gets the name in words, and the first line of the docstring. ``secret`` names
     the fields that may hold values of people: the published recipe is without them. ``follows_rows``: it asks which original record
-    a released one came from, so it does not apply to rows that were drawn anew (:attr:`sfumato.core.pair.Pair.aligned`).
+    a released one came from, so it does not apply to rows that were drawn anew (:attr:`sfumato.core.pair.TablePair.aligned`).
 
     >>> class RowsKept(Metric):
     ...     "Share of records that are still there."
@@ -105,7 +111,7 @@ class Risk(Metric):
     """What a file risks as it is, told by its classes."""
 
     @abc.abstractmethod
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """Measure a table."""
 
 
@@ -135,7 +141,7 @@ class Utility(Metric):
         """The columns it is asked about; none: all that it can look at."""
         return ()
 
-    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+    def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Its value from the released table alone, of so many records that there were; None: it compares with the original."""
         return None
 

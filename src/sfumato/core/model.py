@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_chec
 
 import numpy as np
 
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, TableBlock, VerdictBlock
 from sfumato.core.encoding import parts_of
-from sfumato.core.notebook import html_table
 from sfumato.core.shape import Shape
+from sfumato.core.words import plain_name
 from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ class Posterior(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Evidence:
+class ClassEvidence:
     """What a model judges: the classes of what is released, and the table they came from.
 
     ``frequencies`` says, per class, how many records an intruder must confuse: the class size, or the number of
@@ -109,7 +111,7 @@ OF_THE_FILE = "of the file, not of persons: its rows were drawn anew and are nob
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Reportable):
     """What a model says about a table.
 
     ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
@@ -147,12 +149,22 @@ class Verdict:
         return self.holds
 
     def __repr__(self) -> str:
-        return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
+        return f"{self.verdict_block.mark} {self.verdict_block.text}"
 
-    def _repr_html_(self) -> str:
+    def __str__(self) -> str:
+        return repr(self)
+
+    @property
+    def verdict_block(self) -> VerdictBlock:
+        """The promise, whether it holds, and what a data steward reads."""
+        return VerdictBlock(self.holds, self.promise, self.sentence)
+
+    def blocks(self) -> Sequence[Block]:
+        """The verdict, and the numbers behind it."""
         fields = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
-        return html_table(repr(self), [head.replace("_", " ") for head in heads], [[fields[head] for head in heads]])
+        numbers = TableBlock(tuple(map(plain_name, heads)), (tuple(fields[head] for head in heads),))
+        return [self.verdict_block, numbers]
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data, without anything per class or per record; what is infinite is None."""
@@ -216,7 +228,7 @@ class Model(Protocol):
     def judge(self, evidence: Any) -> Verdict:
         """Judge released data and say by how much it holds.
 
-        Models of tables are given the :class:`Evidence` of classes, all others a :class:`~sfumato.core.data.DataEvidence`.
+        Models of tables are given the :class:`ClassEvidence` of classes, all others a :class:`~sfumato.core.data.Evidence`.
         """
         ...
 
@@ -239,7 +251,7 @@ class Model(Protocol):
         """What must be counted to judge it; raises :class:`SchemaError` when the schema does not fit."""
         return Needs()
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Which classes must go for the promise to hold on the rest (``table`` scope: given that these are there)."""
         raise InternalError(f"{self.name} does not judge classes of a table")
 
@@ -263,11 +275,7 @@ class Model(Protocol):
         """
         return None if self.crowd is None else [(columns, self.crowd)]
 
-    def told_alone(self, sentence: str) -> str:
-        """What the released table alone gives of the sentence of a verdict; more may be told where the original was at hand."""
-        return sentence
-
-    def judge_without_suppressed(self, evidence: Evidence, suppressed: int, attained: float) -> Verdict | None:
+    def judge_without_suppressed(self, evidence: ClassEvidence, suppressed: int, attained: float) -> Verdict | None:
         """Judge against an original of which only the released records are at hand, and that so many more were suppressed.
 
         ``attained`` is what is claimed. None where the released records do not decide whether the claim is true.
@@ -310,11 +318,11 @@ class Model(Protocol):
         """
         return None
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64] | None:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64] | None:
         """Per class, how many of its records every finer recoding must suppress; None: no more than ``failing`` tells."""
         return None
 
-    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float] | None:
+    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float] | None:
         """Per class what it adds to a sum over the released ones, and the most that sum may be; None: it is no such sum."""
         return None
 

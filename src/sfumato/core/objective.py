@@ -45,7 +45,8 @@ class Spread:
 
     ``costs[c]`` is the sum of the cell costs of class *c* over the columns and ``most`` that of a suppressed record;
     ``records`` counts the class, ``kept`` those of them that are released; ``finest`` counts the classes of the original table. ``majority`` is how
-    many of a class have its most frequent label, where the objective asks for one.
+    many of a class have its most frequent label, where the objective asks for one. ``spanned`` is the mean over records of what a
+    record of the original table costs: 0, but where it was generalised before counting and stands for many combinations.
     """
 
     costs: NDArray[np.float64]
@@ -54,6 +55,7 @@ class Spread:
     most: float
     finest: NDArray[np.int64]
     majority: NDArray[np.int64] | None = None
+    spanned: float = 0.0
 
 
 CellCosts = Callable[["Ladder", "NDArray[np.int64]"], "list[NDArray[np.float64]]"]
@@ -158,7 +160,8 @@ def _divergence(spread: Spread) -> float:
     with np.errstate(divide="ignore"):
         density = np.logaddexp(np.log(kept) - costs, np.log(float(gone)) - spread.most) - math.log(max(1, n))
     before = float((finest * (np.log(finest) - math.log(max(1, n)))).sum())
-    return max(0.0, (before - float(records @ density)) / max(1, n) / math.log(2))
+    apart = (before - float(records @ density)) / max(1, n) - spread.spanned
+    return max(0.0, apart / math.log(2))
 
 
 def _misclassified(spread: Spread) -> float:

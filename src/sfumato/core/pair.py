@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.consistency import NOBODYS, origins_of
-from sfumato.core.dataset import LARGE, NOBODY
 from sfumato.core.encoding import Encoded, encode_column
 from sfumato.core.labels import positions_in
 from sfumato.core.reading import Joint, Reading, Rung, read_codes
 from sfumato.core.schema import Schema
+from sfumato.core.table import LARGE, NOBODY
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 def of_a_sample(records: int, whole: int) -> str:
@@ -30,7 +30,7 @@ def of_a_sample(records: int, whole: int) -> str:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Pair:
+class TablePair:
     """An original table, a release of it, and which original row each released row came from.
 
     ``origin`` says the latter; −1 is a row that was drawn anew and is nobody's. Where there is one the pair is not ``aligned``: nobody
@@ -47,15 +47,20 @@ class Pair:
     has_intruders: ClassVar[bool] = True
     """Whether named intruders, who know columns, try it."""
 
-    original: Dataset
-    released: Dataset
+    original: Table
+    released: Table
     origin: NDArray[np.int64]
     levels: Mapping[str, Rung] = dataclasses.field(default_factory=dict)
     drawn_from: int | None = None
-    counted: Pair | None = None
+    counted: TablePair | None = None
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def as_other(self) -> TablePair:
+        """What attacks on another release take it for: the pair itself."""
+        return self
 
     @property
     def of_a_sample(self) -> str:
@@ -65,13 +70,13 @@ class Pair:
     @classmethod
     def of(
         cls,
-        original: Dataset,
-        released: Dataset,
+        original: Table,
+        released: Table,
         levels: Mapping[str, Rung] | None = None,
         *,
         learnt_from: NDArray[np.int64] | None = None,
         held_out: NDArray[np.int64] | None = None,
-    ) -> Pair:
+    ) -> TablePair:
         """Put two tables side by side; raises :class:`SchemaError` where rows cannot be aligned or nothing is common."""
         origin = origins_of(released, original)
         pair = cls(original, released, origin, levels or {}, learnt_from=learnt_from, held_out=held_out)
@@ -79,7 +84,7 @@ class Pair:
             raise SchemaError(f"{released.source.name} and {original.source.name} have no column in common")
         return pair
 
-    def with_roles_of(self, schema: Schema) -> Pair:
+    def with_roles_of(self, schema: Schema) -> TablePair:
         """The same tables where columns have other roles; what columns are stays as the release was made."""
         schema.check(self.original.columns, self.original.source)
         original, released = (_in_roles(table, schema) for table in (self.original, self.released))
@@ -140,7 +145,7 @@ class Pair:
         reading: Reading = self.memo[name]
         return reading
 
-    def of_released(self, rows: NDArray[np.int64]) -> Pair:
+    def of_released(self, rows: NDArray[np.int64]) -> TablePair:
         """The pair of some released rows; what was read of columns for all of them is not read again."""
         pair = dataclasses.replace(self, released=self.released.take(rows), origin=self.origin[rows])
         for name in self.columns if self.released.copies is None else ():
@@ -256,6 +261,6 @@ def levels_of(plans: Iterable[Mapping[str, Any]]) -> dict[str, Rung]:
     return {name: rung for name, rung in found.items() if name not in mixed}
 
 
-def _in_roles(table: Dataset, schema: Schema) -> Dataset:
+def _in_roles(table: Table, schema: Schema) -> Table:
     said = {name: dataclasses.replace(one, roles=schema[name].roles) for name, one in table.schema.attributes.items()}
     return table.with_schema(Schema(said))

@@ -12,13 +12,17 @@ import functools
 import importlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from sfumato.core.plug_ins import describe_plug_in, load_plug_in, points_by_name
 from sfumato.errors import ParameterError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -173,19 +177,14 @@ def values_of(value: Any) -> dict[str, Any]:
     plain, words = {}, spelled(type(value))
     for field in dataclasses.fields(value):
         current = getattr(value, field.name)
-        if _default(field) != current:
+        default: Any = field.default
+        if hasattr(default, "get_default"):  # pydantic keeps its own Field as the dataclass default
+            default = default.get_default(call_default_factory=True)
+        elif field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if default != current:
             plain[words[field.name]] = plain_data(current)
     return plain
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    default: Any = field.default
-    factory: Any = field.default_factory
-    if hasattr(default, "get_default"):  # pydantic keeps its own Field as the dataclass default
-        return default.get_default(call_default_factory=True)
-    if default is not dataclasses.MISSING:
-        return default
-    return factory() if factory is not dataclasses.MISSING else dataclasses.MISSING
 
 
 def plain_data(value: Any) -> Any:
@@ -238,7 +237,8 @@ _YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 class Members(Mapping[str, Any]):
     """Classes by the name they have in a recipe; what there is is known at once, a class is imported when it is asked for.
 
-    ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself. A recipe that
+    ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself; ``module`` alone
+    is a module that is the member. A recipe that
     names one step so waits for one step, not for all of them.
 
     >>> known = Members("sfumato.methods.models", {"k_anonymity": "k_anonymity:KAnonymity"})
@@ -267,8 +267,9 @@ class Members(Mapping[str, Any]):
         home = self._homes[name]
         if not isinstance(home, str):
             return home
-        module, _, called = home.partition(":")
-        return getattr(importlib.import_module(module), called)
+        module_name, _, called = home.partition(":")
+        module = importlib.import_module(module_name)
+        return getattr(module, called) if called else module
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such a name; nothing is imported to tell."""
@@ -288,6 +289,52 @@ class Members(Mapping[str, Any]):
             if isinstance(home, str) and home.endswith(f":{name}"):
                 return self[spelled]
         raise AttributeError(f"module {self._room!r} has no attribute {name!r}")
+
+
+class ExtensibleMembers(Members):
+    """Members of a kind that other packages extend: the entry points of the group ``sfumato.<kind>``, by their names.
+
+    They are looked for only when a name is asked for that is none of ours, or when all names are; what an entry
+    names is imported when it is asked for, as ours are.
+    """
+
+    def __init__(
+        self, room: str, homes: Mapping[str, str | type], *, kind: str, noun: str, belongs: Callable[[Any], bool]
+    ) -> None:
+        super().__init__(room, homes)
+        self._kind, self._noun, self._belongs = kind, noun, belongs
+
+    @property
+    def ours(self) -> Sequence[str]:
+        """The names that come with sfumato."""
+        return tuple(self._homes)
+
+    def _points(self) -> dict[str, EntryPoint]:
+        return points_by_name(self._kind, self._homes.__contains__)
+
+    def __getitem__(self, name: str) -> Any:
+        """The class of a name."""
+        if name in self._homes:
+            return super().__getitem__(name)
+        point = self._points()[name]
+        plug_in = load_plug_in(point, self._noun, self._belongs)
+        if plug_in.name != name:
+            problem = f"{describe_plug_in(point)} is announced as {name!r} and calls itself {plug_in.name!r}"
+            raise ParameterError(f"{problem}; give both one name, or uninstall it")
+        return plug_in
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a name; nothing is imported to tell."""
+        return name in self._homes or name in self._points()
+
+    def __iter__(self) -> Iterator[str]:
+        """The names: ours in the order they were entered, then those of plug-ins."""
+        yield from self._homes
+        yield from self._points()
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._homes) + len(self._points())
 
 
 def called_in(families: Mapping[str, Members], room: str, name: str) -> Any:

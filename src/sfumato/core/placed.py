@@ -27,17 +27,18 @@ from sfumato.core.model import Facts, Model, Verdict
 from sfumato.core.parameters import plain_data, values_of
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Preserved, Step
-from sfumato.core.words import counted, listed, were
+from sfumato.core.words import count_of, inflect, join_words
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, Unsatisfiable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.data import DataEvidence, DataPair
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Evidence
-    from sfumato.core.pair import Pair
+    from sfumato.core.data import Evidence, Pair
+    from sfumato.core.model import ClassEvidence
+    from sfumato.core.pair import TablePair
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
 
 DROPS = ("rows", "people")
 
@@ -93,10 +94,10 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
     that of the released table. Missing values are a category unless the column says otherwise.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.data import DataEvidence
+    >>> from sfumato.core.data import Evidence
     >>> from sfumato.methods.models import KAnonymity
     >>> promise = PlacedModel(KAnonymity(2), "visits")
-    >>> promise.promise, promise.judge(DataEvidence(examples.clinic())).attained
+    >>> promise.promise, promise.judge(Evidence(examples.clinic())).attained
     ('2-anonymity in visits', 1)
     """
 
@@ -114,7 +115,7 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         """The promise in a few words, and the table."""
         return f"{self.method.promise} in {self.table}"
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Judge the table by itself, persons counted."""
         from sfumato.core.evidence import judge_all  # reading a recipe does not wait for it
 
@@ -133,7 +134,7 @@ class PlacedModel(Placed, Model):  # type: ignore[override]  # name, secret: tho
         persons[tables.owners(self.table)[failing_rows]] = True
         return persons
 
-    def _evidence(self, table: Dataset) -> Evidence:
+    def _evidence(self, table: Table) -> ClassEvidence:
         from sfumato.core.evidence import gather, needed
 
         needs = needed([self.method], table.schema)
@@ -155,7 +156,7 @@ class PlacedPlan(Plan):
 
     table: str
     inner: Plan
-    changed: Dataset = dataclasses.field(repr=False)
+    changed: Table = dataclasses.field(repr=False)
     rows_dropped: int = 0
 
     @property
@@ -244,6 +245,11 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         fields: tuple[str, ...] = self.method.retold
         return fields
 
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """What the method says of its plan; ``schema`` is that of the table. How many rows it had is not told."""
+        contradiction: str | None = self.method.contradicted(told, schema, None)
+        return contradiction
+
     @property
     def replayable(self) -> bool:  # type: ignore[override]
         """Whether the same seed makes the same release again."""
@@ -288,7 +294,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
             return ParameterError(f"{where}: {error}{hint}")
         return error
 
-    def _in_row_order(self, changed: Dataset, owners: NDArray[np.int64]) -> Dataset:
+    def _in_row_order(self, changed: Table, owners: NDArray[np.int64]) -> Table:
         """The rows that stay, in their order; ``drop: people``: those of persons who lost none."""
         rows = _rows_of(changed, len(owners))
         if len(rows) and (rows.min() < 0 or np.bincount(rows).max() > 1):
@@ -323,7 +329,7 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
         dropped = told.get("rows_dropped", 0)
         rows = "all rows stayed"
         if dropped:
-            rows = f"{counted(dropped, 'row', 'rows')} {were(dropped)} dropped"
+            rows = f"{count_of(dropped, 'row')} {inflect(dropped, 'was', 'were')} dropped"
         if told.get("levels"):
             return f"It {_levels_in_words(told['levels'])}; {rows}."
         facts = []
@@ -354,7 +360,7 @@ TOLD_ELSEWHERE = (
 """What the sentence about a placed step tells itself, or leaves to other places."""
 
 
-def _rows_of(table: Dataset, size: int) -> NDArray[np.int64]:
+def _rows_of(table: Table, size: int) -> NDArray[np.int64]:
     """Per row of a changed table the number of the row it was."""
     return np.arange(size, dtype=np.int64) if table.origin is None else table.origin
 
@@ -370,12 +376,12 @@ def _levels_in_words(levels: Mapping[str, Mapping[str, int]]) -> str:
     ]
     parts = []
     if between:
-        parts.append(f"generalised {listed(between)}")
+        parts.append(f"generalised {join_words(between)}")
     if nothing:
-        parts.append(f"left nothing of {listed(nothing, 'or')}")
+        parts.append(f"left nothing of {join_words(nothing, 'or')}")
     if exact:
-        parts.append(f"kept {listed(exact)} exact")
-    return listed(parts)
+        parts.append(f"kept {join_words(exact)} exact")
+    return join_words(parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -408,18 +414,18 @@ class PlacedMetric(Placed, Utility):  # type: ignore[override]  # name, secret: 
         of = f" of {', '.join(self.method.about)}" if self.method.about else ""
         return f"{self.method.words}{of} in {self.table}"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Where the metric applies to the table."""
         reason: str | None = self.method.out_of_place(self._pair(pair))
         return reason
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Measure the table, row beside row."""
         measure: Measure = self.method.measure(self._pair(pair))
         name = f"{measure.name}_in_{self.table}"
         return dataclasses.replace(measure, name=name, meaning=f"{self.table}: {measure.meaning}")
 
-    def _pair(self, pair: DataPair) -> Pair:
+    def _pair(self, pair: Pair) -> TablePair:
         original = _require_tables(pair.original, self.name)
         return _require_tables(pair.released, self.name).compare_table(self.table, original)
 

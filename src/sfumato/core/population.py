@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, count_rows, pack_rows
+from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, pack_rows
 from sfumato.core.consistency import consistent, coverings_of
 from sfumato.core.encoding import require_same_codes, value_counts
 from sfumato.core.hierarchy import Ladder, bind
@@ -24,12 +24,12 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
     from sfumato.core.model import Needs
+    from sfumato.core.table import Table
 
 
-def count_needed(dataset: Dataset, needs: Needs, population: Dataset | None = None) -> ClassTable:
+def count_needed(dataset: Table, needs: Needs, population: Table | None = None) -> ClassTable:
     """The classes a search starts from, with everything the models need to see of them."""
     weight = weight_column(dataset.schema) if needs.weights else None
     if not needs.population:
@@ -45,7 +45,7 @@ def weight_column(schema: Schema) -> str:
     return name
 
 
-def require_population(population: Dataset | None) -> Dataset:
+def require_population(population: Table | None) -> Table:
     """The population table, or an error that says how to give one."""
     if population is None:
         raise SchemaError(
@@ -55,13 +55,13 @@ def require_population(population: Dataset | None) -> Dataset:
 
 
 def joined(
-    dataset: Dataset, population: Dataset, *, counted: Sequence[Column] = (), weight: str | None = None
+    dataset: Table, population: Table, *, counted: Sequence[Column] = (), weight: str | None = None
 ) -> ClassTable:
     """The classes of a table and a population together, at the finest level."""
     names = dataset.schema.quasi
     _check(population, names, dataset.schema)
     place = _shared_placement(dataset, population, names)
-    classes, _ = count_rows(dataset, names, counted=counted, weight=weight, at=place)
+    classes = count_classes(dataset, names, counted=counted, weight=weight, at=place)
     keys, _ = pack_rows(population, names, place)
     ids, first = kernels.keys.group(keys)
     amounts = np.bincount(ids, minlength=len(first))
@@ -92,7 +92,7 @@ def _padded(counts: Counts, empty: int) -> Counts:
     return dataclasses.replace(counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])]))
 
 
-def _shared_placement(dataset: Dataset, population: Dataset, names: Sequence[str]) -> Placement:
+def _shared_placement(dataset: Table, population: Table, names: Sequence[str]) -> Placement:
     """Ladders bound to the values of both tables; hierarchies made from frequencies see those of the table alone."""
     ladders: list[Ladder] = []
     for name in names:
@@ -104,7 +104,7 @@ def _shared_placement(dataset: Dataset, population: Dataset, names: Sequence[str
 
 
 def matched(
-    classes: ClassTable, population: Dataset, schema: Schema, original: Dataset | None = None
+    classes: ClassTable, population: Table, schema: Schema, original: Table | None = None
 ) -> tuple[ClassTable, int]:
     """The classes of a released table with the population records each generalises, and how many match none.
 
@@ -123,14 +123,14 @@ def matched(
     return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())
 
 
-def _known(classes: ClassTable, name: str, original: Dataset | None) -> Mapping[str | None, int]:
+def _known(classes: ClassTable, name: str, original: Table | None) -> Mapping[str | None, int]:
     if original is not None and name in original.columns:
         return value_counts(original, name)
     a = classes.columns.index(name)
     return dict.fromkeys(classes.ladders[a].labels[classes.levels[a]], 1)
 
 
-def _check(population: Dataset, names: Sequence[str], schema: Schema) -> None:
+def _check(population: Table, names: Sequence[str], schema: Schema) -> None:
     """The population has the columns, and one row a person where persons are known."""
     population.require(names)
     person = population.schema.person or schema.person

@@ -41,6 +41,8 @@ UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 BUSY = {errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN}
 WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
+LOCKED_BYTE = 1 << 40
+
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
 """Settings of mallopt: blocks of this size on are mapped one by one, and so much free memory is kept."""
 KEPT_BYTES = 1 << 30
@@ -99,14 +101,16 @@ def lock(handle: int, *, wait: bool = True) -> bool:
 
 
 def wait_for(handle: int) -> None:
-    """Wait until nobody else holds an open file: by its lock, or on Windows by a lock on its first byte.
+    """Wait until nobody else holds an open file: by its lock, or on Windows by a lock on one byte.
 
-    The second is enough where all who come are ours; it is given up with an OSError after ten seconds.
+    The second is enough where all who come are ours; it is given up with an OSError after ten seconds. The byte lies far behind the end of
+    the file, so that others can read all of it meanwhile.
     """
     if _fcntl() is not None:
         lock(handle)
         return
     windows: Any = importlib.import_module("msvcrt")
+    os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
     windows.locking(handle, windows.LK_LOCK, 1)
 
 

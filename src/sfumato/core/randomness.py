@@ -29,7 +29,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 SEED_BITS = 128
 REHEARSAL_BITS = 64
@@ -116,7 +116,7 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return found
 
 
-def cell_keys(dataset: Dataset, name: str) -> NDArray[np.uint64]:
+def cell_keys(dataset: Table, name: str) -> NDArray[np.uint64]:
     """A number of 64 bits for every cell of a column: equal values have equal ones, whatever frame they came in.
 
     Whole numbers are alike as integers and as floating-point numbers; dates and times are alike in any unit down to
@@ -124,8 +124,8 @@ def cell_keys(dataset: Dataset, name: str) -> NDArray[np.uint64]:
     are 0 and −0.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> table = Dataset(pl.DataFrame({"a": [1, None], "b": [1.0, float("nan")]}))
+    >>> from sfumato.core.table import Table
+    >>> table = Table(pl.DataFrame({"a": [1, None], "b": [1.0, float("nan")]}))
     >>> cell_keys(table, "a").tolist() == cell_keys(table, "b").tolist()
     True
     """
@@ -181,7 +181,7 @@ def _hashed(labels: Sequence[str | None]) -> NDArray[np.uint64]:
     return np.fromiter(numbers, dtype=np.uint64, count=len(labels))
 
 
-def row_keys(dataset: Dataset, columns: Iterable[str] | None = None) -> NDArray[np.uint64]:
+def row_keys(dataset: Table, columns: Iterable[str] | None = None) -> NDArray[np.uint64]:
     """A number of 64 bits for every row: the keys of its cells, folded over the sorted names of some columns or all.
 
     Two different rows of *n* share one with a chance of about n²/2⁶⁵ in the whole table; then they count as equal rows.
@@ -218,7 +218,7 @@ class Marks:
         self._find = find
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Marks:
+    def of(cls, dataset: Table) -> Marks:
         """The marks of a table: those its rows were given, or those of the table as it is."""
         if dataset.marks is not None:
             return dataset.marks
@@ -228,7 +228,7 @@ class Marks:
         return found
 
     @classmethod
-    def now(cls, dataset: Dataset) -> Marks:
+    def now(cls, dataset: Table) -> Marks:
         """The marks of the rows of a table as they are."""
 
         def find() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -266,7 +266,7 @@ class Marks:
         return np.lexsort((self.numbers, self.keys)).astype(np.int64)
 
 
-def marked(dataset: Dataset) -> Dataset:
+def marked(dataset: Table) -> Table:
     """A table whose rows keep the marks they have now, whatever steps make of them."""
     return dataset.with_marks(Marks.now(dataset))
 
@@ -342,7 +342,7 @@ class Repeats:
         self.bits = np.zeros(1 << max(4, math.ceil(math.log2(max(1, rows) / 4))), dtype=np.uint64)
         self.again: list[NDArray[np.uint64]] = []
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Look at some rows."""
         keys = row_keys(rows)
         found = np.unique(keys[kernels.philox.seen_again(self.bits, keys)])
@@ -360,7 +360,7 @@ class Numbering:
         self.repeats, self.seen = repeats, np.zeros(len(repeats), dtype=np.uint64)
         self.lock = threading.Lock()
 
-    def marked(self, rows: Dataset) -> Dataset:
+    def marked(self, rows: Table) -> Table:
         """The rows with their marks: numbers go on where those of the rows before ended."""
         keys = row_keys(rows)
         numbers = np.zeros(len(keys), dtype=np.uint64)
@@ -381,12 +381,12 @@ class Numbering:
 # nothing that is released.
 
 
-def canonical_order(dataset: Dataset) -> NDArray[np.int64]:
+def canonical_order(dataset: Table) -> NDArray[np.int64]:
     """Positions of the rows from the first to the last, sorted by all columns in the order of their names.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> canonical_order(Dataset(pl.DataFrame({"b": [1, 2, 0], "a": ["y", "x", "y"]}))).tolist()
+    >>> from sfumato.core.table import Table
+    >>> canonical_order(Table(pl.DataFrame({"b": [1, 2, 0], "a": ["y", "x", "y"]}))).tolist()
     [1, 2, 0]
     """
     if "canonical order" not in dataset.memo:

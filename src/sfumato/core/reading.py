@@ -62,7 +62,7 @@ class Reading:
     stands for places from ``low[i]`` to ``high[i]`` (NaN where it is no place: categories, missing, labels that mean
     nothing here), and, on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything`` marks
     labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
-    the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
+    the other values in between; a missing label has loss 1 (see :meth:`TablePair.losses` for cells that were missing before).
     ``before`` and ``after`` are the column as codes. ``span`` is the width of all places, of the listed order, or the
     number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
     ``unplaced`` has, by label, the values that lie nowhere on a line and that it may stand for: codes that a listed order leaves out.

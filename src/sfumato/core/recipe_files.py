@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,8 @@ from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
 from sfumato.core.source import KEYS as READING
-from sfumato.core.source import Intake, checked_codes
-from sfumato.core.step import Step
-from sfumato.core.words import listed
+from sfumato.core.source import NOTHING_SAID, Intake, checked_codes
+from sfumato.core.words import inflect, join_words
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
@@ -125,18 +124,18 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
     if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
         raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
-    problems = _Problems(name)
-    problems += [
-        f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS
-    ]
+    problems = _Problems()
+    for section in document:
+        if section not in SECTIONS:
+            hint = did_you_mean(str(section), SECTIONS)
+            problems.append(f"{section!r} is no part of a recipe.{hint}")
     version = document.get("sfumato", VERSION)
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
-    usual = Shape.TABLES if "tables" in document else Recipe.shape
-    shape = problems.collect(_shape, document.get("shape", usual)) or usual
+    shape = _shape(problems, document)
     problems += _misplaced_sections(document, shape)
     tables = _tables(problems, document, shape, base)
-    intake = problems.collect(_intake, document, _all_columns(problems, document))
+    intake = _intake(problems, document)
     meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
     steps = _objects(problems, document, "steps", partial(registry.build, "steps", shape=shape))
     contract = _objects(problems, document, "contract", partial(_agreement, shape=shape))
@@ -147,11 +146,18 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     elif limits:
         limits = plain_limits(limits)
         problems += registry.limit_problems(limits, shape)
-    accept = _accept(problems, document, shape, tables, steps)
+    accept: tuple[Acceptance, ...] = ()
+    if document.get("accept") is not None and shape in SHAPES_WITH["accept"]:
+        accept = problems.collect(read_acceptances, document["accept"]) or ()
+        if not problems:  # else columns or steps may be lacking, and would be reported again
+            problems += acceptance_problems(accept, tables[DATA].schema, steps)
+    if shape in SEVERAL_TABLES and tables:
+        problems += _unknown_tables(document, tables)
     proposer = document.get("proposed_from")
     if proposer is not None and proposer not in PROPOSERS:
         problems += [f"proposed_from names the command that proposed the recipe: {', '.join(PROPOSERS)}"]
-    problems.raise_if_any()
+    if problems:
+        raise RecipeError([f"{name}: {problem}" for problem in _said_once(problems)])
     (first, described), *others = tables.items()
     return Recipe(
         described.schema,
@@ -170,11 +176,15 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     )
 
 
-def _shape(word: Any) -> Shape:
-    try:
+def _shape(problems: _Problems, document: Mapping[str, Any]) -> Shape:
+    """The shape that a recipe says; else several tables where it has such, and one table otherwise."""
+    usual = Shape.TABLES if "tables" in document else Recipe.shape
+    word = document.get("shape", usual)
+    if word in tuple(Shape):
         return Shape(word)
-    except ValueError:
-        raise RecipeError(f"shape {str(word)!r} is not known.{did_you_mean(str(word), map(str, Shape))}") from None
+    hint = did_you_mean(str(word), map(str, Shape))
+    problems.append(f"shape {str(word)!r} is not known.{hint}")
+    return usual
 
 
 def _misplaced_sections(document: Mapping[str, Any], shape: Shape) -> list[str]:
@@ -183,27 +193,36 @@ def _misplaced_sections(document: Mapping[str, Any], shape: Shape) -> list[str]:
     for section, shapes in SHAPES_WITH.items():
         if document.get(section) is None or shape in shapes:
             continue
-        problem = f"{section!r} belongs to data of shape {listed(list(map(str, shapes)), 'or')}"
+        problem = f"{section!r} belongs to data of shape {join_words(list(map(str, shapes)), 'or')}"
         hint = "; columns stand in 'tables', with each table" if shape in SEVERAL_TABLES else ""
         problems.append(f"{problem}, and this is a recipe for shape {shape}{hint}")
     return problems
 
 
-def _columns(problems: _Problems, columns: Any) -> Mapping[str, Any]:
-    """The columns of a recipe, as far as they map names to what they are."""
+def _unknown_tables(document: Mapping[str, Any], tables: Iterable[str]) -> list[str]:
+    """Methods with ``table:`` that name a table which the recipe does not describe."""
+    known, problems = list(tables), []
+    for section in ("meet", "steps", "contract"):
+        members = document.get(section)
+        for member in members if isinstance(members, list) else []:
+            for name, fields in member.items() if isinstance(member, Mapping) else ():
+                table = fields.get("table") if isinstance(fields, Mapping) else None
+                if isinstance(table, str) and table not in known:
+                    problems.append(f"{section}: {name} names a table {table!r}.{did_you_mean(table, known)}")
+    return problems
+
+
+def _schema(problems: _Problems, columns: Any, base: Path | str) -> Schema:
+    """The columns of a table, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
         problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
-        return {}
+        columns = {}
     problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
-    return columns
-
-
-def _schema(problems: _Problems, columns: Mapping[str, Any], base: Path | str) -> Schema:
-    attributes = {
-        column: attribute
-        for column, spec in columns.items()
-        if (attribute := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
-    }
+    attributes = {}
+    for column, spec in columns.items():
+        attribute = problems.collect(_attribute, spec, f"column {column!r}", Path(base))
+        if attribute is not None:
+            attributes[column] = attribute
     return Schema(attributes)
 
 
@@ -213,20 +232,19 @@ def _tables(
     """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
     if shape in SEVERAL_TABLES:
         return _related(problems, document, base)
-    schema = _schema(problems, _columns(problems, document.get("columns") or {}), base)
-    beside = _people(problems, document.get("people"), base)
-    return {DATA: TableDescription(schema), **({} if beside is None else {PEOPLE: beside})}
-
-
-def _people(problems: _Problems, spec: Any, base: Path | str) -> TableDescription | None:
-    """The second table of a recipe, ``people: {file: people.csv, columns: {…}}``: where it is, and what its columns are."""
-    if spec is None:
-        return None
-    file = spec.get("file") if isinstance(spec, Mapping) else None
-    if not isinstance(spec, Mapping) or set(spec) - {"file", "columns"} or not isinstance(file, str | None):
+    tables = {DATA: TableDescription(_schema(problems, document.get("columns") or {}, base))}
+    # The people's own table stands beside: ``people: {file: people.csv, columns: {…}}``.
+    people = document.get("people")
+    if people is None:
+        return tables
+    file = people.get("file") if isinstance(people, Mapping) else None
+    is_table = isinstance(people, Mapping) and not set(people) - {"file", "columns"}
+    if is_table and isinstance(file, str | None):
+        schema = _schema(problems, people.get("columns") or {}, base)
+        tables[PEOPLE] = TableDescription(schema, file)
+    else:
         problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
-        return None
-    return TableDescription(_schema(problems, _columns(problems, spec.get("columns") or {}), base), file)
+    return tables
 
 
 def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableDescription]:
@@ -248,7 +266,7 @@ def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str)
 
 
 def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
-    problems, where = _Problems(name), f"table {name!r}"
+    problems, where = _Problems(), f"table {name!r}"
     if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
         raise RecipeError(
             f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people: person_id}}, columns: {{…}}}}'"
@@ -258,7 +276,7 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
         for key in spec
         if key not in TABLE_KEYS
     ]
-    schema = _schema(problems, _columns(problems, spec.get("columns") or {}), base)
+    schema = _schema(problems, spec.get("columns") or {}, base)
     parents = spec.get("belongs_to")
     if not isinstance(parents, Mapping | None):
         problems += [
@@ -272,49 +290,50 @@ def _related_table(name: str, spec: Any, base: Path | str) -> TableDescription:
     return TableDescription(keyed, spec.get("file"))
 
 
-def _all_columns(problems: _Problems, document: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of all tables, as far as they are there."""
+def _other_codes(column: str, spec: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+    """Whether the same column of two tables has two lists of codes for missing values."""
+    if spec.get("missing_values") == before.get("missing_values"):
+        return []
+    return [
+        f"column {column!r} has other missing_values in one table than in another; name the column otherwise in one"
+    ]
+
+
+def _intake(problems: _Problems, document: Mapping[str, Any]) -> Intake:
+    """What a recipe says about reading: at its top, and codes for missing values with columns."""
     tables = document.get("tables")
-    specs = [document.get(PEOPLE), document, *(tables.values() if isinstance(tables, Mapping) else ())]
-    found: dict[str, Any] = {}
-    for columns in [spec.get("columns") for spec in specs if isinstance(spec, Mapping)]:
-        for name, spec in columns.items() if isinstance(columns, Mapping) else ():
-            codes = [one.get("missing_values") for one in (spec, found.get(name)) if isinstance(one, Mapping)]
-            if len(codes) == 2 and codes[0] != codes[1] and isinstance(tables, Mapping):
-                problems += [
-                    f"column {name!r} has other missing_values in one table than in another; name the column otherwise in one"
-                ]
-            found[name] = spec
-    return found
-
-
-def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
-    """What a recipe says about reading: at its top, and codes for missing values with single columns."""
-    single = {
-        column: checked_codes(spec["missing_values"])
-        for column, spec in columns.items()
-        if isinstance(spec, Mapping) and "missing_values" in spec
-    }
-    return Intake.from_recipe(document, single)
+    described = [document.get(PEOPLE), document]
+    if isinstance(tables, Mapping):
+        described += tables.values()
+    columns: dict[str, Any] = {}
+    for table in described:
+        own = table.get("columns") if isinstance(table, Mapping) else None
+        for name, spec in own.items() if isinstance(own, Mapping) else ():
+            before = columns.get(name)
+            if isinstance(tables, Mapping) and isinstance(spec, Mapping) and isinstance(before, Mapping):
+                problems += _other_codes(name, spec, before)
+            columns[name] = spec
+    single = {}
+    try:
+        for name, spec in columns.items():
+            if isinstance(spec, Mapping) and "missing_values" in spec:
+                single[name] = checked_codes(spec["missing_values"])
+        return Intake.from_recipe(document, single)
+    except SfumatoError as error:
+        problems += str(error).split("\n")
+        return NOTHING_SAID
 
 
 class _Problems(list[str]):
     """What is wrong with a recipe, gathered so that it is told all at once."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
     def collect(self, make: Callable[..., Any], *args: Any) -> Any:
+        """What ``make`` makes; None where it refuses, and what it says is a problem."""
         try:
             return make(*args)
         except SfumatoError as error:
             self.extend(str(error).split("\n"))
             return None
-
-    def raise_if_any(self) -> None:
-        if self:
-            raise RecipeError([f"{self.name}: {problem}" for problem in _said_once(self)])
 
 
 def _said_once(problems: Sequence[str]) -> list[str]:
@@ -328,7 +347,7 @@ def _said_once(problems: Sequence[str]) -> list[str]:
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
     return [
-        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {said}" if names else said
+        f"{inflect(len(names), 'column')} {', '.join(names)}: {said}" if names else said
         for said, names in columns.items()
     ]
 
@@ -342,24 +361,6 @@ def _objects(
         return []
     built = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
     return [m for m in built if m is not None]
-
-
-def _accept(
-    problems: _Problems,
-    document: Mapping[str, Any],
-    shape: Shape,
-    tables: Mapping[str, TableDescription],
-    steps: Sequence[Step],
-) -> tuple[Acceptance, ...]:
-    """What a recipe accepts of released columns, ``accept: {zip: text only}``."""
-    section = document.get("accept")
-    if section is None or shape not in SHAPES_WITH["accept"]:
-        return ()
-    accepted = problems.collect(read_acceptances, section) or ()
-    broken = bool(problems)  # columns or steps may be lacking then, and would be reported again
-    if not broken:
-        problems += acceptance_problems(accepted, tables[DATA].schema, steps)
-    return tuple(accepted)
 
 
 def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement:
@@ -384,6 +385,7 @@ def _written(agreement: Agreement) -> dict[str, Any]:
 
 
 def _attribute(spec: Any, where: str, base: Path) -> Attribute:
+    """What a recipe says of one column: ``quasi``, or ``{role: quasi, hierarchy: …}``."""
     if isinstance(spec, str):
         spec = {"role": spec}
     if not isinstance(spec, Mapping) or "role" not in spec:
@@ -394,13 +396,26 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
     roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
     if not isinstance(roles, list | tuple):
         raise RecipeError(f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]")
+    # Files that a hierarchy names are found from the folder of the recipe.
+    hierarchy = spec.get("hierarchy")
+    if hierarchy is not None:
+        built = registry.build("hierarchies", hierarchy, f"{where}, hierarchy")
+        hierarchy = built.resolved(base)
+    order = spec.get("order")
+    if order is not None:
+        is_list = isinstance(order, list | tuple)
+        if not is_list or not all(isinstance(value, str) or type(value) is int for value in order):
+            raise RecipeError(
+                f"{where}: order must list the values from low to high; put quotes around what is not a word"
+            )
+        order = tuple(str(value) for value in order)
     try:
         return Attribute(
             roles=tuple(roles),
             kind=spec.get("kind", Kind.NOMINAL),
-            hierarchy=_hierarchy(spec.get("hierarchy"), where, base),
+            hierarchy=hierarchy,
             missing=spec.get("missing", Missing.CATEGORY),
-            order=_order(spec.get("order"), where),
+            order=order,
             unit=spec.get("unit", "person"),
             bounds=spec.get("bounds"),
             domain=spec.get("domain"),
@@ -410,60 +425,45 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _order(values: Any, where: str) -> tuple[str, ...] | None:
-    if values is None:
-        return None
-    if not isinstance(values, list | tuple) or not all(isinstance(v, str) or type(v) is int for v in values):
-        raise RecipeError(f"{where}: order must list the values from low to high; put quotes around what is not a word")
-    return tuple(str(v) for v in values)
-
-
-def _hierarchy(spec: Any, where: str, base: Path) -> Any:
-    if spec is None:
-        return None
-    built = registry.build("hierarchies", spec, f"{where}, hierarchy")
-    return built.resolved(base)
-
-
 def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     """A recipe as plain data, the inverse of :func:`any_from_dict` with the same base.
 
     Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
     """
     start = recipe.base if base is None else base
-    return {
-        "sfumato": VERSION,
-        **_shape_dict(recipe),
-        **({} if recipe.proposed_from is None else {"proposed_from": recipe.proposed_from}),
-        **recipe.intake.to_recipe(),
-        **_tables_dict(recipe, start),
-        "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
-        "steps": [registry.write(step) for step in recipe.steps],
-        **({"limits": written_limits(limits_of(recipe.limits))} if recipe.limits else {}),
-        **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
-        **_accept_dict(recipe),
-    }
-
-
-def _accept_dict(recipe: Recipe) -> dict[str, Any]:
-    if not recipe.accept:
-        return {}
-    return {"accept": write_acceptances(recipe.accept)}
-
-
-def _shape_dict(recipe: Recipe) -> dict[str, Any]:
-    return {} if recipe.shape == Recipe.shape else {"shape": str(recipe.shape)}
-
-
-def _tables_dict(recipe: Recipe, base: Path) -> dict[str, Any]:
-    """The sections about columns: those of one table, the people's own where they stand apart, or those of several tables with their keys."""
-    if recipe.shape not in SEVERAL_TABLES:
-        beside = recipe.others.get(PEOPLE)
-        own = {} if beside is None else {PEOPLE: _table_dict(recipe, beside, base)}
-        return {"columns": _columns_dict(recipe, recipe.schema, base), **own}
-    return {
-        "tables": {n: _table_dict(recipe, said, base, Link.of(n, said.schema)) for n, said in recipe.tables.items()}
-    }
+    plain: dict[str, Any] = {"sfumato": VERSION}
+    if recipe.shape != Recipe.shape:
+        plain["shape"] = str(recipe.shape)
+    if recipe.proposed_from is not None:
+        plain["proposed_from"] = recipe.proposed_from
+    plain |= recipe.intake.to_recipe()
+    # Columns: those of one table, the people's own where they stand apart, or of several tables.
+    if recipe.shape in SEVERAL_TABLES:
+        plain["tables"] = {
+            name: _table_dict(recipe, described, start, Link.of(name, described.schema))
+            for name, described in recipe.tables.items()
+        }
+    else:
+        plain["columns"] = _columns_dict(recipe, recipe.schema, start)
+        if PEOPLE in recipe.others:
+            plain[PEOPLE] = _table_dict(recipe, recipe.others[PEOPLE], start)
+    plain["meet"] = []
+    for model in recipe.meet:
+        # The file of a population that a model names is found from where the recipe will be.
+        located: Any = model
+        path = model.population
+        if path is not None and recipe.base != start and not Path(path).is_absolute():
+            moved = os.path.relpath(recipe.base / path, start)
+            located = dataclasses.replace(located, population=moved)
+        plain["meet"].append(registry.write(located))
+    plain["steps"] = [registry.write(step) for step in recipe.steps]
+    if recipe.limits:
+        plain["limits"] = written_limits(limits_of(recipe.limits))
+    if recipe.contract:
+        plain["contract"] = [_written(agreement) for agreement in recipe.contract]
+    if recipe.accept:
+        plain["accept"] = write_acceptances(recipe.accept)
+    return plain
 
 
 def _table_dict(recipe: Recipe, said: TableDescription, base: Path, link: Link | None = None) -> dict[str, Any]:
@@ -479,36 +479,27 @@ def _table_dict(recipe: Recipe, said: TableDescription, base: Path, link: Link |
 
 
 def _columns_dict(recipe: Recipe, schema: Schema, base: Path) -> dict[str, Any]:
-    return {
-        name: {**_column_dict(attribute, base), **_own_codes(recipe, name)}
-        for name, attribute in schema.attributes.items()
-    }
-
-
-def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
-    roles = [str(role) for role in attribute.roles]
-    spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
-    for field in dataclasses.fields(attribute):
-        value = getattr(attribute, field.name)
-        if field.name == "roles" or value == field.default:
-            continue
-        if field.name == "hierarchy":
-            value = registry.write(value.relative(base))
-        spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
-    return spec
-
-
-def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
-    codes = recipe.intake.missing_in.get(column)
-    return {} if codes is None else {"missing_values": list(codes)}
-
-
-def _moved(model: Any, here: Path, there: Path) -> Any:
-    """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
-    path = model.population
-    if path is None or here == there or Path(path).is_absolute():
-        return model
-    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
+    """What a recipe says of every column; what it says by default is left out."""
+    columns = {}
+    for name, attribute in schema.attributes.items():
+        roles = [str(role) for role in attribute.roles]
+        spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+        for field in dataclasses.fields(attribute):
+            value = getattr(attribute, field.name)
+            if field.name == "roles" or value == field.default:
+                continue
+            if field.name == "hierarchy":
+                value = registry.write(value.relative(base))
+            elif isinstance(value, tuple):
+                value = list(value)
+            elif isinstance(value, str):
+                value = str(value)  # a member of an enumeration becomes its word
+            spec[field.name] = value
+        codes = recipe.intake.missing_in.get(name)
+        if codes is not None:
+            spec["missing_values"] = list(codes)
+        columns[name] = spec
+    return columns
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:
@@ -518,9 +509,15 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
     """
     plain = to_dict(recipe)
-    for spec, schema in _described_in(plain, recipe):
-        spec.pop("file", None)
-        _hide(spec["columns"], schema)
+    described = plain.get("tables") or {DATA: plain, PEOPLE: plain.get(PEOPLE)}
+    for table, schema in recipe.schemas.items():
+        described[table].pop("file", None)
+        for name, spec in described[table]["columns"].items():
+            hierarchy = schema[name].hierarchy
+            if hierarchy is not None and hierarchy.secret:
+                spec["hierarchy"] = {hierarchy.name: KEPT}
+            if "order" in spec:
+                spec["order"] = {"order": KEPT}
     metrics = [agreement.metric for agreement in recipe.contract]
     parts: list[tuple[Any, dict[str, Any]]] = [
         *zip(recipe.meet, plain["meet"], strict=True),
@@ -532,28 +529,12 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     return plain
 
 
-def _described_in(plain: dict[str, Any], recipe: Recipe) -> list[tuple[dict[str, Any], Schema]]:
-    """The parts of a recipe as plain data that describe columns, each with the schema it is about."""
-    held = plain.get("tables") or {DATA: plain, **({PEOPLE: plain[PEOPLE]} if PEOPLE in plain else {})}
-    return [(held[name], schema) for name, schema in recipe.schemas.items()]
-
-
 def _keep_back(part: Any, fields: dict[str, Any]) -> None:
     """Leave out, in place, what a part of a recipe must not show; the promises that a placed step aims at, too."""
     fields |= {name: KEPT for name in part.secret if name in fields}
     if isinstance(part, PlacedStep) and part.aim:
         for model, written in zip(part.aim, fields["aim"], strict=True):
             _keep_back(model, written[model.name])
-
-
-def _hide(columns: Mapping[str, Any], schema: Schema) -> None:
-    """Leave out, in place, what lists data values of columns."""
-    for name, spec in columns.items():
-        hierarchy = schema[name].hierarchy
-        if hierarchy is not None and hierarchy.secret:
-            spec["hierarchy"] = {hierarchy.name: KEPT}
-        if "order" in spec:
-            spec["order"] = {"order": KEPT}
 
 
 def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,8 +21,10 @@ from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, spelled, values_of
 from sfumato.core.placed import KEYS as PLACING_KEYS
 from sfumato.core.placed import PLACED, Placed, PlacedModel
+from sfumato.core.plug_ins import announced, forget_entry_points, load_plug_in, refuse_name
 from sfumato.core.shape import SEVERAL_TABLES, Shape, of_shape
 from sfumato.core.step import Step
+from sfumato.core.words import join_words
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError, did_you_mean, import_part
 
@@ -92,13 +93,17 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
     if shape in SHAPES and name != "hierarchies":
         members: Members = import_part(SHAPES[shape]).FAMILIES[name]
         return members
-    ours = [_members_in(package) for package in PACKAGES[name]]
+    ours: list[Members] = [importlib.import_module(package).ALL for package in PACKAGES[name]]
     return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
 
 
-def shaped(shape: Shape) -> type[Data]:
-    """The noun of a shape: what reads its people from tables."""
-    noun: type[Data] = import_part(SHAPES[shape]).noun()
+def data_class(shape: Shape) -> type[Data]:
+    """The class of data of a shape."""
+    package = SHAPES.get(shape)
+    if package is None:
+        table: type[Data] = importlib.import_module("sfumato.core.table").Table
+        return table
+    noun: type[Data] = import_part(package).noun()
     return noun
 
 
@@ -130,20 +135,9 @@ def serves(family_name: str, name: str) -> tuple[Shape, ...]:
     return tuple(shape for shape in installed_shapes() if name in family(family_name, shape))
 
 
-def _members_in(package: str) -> Members:
-    members: Members = importlib.import_module(package).ALL
-    return members
-
-
-@cache
-def _announced() -> Any:
-    """What all installed packages announce: looked for once, since every search reads files of all of them."""
-    return importlib.metadata.entry_points()
-
-
 def forget_plug_ins() -> None:
     """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
-    _announced.cache_clear()
+    forget_entry_points()
     family.cache_clear()
 
 
@@ -154,26 +148,12 @@ def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
     that is taken. A check that silently did not take place would look like one that was passed.
     """
     added: dict[str, type] = {}
-    for point in sorted(_announced().select(group=f"sfumato.{family_name}"), key=lambda p: (p.name, p.value)):
-        cls = _loaded(point, family_name)
+    for point in announced(family_name):
+        cls = load_plug_in(point, _singular(family_name), lambda plug_in: _belongs(plug_in, family_name))
         if cls.name in ours or cls.name in added:
-            whose = "sfumato itself" if cls.name in ours else added[cls.name].__module__
-            problem = f"{_called(point)} is called {cls.name!r}, as {whose} has one already"
-            raise ParameterError(f"{problem}; rename it, or uninstall it")
+            raise refuse_name(point, cls.name, "sfumato itself" if cls.name in ours else added[cls.name].__module__)
         added[cls.name] = cls
     return added
-
-
-def _loaded(point: importlib.metadata.EntryPoint, family_name: str) -> Any:
-    try:
-        cls = point.load()
-    except Exception as error:  # whatever a module of somebody else raises
-        problem = f"{_called(point)} cannot be loaded ({type(error).__name__})"
-        raise ParameterError(f"{problem}; repair or uninstall it") from error
-    if not _belongs(cls, family_name):
-        problem = f"{_called(point)} is no {_singular(family_name)}"
-        raise ParameterError(f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it")
-    return cls
 
 
 def _belongs(cls: Any, family_name: str) -> bool:
@@ -186,10 +166,6 @@ def _belongs(cls: Any, family_name: str) -> bool:
         return False
     kind = next((kind for kind in KINDS[family_name] if kind in cls.__mro__), None)
     return kind is not None and all(getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ()))
-
-
-def _called(point: importlib.metadata.EntryPoint) -> str:
-    return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
 def attacks(shape: Shape = Shape.TABLE) -> Members:
@@ -247,15 +223,17 @@ def _for_shape(family_name: str, name: str, shape: Shape, known: Members) -> str
     return f" for data of shape {shape}{also}"
 
 
-def risks() -> Members:
-    """The risks of a file as it is, by name."""
+def risks(shape: Shape = Shape.TABLE) -> Members:
+    """The risks of a file as it is, by name; of data of other shapes nothing is told without attacks."""
+    if shape in SHAPES:
+        return Members.joined([], {})
     return _half("sfumato.methods.attacks.file_risks", Risk)
 
 
 def _half(package: str, kind: type) -> Members:
     """The members of one package of the risk family, and the plug-ins of that kind; the other package is not imported."""
     plug_ins = {name: cls for name, cls in family("risk").given.items() if issubclass(cls, kind)}
-    return Members.joined([_members_in(package)], plug_ins)
+    return Members.joined([importlib.import_module(package).ALL], plug_ins)
 
 
 def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
@@ -264,6 +242,9 @@ def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
     >>> known("models", "k_anonymity").__name__, known("models", "nobody")
     ('KAnonymity', None)
     """
+    # Nearly everything that is asked for serves tables: other shapes need not be looked through.
+    if shape in (None, Shape.TABLE) and name in family(family_name):
+        return family(family_name)[name]
     shapes = serves(family_name, name)
     chosen = shape if shape in shapes else next(iter(shapes), None)
     return None if chosen is None else family(family_name, chosen)[name]
@@ -317,8 +298,14 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     PlacedModel(method=KAnonymity(k=5), table='visits')
     """
     place = f"{where}: " if where else ""
-    name, arguments = _split(spec, place, family_name)
-    if is_placed(family_name, name, arguments, shape):
+    entry: tuple[Any, Any] = (spec, None)
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        entry = next(iter(spec.items()))
+    if not isinstance(entry[0], str):
+        example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
+        raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
+    name, arguments = known_as(entry[0]), entry[1]
+    if shape in SEVERAL_TABLES and is_placed(family_name, name, arguments, shape):
         return _build_placed(family_name, name, arguments, where)
     members = family(family_name, shape)
     if name not in members:
@@ -410,7 +397,7 @@ def _asked_model(text: str, cls: Any, parts: Sequence[str]) -> tuple[Any, tuple[
     lacking = [word for word in map(spelled(cls).__getitem__, required) if word not in given]
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
-        raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {cls.name}:{form}")
+        raise ParameterError(f"{text}: {join_words(lacking)} must be given, like {cls.name}:{form}")
     try:
         return weakest(cls, given)
     except ParameterError as error:
@@ -452,6 +439,8 @@ def write(value: Any) -> dict[str, Any]:
 
 def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
     """What is wrong with limits: names nobody measures, no numbers, or parameters that what is limited does not take."""
+    if not limits:
+        return []
     names = [name for measured_family in MEASURED for name in family(measured_family, shape)]  # nothing is imported
     if shape in SEVERAL_TABLES:
         names += [name for measured_family in MEASURED if measured_family in PLACED for name in family(measured_family)]
@@ -558,17 +547,6 @@ def implied_by(name: str) -> tuple[str, ...]:
 def _meaning(cls: Any, name: str) -> str:
     described = cls.__pydantic_fields__[name].description if hasattr(cls, "__pydantic_fields__") else None
     return described or ""
-
-
-def _split(spec: Any, place: str, family_name: str) -> tuple[str, Any]:
-    if isinstance(spec, str):
-        return known_as(spec), None
-    if isinstance(spec, Mapping) and len(spec) == 1:
-        name, arguments = next(iter(spec.items()))
-        if isinstance(name, str):
-            return known_as(name), arguments
-    example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
-    raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
 
 
 def _singular(name: str) -> str:

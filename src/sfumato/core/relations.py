@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.words import join_words
 from sfumato.errors import SchemaError, did_you_mean
 
 ORPHANS = ("refuse", "drop")
@@ -83,7 +84,7 @@ def _people_problems(links: Iterable[Link]) -> list[str]:
         return [
             "every table belongs to another one, so none is the people's; leave belongs_to out of that of the people"
         ]
-    problem = f"{' and '.join(tops)} belong to no other table, but exactly one table is the people's"
+    problem = f"{join_words(tops)} belong to no other table, but exactly one table is the people's"
     return [f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"]
 
 
@@ -156,7 +157,7 @@ def _said_problems(table: str, schema: Schema, key: str | None, parents: Mapping
         problems.append(f"{where}: a table is called by letters, digits, _ and -, since its file is called so too")
     if len(parents) > 1:
         problems.append(
-            f"{where} belongs to {' and '.join(parents)}; it can belong to one table only, so choose the nearest"
+            f"{where} belongs to {join_words(parents)}; it can belong to one table only, so choose the nearest"
         )
     if orphans not in ORPHANS:
         problems.append(f"{where}: orphans is 'refuse' or 'drop', not {str(orphans)!r}")
@@ -172,7 +173,7 @@ def _said_problems(table: str, schema: Schema, key: str | None, parents: Mapping
     for column in columns:
         roles = set(schema[column].roles) if column in schema.attributes else set()
         if roles - LISTED_AS:
-            told = " and ".join(str(role) for role in schema[column].roles)
+            told = join_words(str(role) for role in schema[column].roles)
             problems.append(
                 f"{where}: column {column!r} is a key and has role {told}; a key is replaced by a pseudonym, so it cannot be that too"
             )

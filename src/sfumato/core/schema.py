@@ -10,6 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sfumato.core.source import Source, and_more, lacking, without_role
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -117,9 +118,7 @@ class Attribute:
         if not roles:
             raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:
-            raise ParameterError(
-                f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can"
-            )
+            raise ParameterError(f"roles {join_words(roles)} cannot go together; only quasi, sensitive and stratum can")
         units = ("person", *TIME_UNITS) if Role.TIME in roles else ("person", "household")
         if self.unit not in units:
             named = TIME_UNITS if Role.TIME in roles else units
@@ -200,7 +199,7 @@ class Schema:
 
     def columns(self, role: Role) -> tuple[str, ...]:
         """Names of the columns that play a role, in table order."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.has(role))
+        return tuple(name for name, attribute in self.attributes.items() if role in attribute.roles)
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -256,9 +255,14 @@ class Schema:
     def problems(self, columns: Sequence[str], source: Source, shape: str = "table") -> list[str]:
         """Everything that does not fit the columns of a table, one sentence each."""
         problems = lacking(columns, source, self.attributes)
-        problems += without_role(columns, source, self.attributes, ", ".join(answers(shape)))
-        problems += self.undecided(source.name)
-        return problems + self.of_another_shape(source.name, shape)
+        if not self.attributes.keys() >= set(columns):
+            problems += without_role(columns, source, self.attributes, ", ".join(answers(shape)))
+        roles = {role for attribute in self.attributes.values() for role in attribute.roles}
+        if Role.ASK in roles:
+            problems += self.undecided(source.name)
+        if not roles.isdisjoint(SHAPED):
+            problems += self.of_another_shape(source.name, shape)
+        return problems
 
     def of_another_shape(self, table: str, own: str = "table") -> list[str]:
         """One problem for every column of a table whose role belongs to data of another shape."""

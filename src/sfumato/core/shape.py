@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from sfumato.core.words import join_words
+
 
 class Shape(StrEnum):
     """How files describe people: a row each, a set of items, points in time, ties between them, or rows of several tables."""
@@ -25,4 +27,4 @@ DATA, PEOPLE = "data", "people"
 
 def of_shape(shapes: Sequence[Shape]) -> str:
     """Shapes in words: ``baskets and paths``."""
-    return " and ".join(str(shape) for shape in shapes)
+    return join_words(str(shape) for shape in shapes)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sfumato.core.words import inflect, join_words
 from sfumato.errors import ParameterError, did_you_mean, nearest
 
 # How a table is read: what somebody said about it, in a recipe, on the command line or in Python.
@@ -49,12 +50,12 @@ class Intake:
     blanks: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("delimiter", _delimiter(self.delimiter)),
-            ("missing_values", None if self.missing_values is None else checked_codes(self.missing_values)),
-            ("missing_in", {column: checked_codes(codes) for column, codes in self.missing_in.items()}),
-        ):
-            object.__setattr__(self, name, value)
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
+        if self.missing_values is not None:
+            object.__setattr__(self, "missing_values", checked_codes(self.missing_values))
+        single = {column: checked_codes(codes) for column, codes in self.missing_in.items()}
+        object.__setattr__(self, "missing_in", single)
         if not isinstance(self.encoding, str | None):
             raise ParameterError("encoding must be a word, like utf-8 or cp1252")
         if self.sheet == "" or not isinstance(self.sheet, str | None):
@@ -121,10 +122,6 @@ class Intake:
             self, delimiter=None, encoding=None, decimal=None, header=None, sheet=None, rename_duplicates=None
         )
 
-    def codes(self, column: str) -> tuple[Code, ...]:
-        """The codes that stand for a missing value in a column."""
-        return self.missing_in.get(column, self.missing_values or ())
-
     def sentences(self) -> list[str]:
         """What readers of a release should know about how its values were read.
 
@@ -142,7 +139,7 @@ class Intake:
             for name, words in (("unicode", "Unicode normalisation (NFC)"), ("blanks", "leaving out outer blanks"))
             if getattr(self, name) is not None
         ]
-        return [*sentences, *([f"Text was compared after {' and '.join(ways)}."] if ways else [])]
+        return [*sentences, *([f"Text was compared after {join_words(ways)}."] if ways else [])]
 
 
 def checked_codes(given: Any) -> tuple[Code, ...]:
@@ -160,10 +157,9 @@ def checked_codes(given: Any) -> tuple[Code, ...]:
     return tuple(several)
 
 
-def _delimiter(given: Any) -> str | None:
+def checked_delimiter(given: Any) -> str:
+    """One sign between the cells of a line; a tab may be spelled out."""
     mark = _SPELLED.get(given, given) if isinstance(given, str) else given
-    if mark is None:
-        return None
     if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum():
         raise ParameterError(f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}")
     return mark
@@ -258,7 +254,7 @@ def without_role(columns: Sequence[str], source: Source, said: Iterable[str], ro
 
 
 def _named(names: Sequence[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {and_more([repr(name) for name in names])}"
+    return f"{inflect(len(names), 'column')} {and_more([repr(name) for name in names])}"
 
 
 def and_more(which: Sequence[str], most: int = MOST_NAMED) -> str:
@@ -273,7 +269,7 @@ def placed(positions: Sequence[int], most: int = MOST_NAMED) -> str:
     >>> placed([3]), placed([1, 4, 9], most=2)
     ('column 3', 'columns 1, 4 and 1 more')
     """
-    return f"column{'s' if len(positions) > 1 else ''} {and_more([str(i) for i in positions], most)}"
+    return f"{inflect(len(positions), 'column')} {and_more([str(i) for i in positions], most)}"
 
 
 class ColumnNote(str):

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Ladder
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.model import Model
     from sfumato.core.objective import Landscape
     from sfumato.core.randomness import Keyed, Seed
     from sfumato.core.schema import Attribute, Schema
+    from sfumato.core.table import Table
 
 
 class Effect(StrEnum):
@@ -81,13 +81,13 @@ def declaration_of(step: type[Step]) -> Declaration:
     return step.accounting
 
 
-def account_of(step: Any, schema: Schema) -> Account:
+def account_of(step: Step, schema: Schema) -> Account:
     """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
     found: Account = step.account(schema)
     return found
 
 
-def accounts(steps: Iterable[Any], schema: Schema) -> bool:
+def accounts(steps: Iterable[Step], schema: Schema) -> bool:
     """Whether some step accounts for an ε, so that nothing may be decided by looking at the whole table."""
     return any(account_of(step, schema).effect is Effect.ACCOUNTED for step in steps)
 
@@ -104,7 +104,7 @@ class Goal:
     models: tuple[Model, ...] = ()
     seed: Seed | None = None
     progress: Progress = silent
-    population: Dataset | None = None
+    population: Table | None = None
     place: int = 0
     facts: Any = None
     fixed: bool = False
@@ -201,7 +201,7 @@ class Span(StrEnum):
 class Learner(Protocol):
     """Learns something of a table that comes in pieces: the same, whatever the pieces and their order."""
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Look at some rows; every row is seen once."""
         ...
 
@@ -210,7 +210,7 @@ class Learner(Protocol):
         ...
 
 
-def learnt_by(learner: Learner, pieces: Iterable[Dataset]) -> Any:
+def learnt_by(learner: Learner, pieces: Iterable[Table]) -> Any:
     """What there is to learn from a table in pieces."""
     for rows in pieces:
         learner.see(rows)
@@ -371,7 +371,7 @@ class Step(Protocol):
         found: Learner | None = plan.learner()
         return found
 
-    def facts(self, dataset: Dataset, goal: Goal) -> Any:
+    def facts(self, dataset: Table, goal: Goal) -> Any:
         """What it knows of the whole table: what it was given, or what it learns from the table at hand."""
         found = goal.facts
         while goal.facts is None and (learner := self.learner(goal, found)) is not None:
@@ -400,7 +400,7 @@ class Step(Protocol):
         """Columns that it releases by a random rule that is fixed in the recipe, every value by itself, and the rule."""
         return {}
 
-    def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
+    def transitions(self, dataset: Table) -> tuple[Transition, ...]:
         """The matrices by which it randomises the columns of the original, by columns and stratum."""
         return ()
 
@@ -439,7 +439,7 @@ class Step(Protocol):
         """
         return None
 
-    def survey(self, dataset: Dataset, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
+    def survey(self, dataset: Table, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
         """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
         raise InternalError(f"{self.name} chooses from no lattice")
 
@@ -527,7 +527,7 @@ class Masked(Plan):
         kept = [dataclasses.asdict(p) for p in self.preserved]
         return {"preserved": kept, "warnings": list(self.warnings), **self.owner}
 
-    def applied(self, dataset: Dataset) -> Dataset:
+    def applied(self, dataset: Table) -> Table:
         """The dataset with the new values in place."""
         masked = dataset.with_columns(dict(self.columns)) if self.columns else dataset
         for name, attribute in self.attributes.items():
@@ -546,7 +546,7 @@ class Synthetic(Masked):
     origin: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
 
-    def applied(self, dataset: Dataset) -> Dataset:
+    def applied(self, dataset: Table) -> Table:
         """The drawn rows in the place of all others."""
         if self.table is None or self.origin is None:
             raise InternalError("a synthetic plan holds the rows it drew")

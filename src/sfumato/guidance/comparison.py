@@ -23,31 +23,42 @@ import polars as pl
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, ChartBlock, Paragraph
 from sfumato.core.data import Context
-from sfumato.core.dataset import Dataset
 from sfumato.core.exchange import telling
-from sfumato.core.notebook import html_headline, html_table
 from sfumato.core.parameters import known_as, words_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
+from sfumato.core.table import Table
+from sfumato.core.words import join_words
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.release.attack_run import attack_release
-from sfumato.release.documents import canonical
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.make import make_release
 from sfumato.release.manifest import DESCRIPTIONS
-from sfumato.release.publish import write_pictures
-from sfumato.release.report.measures import title_of
-from sfumato.release.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
+from sfumato.release.report.risk_utility import (
+    axis_told,
+    candidate_table,
+    chart_of,
+    comparison_page,
+    front_told,
+    map_on_white,
+    picture_of,
+    png_of,
+    risk_told,
+)
+from sfumato.release.sealing import write_pictures
+from sfumato.release.signatures import canonical
 
 if TYPE_CHECKING:
     import altair as alt
 
     from sfumato.core.attack import Memory
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.release.report.pictures import Picture
     from sfumato.release.table_release import TableRelease
 
@@ -178,7 +189,7 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
     if not owners:
         raise ParameterError(f"no model or step of {name} has a field {field!r} to vary")
     if len(owners) > 1:
-        either = " or ".join(f"{owner}.{field}" for owner in owners)
+        either = join_words([f"{owner}.{field}" for owner in owners], "or")
         raise ParameterError(f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}")
     return [(section, place) for section, place, _ in homes]
 
@@ -238,7 +249,7 @@ class CandidateOutcome:
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class Comparison(Reportable):
     """All candidates; ``risk`` and ``utility`` name the axes of the map."""
 
     name: str
@@ -335,31 +346,18 @@ class Comparison:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
         return target
 
-    def _repr_html_(self) -> str:
-        """The verdict, the map, and a row a candidate with what the map shows."""
-        plain, front = self.to_dict(), {o.name for o in self.front}
-        heads = ("", "candidate", self.risk.replace("_", " "), title_of(self.utility), "records", "why not released")
-        rows = [("●" if o.name in front else "○", o.name, *self._shown(o), o.records, o.reason) for o in self.outcomes]
-        head = html_headline(front_told(plain), good=bool(front))
-        return head + svg_on_white(plain) + html_table(self.name, heads, rows)
-
-    def _shown(self, outcome: CandidateOutcome) -> tuple[str | None, float | None]:
-        risk = self._risk_told(outcome).removeprefix("risk ") if self.risk in outcome.risks else None
-        return risk, outcome.utilities.get(self.utility)
-
-    def _risk_told(self, outcome: CandidateOutcome) -> str:
-        between = outcome.intervals.get(self.risk)
-        sure = "" if between is None else f" ({between[0]:.2%} to {between[1]:.2%})"
-        return f"risk {outcome.risks[self.risk]:.2%}{sure}"
-
-    def __str__(self) -> str:
-        front = {o.name for o in self.front}
-        lines = [f"{self.name}: {len(self.outcomes)} candidates, {self.risk} against {self.utility}"]
-        for o in self.outcomes:
-            place = self._place(o)
-            words = o.reason if place is None else f"{self._risk_told(o)}, {self.utility} {abs(place[1]):.4f}"
-            lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {words}{'' if o.holds else ' (not released)'}")
-        return "\n".join(lines)
+    def blocks(self) -> Sequence[Block]:
+        """Who is on the front, a row a candidate, the map, and what its axes mean."""
+        plain = self.to_dict()
+        picture = map_on_white(plain)
+        axes = [told for told in (risk_told(plain), axis_told(plain)) if told]
+        return [
+            Paragraph(front_told(plain), "strong"),
+            candidate_table(plain),
+            ChartBlock(picture, picture.description, picture.caption),
+            *(Paragraph(told, "quiet") for told in axes),
+            *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
+        ]
 
 
 def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tuple[CandidateOutcome, ...]:
@@ -392,14 +390,14 @@ KEPT_ERROR = "kept_marginal_error"
 
 
 def try_candidate(
-    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
+    dataset: Table, candidate: Candidate, terms: CommonTerms, progress: Progress = silent
 ) -> CandidateOutcome:
     """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
     return try_and_keep(dataset, candidate, terms, progress)[0]
 
 
 def try_and_keep(
-    dataset: Dataset, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
+    dataset: Table, candidate: Candidate, terms: CommonTerms, progress: Progress, memory: Memory | None = None
 ) -> tuple[CandidateOutcome, TableRelease | None]:
     """The same, with the release itself; None where nothing came out. ``memory`` answers for earlier releases of the same people."""
     started = time.monotonic()
@@ -464,7 +462,7 @@ def _measured(release: TableRelease, terms: CommonTerms, progress: Progress) -> 
     }
 
 
-def _kept_worth(pair: Pair, keep: tuple[str, ...]) -> dict[str, float]:
+def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
     if not keep:
         return {}
     measures = evaluate(pair, ({"marginal_error": {"columns": list(keep)}},)).measures
@@ -488,7 +486,7 @@ DONE = ".sfumato-compare"
 
 
 def compare(
-    dataset: Dataset,
+    dataset: Table,
     candidates: Sequence[Candidate],
     *,
     terms: CommonTerms,
@@ -540,7 +538,7 @@ def _axis(measured: Sequence[Mapping[str, float]], usual: Sequence[str]) -> str:
 
 
 def _tried(
-    dataset: Dataset, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
+    dataset: Table, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
 ) -> Iterator[CandidateOutcome]:
     """Outcomes as they come in; a single worker runs in this process."""
     if min(workers, len(candidates)) <= 1:
@@ -559,19 +557,19 @@ def _tried(
                 yield finished.result()
 
 
-_opened: list[Dataset] = []
+_opened: list[Table] = []
 
 
 def _open(table: Path, source: Source) -> None:
     """What a worker does first: read the table once."""
-    _opened[:] = [Dataset(pl.read_parquet(table), source=source)]  # type: ignore[arg-type]
+    _opened[:] = [Table(pl.read_parquet(table), source=source)]  # type: ignore[arg-type]
 
 
 def _try_in_worker(candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
     return try_candidate(_opened[0], candidate, terms)
 
 
-def _key(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> str:
+def _key(dataset: Table, candidate: Candidate, terms: CommonTerms) -> str:
     parts = {
         "recipe": recipes.to_dict(candidate.recipe),
         "input": dataset.input_digest(),

@@ -10,6 +10,7 @@ from sfumato.core import registry
 from sfumato.core.data import Context
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
+from sfumato.core.words import percent
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.formulas.choice_of_k import ChosenK, choose_k, k_for, risk_of
 from sfumato.release.assessment import assess
@@ -17,9 +18,9 @@ from sfumato.release.evaluation import evaluate
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
 
 USUAL_K = (3, 5, 10, 20)
 PUBLIC_RISK = 0.09
@@ -73,13 +74,13 @@ class KForTable:
         today = f"k = {price.k:,}: {price.exposed:,} of {self.records:,} records stand in smaller classes today"
         if not price.reached:
             return f"{today}; the recipe's steps do not reach it."
-        return f"{today}; reached with {price.suppressed:,} suppressed and a loss of {price.loss:.1%}."
+        return f"{today}; reached with {price.suppressed:,} suppressed and a loss of {percent(price.loss)}."
 
     def _choice(self) -> str:
         wanted, most = self.asked.strict, self.reachable
         if most == wanted:
             paid = next(price for price in self.prices if price.k == wanted)
-            return f"Choose k = {wanted:,}: the recipe reaches it at a loss of {paid.loss:.1%}."
+            return f"Choose k = {wanted:,}: the recipe reaches it at a loss of {percent(paid.loss)}."
         if most is None:
             return (
                 f"The recipe reaches none of these; let its steps suppress or generalise more to reach k = {wanted:,}."
@@ -90,7 +91,7 @@ class KForTable:
         )
 
 
-def choose_for(dataset: Dataset, recipe: Recipe, *, risk: float = PUBLIC_RISK, progress: Progress) -> KForTable:
+def choose_for(dataset: Table, recipe: Recipe, *, risk: float = PUBLIC_RISK, progress: Progress) -> KForTable:
     """Choose k for a table that a recipe describes: from its number of records, its survey weights and its classes.
 
     Where a column of weights says how many people a record stands for, the file is a sample, and the class size that is
@@ -103,7 +104,7 @@ def choose_for(dataset: Dataset, recipe: Recipe, *, risk: float = PUBLIC_RISK, p
     return KForTable(choose_k(risk, **sample), records, prices(dataset, recipe, tried, progress))
 
 
-def prices(dataset: Dataset, recipe: Recipe, tried: Sequence[int], progress: Progress) -> tuple[Price, ...]:
+def prices(dataset: Table, recipe: Recipe, tried: Sequence[int], progress: Progress) -> tuple[Price, ...]:
     """What each of some k costs a table by the steps of a recipe; the price is measured, not written anywhere."""
     sizes = assess(dataset.drop(dataset.schema.direct)).class_sizes
     found = []
@@ -115,7 +116,7 @@ def prices(dataset: Dataset, recipe: Recipe, tried: Sequence[int], progress: Pro
     return tuple(found)
 
 
-def _paid(dataset: Dataset, recipe: Recipe, k: int) -> tuple[int | None, float | None]:
+def _paid(dataset: Table, recipe: Recipe, k: int) -> tuple[int | None, float | None]:
     promise = registry.build("models", {"k_anonymity": k})
     others = tuple(model for model in recipe.goals if type(model) is not type(promise))
     trial = dataclasses.replace(recipe, meet=(promise, *others), limits={}, contract=())

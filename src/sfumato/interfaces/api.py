@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,38 +10,31 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import read_acceptances
 from sfumato.core.arguments import as_tuple
-from sfumato.core.data import Context, DataPair, is_shaped
-from sfumato.core.dataset import Dataset
-from sfumato.core.described import Described
+from sfumato.core.data import Context, Data, Pair, is_data
 from sfumato.core.evidence import judge_all
 from sfumato.core.model import Model, Verdict
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
-from sfumato.core.schema import Schema
-from sfumato.core.shape import Shape
-from sfumato.core.source import Intake, with_names
-from sfumato.core.step import Step, accounts
-from sfumato.data.lazy.databases import is_address
-from sfumato.data.lazy.open_table import from_database, is_lazy, opened, require_named, take_lazily
+from sfumato.core.source import Intake
+from sfumato.core.step import Step
+from sfumato.core.table import Table
 from sfumato.data.lazy.table import LazyTable
-from sfumato.data.table.frames import take_frame
-from sfumato.data.table.read import read_table
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
 from sfumato.release.attack_run import DEFAULT_SECONDS, attack_release
 from sfumato.release.evaluation import evaluate as _evaluate
 from sfumato.release.make import make_release, population_of
+from sfumato.release.read_data import read_one_table, read_recipe_data, schemas_of
 from sfumato.release.release import Release
-from sfumato.release.shaped.places import InDatabase, several_places
-from sfumato.release.shaped.reading import people_of, schemas_of
+from sfumato.release.table_locations import InDatabase, locations_in
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
     from sfumato.release.attack_report import AttackReport
@@ -60,7 +52,7 @@ def read(
     engine: str | None = None,
     table: str | None = None,
     **options: Any,
-) -> Dataset | LazyTable:
+) -> Table | LazyTable:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a database, or take a frame.
 
     A lazy frame (polars, DuckDB, Spark) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it
@@ -80,41 +72,11 @@ def read(
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
     [30, None]
     """
-    if is_shaped(data):
-        raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes one table only")
     loaded = None if recipe is None else _loaded(recipe)
-    if is_address(data):
-        return from_database(data, table, engine, _said(options, loaded))
-    if table is not None:
-        raise ParameterError(
-            "table= names a table of a database, such as sf.read('sqlite:///visits.db', table='visits')"
-        )
-    if isinstance(data, Described):
-        if options or engine:
-            said = ", ".join([*options, *(["engine"] if engine else [])])
-            raise ParameterError(f"the table is read already; {said} must be said when it is read first")
-        read_already: Any = data
-        return read_already  # type: ignore[no-any-return]
-    if is_lazy(data):
-        return take_lazily(data, _said(options, loaded))
-    if isinstance(data, str | Path):
-        require_named(data)
-        if str(data) != "-" and (held := opened(data, engine, _said(options, loaded), loaded)) is not None:
-            return held
-        if loaded is not None and accounts(loaded.steps, loaded.schema):
-            options = {"text": True, **options}
-        frame, source = read_table(data, otherwise=None if loaded is None else loaded.intake, **options)
-        source = with_names(source, frame.columns, () if loaded is None else loaded.schema.attributes)
-        return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
-    return take_frame(data, loaded.intake if loaded else Intake(), options)
+    return read_one_table(data, recipe=loaded, engine=engine, table=table, options=options)
 
 
-def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
-    """What is said about values: in the options, and where nothing is, in the recipe."""
-    return {**(recipe.intake.about_values.said() if recipe else {}), **options}
-
-
-Table = Any
+TableLike = Any
 """A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
 
 Roles = Mapping[str, str | Sequence[str]]
@@ -122,8 +84,6 @@ Roles = Mapping[str, str | Sequence[str]]
 
 Made = Any
 """A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
-
-CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
 
 def _loaded(recipe: Recipe | str | Path) -> Recipe:
@@ -135,22 +95,18 @@ def any_recipe(recipe: Any) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
 
-def _described(table: Table, roles: Roles | None, what: str) -> Any:
+def _as_data(value: TableLike) -> Data:
+    """Data that are read already as they are; a path or a frame is read as a table."""
+    return value if is_data(value) else read(value)
+
+
+def _described(data: TableLike, roles: Roles | None, purpose: str) -> Data:
     """Data whose columns have roles; a table that has none is refused, with what to do."""
-    if is_shaped(table):
-        if roles is not None:
-            raise ParameterError("roles are said when the data are read; leave them out")
-        return table
-    dataset = read(table)
+    found = _as_data(data)
     if roles is not None:
-        if roles and set(roles) <= set(dataset.columns):
-            raise ParameterError(
-                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns first"
-            )
-        dataset = dataset.with_roles(**roles)
-    if not dataset.schema.attributes:
-        raise SchemaError(f"{what} needs to know what the columns of {dataset.source.name} are; {CALL_WITH_ROLES}")
-    return dataset
+        found = found.with_roles(**roles)
+    found.require_roles(purpose)
+    return found
 
 
 def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
@@ -163,7 +119,7 @@ def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
     return several
 
 
-def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
+def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
     """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
 
     Columns are counted in all rows, and looked at together in 200,000 rows at most (``sampled``); means are tried on 10,000. Several
@@ -174,7 +130,7 @@ def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
     from sfumato.guidance.profiling.proposal import propose_recipe
     from sfumato.guidance.profiling.table_relations import propose_relations
 
-    places = several_places([str(dataset)]) if isinstance(dataset, str | Path) else None
+    places = locations_in([str(dataset)]) if isinstance(dataset, str | Path) else None
     given = dataset if places is None else places
     if isinstance(given, Mapping):
         several = {
@@ -188,12 +144,12 @@ def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
 
 
 def judge(
-    dataset: Table,
+    dataset: TableLike,
     meet: Model | str | Sequence[Model | str],
     *,
     roles: Roles | None = None,
-    original: Dataset | None = None,
-    population: Dataset | None = None,
+    original: Table | None = None,
+    population: Table | None = None,
     posteriors: Sequence[Any] = (),
 ) -> tuple[Verdict, ...]:
     """Judge a table under any number of promises, in one pass over its rows.
@@ -214,14 +170,14 @@ def judge(
 
 
 def assess(
-    dataset: Table,
+    dataset: TableLike,
     meet: Model | Sequence[Model] = (),
     *,
     roles: Roles | None = None,
-    threshold: float = DEFAULT_THRESHOLD,
-    population: Dataset | None = None,
+    threshold: float | None = None,
+    population: Table | None = None,
     base: Path = Path(),
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float | None = None,
     progress: Progress = silent,
 ) -> Assessment | Any:
     """Say what an intruder can do with a table as it is, and what is left of any promises.
@@ -233,29 +189,32 @@ def assess(
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     data = _described(dataset, roles, "assess")
+    data.require_options({"population": population, "threshold": threshold, "seconds": seconds})
     if data.attacked_by_run:
         from sfumato.release.data_assessment import assess_data
 
-        return assess_data(data, models, seconds=seconds, progress=progress)
+        budget = DEFAULT_SECONDS if seconds is None else seconds
+        return assess_data(data, models, seconds=budget, progress=progress)
     everyone = population_of(models, population, base)
-    return _assess(data.counted_for(models), models, threshold=threshold, population=everyone)
+    bound = DEFAULT_THRESHOLD if threshold is None else threshold
+    return _assess(data.one_table().counted_for(models), models, threshold=bound, population=everyone)
 
 
 def why_alone(
-    dataset: Dataset, record: int, columns: Sequence[str] | None = None, *, most: int = 5
+    dataset: Table, record: int, columns: Sequence[str] | None = None, *, most: int = 5
 ) -> tuple[tuple[str, ...], ...]:
     """Why a record is risky: the smallest sets of columns, of at most so many, on which nobody else is like it. Names columns, never values."""
     return _why_alone(dataset, record, columns, most=most)
 
 
-def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
+def with_recipe(dataset: TableLike, recipe: Recipe | str | Path) -> tuple[Table | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
     loaded = _loaded(recipe)
     return read(dataset, recipe=loaded).described_by(loaded), loaded
 
 
 def anonymize(
-    dataset: Table,
+    dataset: TableLike,
     meet: Model | Sequence[Model],
     steps: Step | Sequence[Step],
     *,
@@ -266,7 +225,7 @@ def anonymize(
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
-    population: Dataset | None = None,
+    population: Table | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     seconds: float | None = None,
 ) -> Made:
@@ -277,7 +236,7 @@ def anonymize(
     ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
     release, ``accept`` what is taken on of released columns, as a recipe writes it. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
     models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
-    cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
+    cannot tell apart are one value from the start. People who are no table (:func:`sfumato.read_data`) are attacked before and after, for
     ``seconds`` of computing at most (0: not at all).
     """
     promises, methods = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
@@ -289,24 +248,23 @@ def anonymize(
     return _make(data, recipe, context, seconds)
 
 
-def _make(data: Any, recipe: Recipe, context: Context, seconds: float | None) -> Made:
+def _make(data: Data, recipe: Recipe, context: Context, seconds: float | None) -> Made:
     """A release of data of any shape; attacked and measured, for so many seconds, where ``run`` does that with such data."""
-    if data.attacked_by_run:
-        release = make_release(data, recipe, context)
-        return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
-    if seconds is not None:
-        raise ParameterError("seconds is for data that run attacks; attack a release of a table by release.attack()")
-    return make_release(data, recipe, context)
+    data.require_options({"seconds": seconds})
+    release = make_release(data, recipe, context)
+    if not data.attacked_by_run:
+        return release
+    return release.tried(seconds=DEFAULT_SECONDS if seconds is None else seconds, progress=context.progress)
 
 
 def run(
-    dataset: Table,
+    dataset: TableLike,
     recipe: Recipe | str | Path,
     *,
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
-    population: Dataset | None = None,
+    population: Table | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     into: str | Path | None = None,
     people: Any = None,
@@ -329,21 +287,16 @@ def run(
         workspace=None if into is None else Path(into),
         progress=progress,
     )
-    if loaded.shape is not Shape.TABLE:
-        data: Any = people_of(dataset, loaded, people=people, format=format)
-    elif people is not None:
-        raise ParameterError("people is a second table of data that are no table; leave it out")
-    else:
-        data, loaded = with_recipe(dataset, loaded)
+    data = read_recipe_data(dataset, loaded, people=people, format=format).described_by(loaded)
     return _make(data, loaded, context, seconds)
 
 
 def check(
-    dataset: Table,
+    dataset: TableLike,
     recipe: Recipe | str | Path,
     *,
-    original: Dataset | LazyTable | Any = None,
-    population: Dataset | None = None,
+    original: Table | LazyTable | Any = None,
+    population: Table | None = None,
     people: Any = None,
     said: Intake | None = None,
 ) -> tuple[Verdict, ...]:
@@ -356,20 +309,19 @@ def check(
     from sfumato.release.check import check_released, read_to_check
 
     loaded = any_recipe(recipe)
-    if loaded.shape is not Shape.TABLE:
-        before = None if original is None else people_of(original, loaded)
-        return check_released(read_to_check(dataset, loaded, people=people, said=said), loaded, original=before)
-    table = read(dataset, recipe=dataclasses.replace(loaded, intake=loaded.intake.layout))
-    return check_released(table, loaded, original=original, population=population)
+    registry.data_class(loaded.shape).require_options({"population": population, "people": people})
+    before = None if original is None else read_recipe_data(original, loaded)
+    released = read_to_check(dataset, loaded, people=people, said=said)
+    return check_released(released, loaded, original=before, population=population)
 
 
 def attack(
-    original: Table,
-    released: Table,
+    original: TableLike,
+    released: TableLike,
     *,
     roles: Roles | None = None,
     align: str | None = None,
-    control: Table | None = None,
+    control: TableLike | None = None,
     **options: Any,
 ) -> AttackReport:
     """Let every named intruder try a release.
@@ -389,19 +341,21 @@ def attack(
 
 
 def _pair(
-    original: Table, released: Table, roles: Roles | None, align: str | None, control: Table | None, what: str
-) -> Pair | DataPair:
+    original: TableLike,
+    released: TableLike,
+    roles: Roles | None,
+    align: str | None,
+    control: TableLike | None,
+    what: str,
+) -> TablePair | Pair:
     """Original and release side by side, each read where it must be."""
-    from sfumato.core.alignment import pair_elsewhere
-
-    if is_shaped(original) and is_shaped(released):
-        _refuse_alignment(what, align, control)
-        return DataPair(original, released)
-    others = None if control is None else read(control).in_memory(what)
-    return pair_elsewhere(*_both(original, released, roles, what), align=align, control=others)
+    before = _described(original, roles, what)
+    after = _as_data(released)
+    others = None if control is None else read(control)
+    return before.pair_with(after, align=align, control=others, purpose=what)
 
 
-def _refuse_alignment(what: str, align: str | None, control: Table | None) -> None:
+def _refuse_alignment(what: str, align: str | None, control: TableLike | None) -> None:
     """Refuse what is said about tables made elsewhere where there is none."""
     if align is not None or control is not None:
         raise ParameterError(
@@ -409,23 +363,14 @@ def _refuse_alignment(what: str, align: str | None, control: Table | None) -> No
         )
 
 
-def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
-    """An original and what was released of it, both with roles; the released table may lack columns."""
-    before, after = _described(original, roles, what).in_memory(what), read(released).in_memory(what)
-    if not after.schema.attributes:
-        shared = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
-        after = after.with_schema(Schema(shared))
-    return before, after
-
-
 def evaluate(
-    original: Table | Pair | Release,
-    released: Table | None = None,
+    original: TableLike | TablePair | Release,
+    released: TableLike | None = None,
     metrics: Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None = None,
     *,
     roles: Roles | None = None,
     align: str | None = None,
-    control: Table | None = None,
+    control: TableLike | None = None,
 ) -> Evaluation:
     """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
 
@@ -439,10 +384,10 @@ def evaluate(
     >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
-    from sfumato.core.pair import Pair as _Pair
+    from sfumato.core.pair import TablePair as _Pair
 
     wanted = None if metrics is None else as_tuple(metrics)
-    alone = isinstance(original, _Pair | Release)
+    alone = isinstance(original, _Pair | Pair | Release)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
     if alone:
@@ -452,7 +397,7 @@ def evaluate(
 
 
 def compare(
-    dataset: Table,
+    dataset: TableLike,
     candidates: Mapping[str, Recipe | str | Path] | Sequence[str | Path],
     *,
     vary: Sequence[str] = (),
@@ -491,7 +436,7 @@ def compare(
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
-def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
+def integral_privacy(data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
     """Say which results of an algorithm recur often enough to be published; see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.
 
     ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`; ``size`` how many records each set has. Options: ``samples``
@@ -518,31 +463,13 @@ def verify(
     names one of a database, ``people`` is the second table of people who are no table. Options: ``trusted_key``, ``population``,
     ``release`` (what was written: it is compared, not made again).
     """
-    from sfumato.release.certificates import is_aggregate, read_any_certificate
+    from sfumato.core.shape import Shape
+    from sfumato.release.certificate_files import read_certificate
     from sfumato.release.verify import verify as _verify
 
-    certificate, kept = read_any_certificate(Path(folder)), None if owner is None else Path(owner)
-    if is_aggregate(certificate):
-        from sfumato.results.tables.verification import verify_table
+    certificate, kept = read_certificate(Path(folder)), None if owner is None else Path(owner)
+    if original is not None and certificate["shape"] in set(Shape):
+        from sfumato.release.originals import original_of
 
-        return verify_table(Path(folder), owner=kept, **options)
-    if original is not None:
-        original = _read_original(original, certificate, kept, people=people, said=said, table=table)
+        original = original_of(original, certificate, kept, people=people, said=said, table=table)
     return _verify(Path(folder), original=original, owner=kept, **options)
-
-
-def _read_original(
-    original: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any, said: Intake | None, table: Any
-) -> Any:
-    """The original of a release, read as its owner's lock says."""
-    from sfumato.release.certificates import shape_of
-    from sfumato.release.originals import original_of
-    from sfumato.release.replay import locked_recipe
-
-    shape = shape_of(certificate)
-    if shape is not Shape.TABLE:
-        return original_of(original, certificate, owner, people=people, said=said)
-    if people is not None:
-        raise ParameterError("people= goes with data of another shape; a table holds the people's columns itself")
-    options = {} if said is None else said.said()
-    return read(original, recipe=locked_recipe(owner, shape), table=table, **options)

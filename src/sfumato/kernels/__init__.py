@@ -41,12 +41,15 @@ if TYPE_CHECKING:
         philox,
         points,
         queries,
+        record_tree,
         rounding,
         rules,
+        runs,
         simplex,
         suppression,
         swapping,
         trees,
+        unique_records,
         uniques,
     )
 
@@ -75,12 +78,15 @@ __all__ = [
     "philox",
     "points",
     "queries",
+    "record_tree",
     "rounding",
     "rules",
+    "runs",
     "simplex",
     "suppression",
     "swapping",
     "trees",
+    "unique_records",
     "uniques",
 ]
 

@@ -262,15 +262,24 @@ def mostly_distinct(keys: NDArray[np.uint64]) -> bool:
     return 2 * len(np.unique(sample)) > len(sample)
 
 
+Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Where some columns lie in a key: their words, shifts and widths."""
+
+
 def count_unique(keys: Keys, records: Ids, seen: np.uint64) -> int:
     """How many records are the only one with their bits ``seen`` of a key; keys of one word, each with its number of records."""
-    line = keys & seen
-    if int(records.min(initial=1)) != 1 or int(records.max(initial=1)) != 1:
-        line = np.concatenate([line[records > 0], line[records > 1]])  # who shares a class is not alone
+    line = with_shared_twice(keys & seen, records)
     line.sort()
     other = np.ones(line.size + 1, dtype=np.bool_)
     np.not_equal(line[1:], line[:-1], out=other[1:-1])
     return int((other[1:] & other[:-1]).sum())
+
+
+def with_shared_twice(line: Keys, records: Ids) -> Keys:
+    """The keys of classes that have records, and once more those of classes with several: who shares a class is not alone."""
+    if int(records.min(initial=1)) == 1 and int(records.max(initial=1)) == 1:
+        return line
+    return np.concatenate([line[records > 0], line[records > 1]])
 
 
 @njit(cache=True, nogil=True)
@@ -397,9 +406,7 @@ def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
     return ((keys[:, word] >> np.uint64(shift)) & mask).astype(np.int64)
 
 
-def add_by_fields(
-    keys: Keys, records: Ids, places: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-) -> Ids:
+def add_by_fields(keys: Keys, records: Ids, places: Places) -> Ids:
     """Sum of ``records`` by the codes of some columns put together, the first in the highest bits; none has no records.
 
     ``places`` are the words, shifts and widths of the columns.

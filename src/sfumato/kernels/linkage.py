@@ -1,32 +1,66 @@
 """What it costs to take a record of one file for a record of another, column by column.
 
-A record is two rows of arrays: ``numbers[k]`` holds the low end, the high end and half the width that is averaged over
-(for a category: what agreeing costs), ``marks[k]`` a code of a category, 0 for a place on the line, ``OPEN`` for a cell
-that fits everything, ``MISSING`` for none. ``rules[k]`` holds the constants of a column: what differing costs (or the
-weight of a squared or absolute difference), an open cell, one missing, both missing, the tolerance, and what exact,
-covered and close agreement cost. Where the cost grows with the square of a gap, from that of close agreement up to that of
-differing, the tolerance is what a unit adds. Codes of one file that agree with a code of the other are listed in ``matches``.
+A search holds every record *i* of one file (in an attack: what the intruder knows) against records *j* of the other (what was
+released). Both files are their distinct records; :class:`FileArrays` says what its arrays hold.
 
-What runs for every pair takes numbers only: numba passes arrays at many times the cost of the comparison. So before a
-record is compared with many, the codes that agree with its own are stamped with its number.
+What runs for every pair of cells is inlined and takes arrays, not the tuples that hold them: calling a function with arrays, or
+taking an array out of a tuple, costs numba several times as much as comparing two cells. So loops unpack their tuples first. Before a record is compared with many, the codes that agree with its own are stamped with its number
+(:func:`stamp_agreeing`), so that one look into an array tells whether two categories agree.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sfumato.kernels.loop_cache import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2
 EXACT, COVERED, CLOSE, DIFFERS, NOTHING = 3, 2, 1, 0, 4
+DIFFERENT, OPENED, ONE_MISSING, BOTH_MISSING, REACH, SAME, INSIDE, NEAR = range(8)
+"""Columns of ``FileArrays.rules``."""
 SLACK = 1e-9
 ROUNDING = 1e-14
 
 
+class FileArrays(NamedTuple):
+    """Two files of distinct records, and how each of their columns is compared."""
+
+    kinds: NDArray[np.int64]
+    """(columns,): squared or absolute difference, category, graded or nearing agreement."""
+    rules: NDArray[np.float64]
+    """(columns, 8): what differing costs (or the weight of a squared or absolute difference), an open cell, one cell missing,
+    both missing, the tolerance, and what exact, covered and close agreement cost. Where the cost grows with the square of a
+    gap (nearing), from that of close agreement up to that of differing, the tolerance is what a unit of gap² adds."""
+    numbers: NDArray[np.float64]
+    """(records, columns, 3): low end, high end, and half the width that is averaged over (category: what agreeing costs)."""
+    marks: NDArray[np.int64]
+    """(records, columns): the code of a category, 0 for a place on the line, ``OPEN`` for a cell that fits everything,
+    ``MISSING`` for none."""
+    bases: NDArray[np.int64]
+    """(columns + 1,): where the codes of each column begin in ``starts``."""
+    starts: NDArray[np.int64]
+    """Per code, where its entries in ``matches`` begin."""
+    matches: NDArray[np.int64]
+    """Codes of the other file that agree with each code of this one, ascending."""
+    other_numbers: NDArray[np.float64]
+    """``numbers`` of the other file."""
+    other_marks: NDArray[np.int64]
+    """``marks`` of the other file."""
+    other_records: NDArray[np.int64]
+    """How many rows have each distinct record of the other file."""
+    other_bases: NDArray[np.int64]
+    """(columns + 1,): where the codes of each column of the other file begin in an array of stamps."""
+
+
 @njit(cache=True, nogil=True)
 def agree(code, first, last, base, starts, matches):
-    """Whether a code agrees with any code from ``first`` to ``last`` of the other file."""
+    """Whether a code agrees with any code from ``first`` to ``last`` of the other file, by binary search."""
     low, high = starts[base + code], starts[base + code + 1]
     end = high
     while low < high:
@@ -39,12 +73,14 @@ def agree(code, first, last, base, starts, matches):
 
 
 @njit(cache=True, nogil=True)
-def stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps):
+def stamp_agreeing(i, files, stamps):
     """Stamp the codes of the other file that agree with those of record *i*, in all columns of categories."""
-    for k in range(kinds.size):
-        if kinds[k] == CATEGORY and marks[i, k] >= 0:
-            for m in range(starts[bases[k] + marks[i, k]], starts[bases[k] + marks[i, k] + 1]):
-                stamps[other_bases[k] + matches[m]] = i
+    for k in range(files.kinds.size):
+        mark = files.marks[i, k]
+        if files.kinds[k] == CATEGORY and mark >= 0:
+            code = files.bases[k] + mark
+            for m in range(files.starts[code], files.starts[code + 1]):
+                stamps[files.other_bases[k] + files.matches[m]] = i
 
 
 @njit(cache=True, nogil=True)
@@ -64,11 +100,11 @@ def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
 
 
 @njit(cache=True, nogil=True)
-def cell_cost(
+def _cost(
     kind, mark, low, high, half, other_mark, other_low, other_high, other_half, agreeing,
     differs, opened, one_missing, both_missing, reach, exact, covered, close,
 ):  # fmt: skip
-    """What two cells cost; ``agreeing`` says whether their codes do."""
+    """What two cells cost, from numbers alone: numba compiles this better than the same lines inlined."""
     if mark == OPEN or other_mark == OPEN:
         return opened
     if kind == CATEGORY:
@@ -80,26 +116,21 @@ def cell_cost(
     return line_cost(kind, gap, half + other_half, points, differs, reach, exact, covered, close)
 
 
-@njit(cache=True, nogil=True)
-def cell_level(kind, mark, low, high, other_mark, other_low, other_high, agreeing, reach):
-    """How far two cells agree: exactly, covered, closely, not at all, or nothing can be said."""
-    if mark < 0 or other_mark < 0:
-        return NOTHING
-    points = low == high and other_low == other_high
-    if kind == CATEGORY:
-        if not agreeing:
-            return DIFFERS
-        return EXACT if points else COVERED
-    gap = max(other_low - high, low - other_high)
-    if gap <= SLACK:
-        return EXACT if points else COVERED
-    return CLOSE if gap <= reach + SLACK else DIFFERS
+@njit(cache=True, nogil=True, inline="always")
+def cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing):
+    """What the cells of records *i* and *j* in column *k* cost; ``agreeing`` says whether their categories do."""
+    return _cost(
+        kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+        other_marks[j, k], other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2], agreeing,
+        rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def pair_costs(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches):
+def pair_costs(pairs, files):
     """The cost of each pair of records, one number a column."""
-    found = np.empty((pairs.shape[0], kinds.size))
+    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, _ = files
+    costs = np.empty((pairs.shape[0], kinds.size))
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
         for k in range(kinds.size):
@@ -107,12 +138,8 @@ def pair_costs(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, 
             agreeing = False
             if kinds[k] == CATEGORY and mark >= 0 and other >= 0:
                 agreeing = agree(mark, other, other, bases[k], starts, matches)
-            found[p, k] = cell_cost(
-                kinds[k], mark, numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2], agreeing,
-                rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-            )  # fmt: skip
-    return found
+            costs[p, k] = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+    return costs
 
 
 # How often each pattern of agreement occurs among pairs of records: counted, never kept.
@@ -172,87 +199,120 @@ def _first_from(lows, low, high, least):
     return low
 
 
+class ColumnValues(NamedTuple):
+    """The distinct values of the other file's columns, one column after the other, on the line by their low ends."""
+
+    starts: NDArray[np.int64]
+    """(columns + 1,): column *k* has the values ``starts[k]`` to ``starts[k + 1]``."""
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    widest: NDArray[np.float64]
+    """Per column the largest width of a value."""
+    holder_starts: NDArray[np.int64]
+    holders: NDArray[np.int64]
+    """Value *v* is held by the records ``holders[holder_starts[v]:holder_starts[v + 1]]``."""
+    few: NDArray[np.bool_]
+    """Per column whether few records agree with a random one in it."""
+
+
+class RecordClasses(NamedTuple):
+    """Records of the other file that hold the same values in all columns but those where ``few`` agree, and the same gaps there."""
+
+    class_of: NDArray[np.int64]
+    values: NDArray[np.int64]
+    """(classes, columns): the value of each class, −1 for a gap."""
+    weights: NDArray[np.float64]
+    """Rows of each class."""
+    record_weights: NDArray[np.float64]
+    """Rows of each distinct record."""
+
+
 @njit(cache=True, nogil=True)
-def _mark_levels(
-    k, i, kinds, rules, numbers, marks, bases, starts, matches, values, lows, highs, widest, power, levels
-):
+def _line_level(low, high, other_low, other_high, reach):
+    """How far two cells on the line agree: exactly, covered, closely or not at all."""
+    gap = max(other_low - high, low - other_high)
+    if gap <= SLACK:
+        return EXACT if low == high and other_low == other_high else COVERED
+    return CLOSE if gap <= reach + SLACK else DIFFERS
+
+
+@njit(cache=True, nogil=True)
+def _mark_levels(k, i, files, values, power, levels):
     """Write what the values of a column that do not differ from record *i*'s add to a pattern; returns the span they lie in."""
-    x, y, reach = numbers[i, k, 0], numbers[i, k, 1], rules[k, 4]
-    if kinds[k] == CATEGORY:
-        first, last = values[k + 1], values[k]
-        for m in range(starts[bases[k] + marks[i, k]], starts[bases[k] + marks[i, k] + 1]):
-            v = values[k] + matches[m]
+    low, high, reach = files.numbers[i, k, 0], files.numbers[i, k, 1], files.rules[k, REACH]
+    if files.kinds[k] == CATEGORY:
+        first, last = values.starts[k + 1], values.starts[k]
+        code = files.bases[k] + files.marks[i, k]
+        for m in range(files.starts[code], files.starts[code + 1]):
+            v = values.starts[k] + files.matches[m]
             first, last = min(first, v), max(last, v + 1)
-            levels[v] = power * cell_level(CATEGORY, 0, x, y, 0, lows[v], highs[v], True, reach)
+            exact = low == high and values.lows[v] == values.highs[v]
+            levels[v] = power * (EXACT if exact else COVERED)
         return first, last
-    spare = 2 * SLACK + ROUNDING * (abs(x) + abs(y) + reach + widest[k])
-    first = _first_from(lows, values[k], values[k + 1], x - reach - widest[k] - spare)
+    # A value that agrees begins at most its own width, the reach and a rounding error below the cell.
+    spare = 2 * SLACK + ROUNDING * (abs(low) + abs(high) + reach + values.widest[k])
+    least = low - reach - values.widest[k] - spare
+    first = _first_from(values.lows, values.starts[k], values.starts[k + 1], least)
     last = first
-    while last < values[k + 1] and lows[last] <= y + reach + spare:
-        levels[last] = power * cell_level(GRADED, 0, x, y, 0, lows[last], highs[last], False, reach)
+    while last < values.starts[k + 1] and values.lows[last] <= high + reach + spare:
+        levels[last] = power * _line_level(low, high, values.lows[last], values.highs[last], reach)
         last += 1
     return first, last
 
 
 @njit(cache=True, nogil=True)
-def pattern_counts(
-    anchors, kinds, rules, numbers, marks, weights, bases, starts, matches,
-    values, lows, highs, widest, held_starts, held, few, other_weights, class_of, class_values, class_weights,
-):  # fmt: skip
+def pattern_counts(anchors, files, weights, values, classes):
     """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of the other file.
 
-    A pair of distinct records counts as often as rows have them. Not every pair is looked at: records of a class hold the same
-    values in all columns but those in which ``few`` agree, and the same gaps in these; so a class is counted at once, as if its
-    records differed in these columns, and then those are put right that do agree with the anchor in one of them.
-    Values of column *k* are ``values[k]`` to ``values[k + 1]``, on the line by their low ends; value *v* is held by the records
-    ``held[held_starts[v]:held_starts[v + 1]]``.
+    A pair of distinct records counts as often as rows have them: ``weights`` are the rows of the first file's records. Not every
+    pair is looked at: a class is counted at once, as if its records differed in the columns where few agree, and then those are
+    put right that do agree with the anchor in one of them. An anchor costs classes × columns, and its agreeing records.
     """
     keys, counts, used = np.full(1024, _EMPTY), np.zeros(1024), 0
-    columns, classes, records = kinds.size, class_weights.size, class_of.size
-    levels, power = np.zeros(lows.size, np.int64), np.ones(columns, np.int64)
+    columns, class_count, records = files.kinds.size, classes.weights.size, classes.class_of.size
+    levels, power = np.zeros(values.lows.size, np.int64), np.ones(columns, np.int64)
     for k in range(columns - 2, -1, -1):
         power[k] = power[k + 1] * LEVELS
     spans = np.zeros((columns, 2), np.int64)
-    found, amounts = np.empty(classes + 2 * records, np.int64), np.empty(classes + 2 * records)
+    patterns, amounts = np.empty(class_count + 2 * records, np.int64), np.empty(class_count + 2 * records)
     added, touched = np.zeros(records, np.int64), np.empty(records, np.int64)
     for a in range(anchors.size):
         i = anchors[a]
         for k in range(columns):
-            if marks[i, k] >= 0:
-                spans[k, 0], spans[k, 1] = _mark_levels(
-                    k, i, kinds, rules, numbers, marks, bases, starts, matches, values, lows, highs, widest, power[k], levels
-                )  # fmt: skip
-        for c in range(classes):
+            if files.marks[i, k] >= 0:
+                spans[k, 0], spans[k, 1] = _mark_levels(k, i, files, values, power[k], levels)
+        for c in range(class_count):
             key = np.int64(0)
             for k in range(columns):
-                v = class_values[c, k]
-                if marks[i, k] < 0 or v < 0:
+                v = classes.values[c, k]
+                if files.marks[i, k] < 0 or v < 0:
                     key += power[k] * NOTHING
-                elif not few[k]:
+                elif not values.few[k]:
                     key += levels[v]
-            found[c], amounts[c] = key, weights[i] * class_weights[c]
+            patterns[c], amounts[c] = key, weights[i] * classes.weights[c]
         size = 0
         for k in range(columns):
-            if marks[i, k] < 0:
+            if files.marks[i, k] < 0:
                 continue
             for v in range(spans[k, 0], spans[k, 1]):
-                if few[k] and levels[v] > 0:
-                    for p in range(held_starts[v], held_starts[v + 1]):
-                        j = held[p]
+                if values.few[k] and levels[v] > 0:
+                    for p in range(values.holder_starts[v], values.holder_starts[v + 1]):
+                        j = values.holders[p]
                         if added[j] == 0:
                             touched[size] = j
                             size += 1
                         added[j] += levels[v]
                 levels[v] = 0
-        for t in range(size):
+        for t in range(size):  # take each agreeing record out of its class's pattern and put it where it belongs
             j = touched[t]
-            amount, place = weights[i] * other_weights[j], classes + 2 * t
-            found[place], amounts[place] = found[class_of[j]], -amount
-            found[place + 1], amounts[place + 1] = found[class_of[j]] + added[j], amount
+            amount, entry = weights[i] * classes.record_weights[j], class_count + 2 * t
+            pattern = patterns[classes.class_of[j]]
+            patterns[entry], amounts[entry] = pattern, -amount
+            patterns[entry + 1], amounts[entry + 1] = pattern + added[j], amount
             added[j] = 0
-        keys, counts, used = _count(keys, counts, used, found, amounts, classes + 2 * size)
-    there = (keys != _EMPTY) & (counts > 0)
-    return keys[there], counts[there]
+        keys, counts, used = _count(keys, counts, used, patterns, amounts, class_count + 2 * size)
+    present = (keys != _EMPTY) & (counts > 0)
+    return keys[present], counts[present]
 
 
 # Distances with parameters, and a look at all records under them.
@@ -264,16 +324,16 @@ MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
-def roots_of(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches):
+def roots_of(pairs, files):
     """Signed roots of the differences of pairs of records, one row a pair: negative where the first lies higher."""
-    found = np.sqrt(pair_costs(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches))
+    roots = np.sqrt(pair_costs(pairs, files))
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
-        for k in range(kinds.size):
-            if kinds[k] != CATEGORY and marks[i, k] == 0 and other_marks[j, k] == 0:
-                if numbers[i, k, 0] > other_numbers[j, k, 1]:
-                    found[p, k] = -found[p, k]
-    return found
+        for k in range(files.kinds.size):
+            if files.kinds[k] != CATEGORY and files.marks[i, k] == 0 and files.other_marks[j, k] == 0:
+                if files.numbers[i, k, 0] > files.other_numbers[j, k, 1]:
+                    roots[p, k] = -roots[p, k]
+    return roots
 
 
 @njit(cache=True, nogil=True)
@@ -350,55 +410,47 @@ def tied_with(own, distances, records, tie):
 
 
 @njit(cache=True, nogil=True)
-def impostors(
-    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, other_records, bases, starts,
-    matches, other_bases, margin, tie,
-):  # fmt: skip
+def impostors(units, kind, parameters, most, files, margin, tie):
     """Per unit (a record and its own in the other file) the distance to its own and the nearest ``most`` others.
 
     Also how many records are tied at the least distance (0 where its own is not among them); how many other records are its
     twins, as far as its own under all parameters; and what a monotone distance can reach for it: 0 never the nearest, 1 nearest
     with a tie, 2 nearest alone. Some other that is no farther in any column, up to the margin, leaves a tie at best.
+    Costs units × records × columns, and the terms of the distance.
     """
     own = np.empty(units.shape[0])
     nearest = np.full((units.shape[0], most), -1, np.int64)
     distances = np.full((units.shape[0], most), np.inf)
     tied, twins = np.zeros(units.shape[0], np.int64), np.zeros(units.shape[0], np.int64)
     reach = np.full(units.shape[0], 2, np.int64)
-    true_roots = roots_of(units, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches)
+    kinds, rules, numbers, marks, _, _, _, other_numbers, other_marks, other_records, other_bases = files
+    columns, others = kinds.size, other_marks.shape[0]
+    true_roots = roots_of(units, files)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
-    roots, out, order = np.empty(kinds.size), np.empty(parameters.size), np.zeros(kinds.size, np.int64)
-    own_terms, all_distances = np.empty(parameters.size), np.empty(other_marks.shape[0])
+    roots, out, order = np.empty(columns), np.empty(parameters.size), np.zeros(columns, np.int64)
+    own_terms, all_distances = np.empty(parameters.size), np.empty(others)
     for u in range(units.shape[0]):
         i = units[u, 0]
-        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        stamp_agreeing(i, files, stamps)
         terms(kind, true_roots[u], own_terms, order)
         own[u] = 0.0
         for t in range(out.size):
             own[u] += own_terms[t] * parameters[t]
         all_distances[units[u, 1]] = own[u]
-        for j in range(other_marks.shape[0]):
+        for j in range(others):
             distance, farthest = 0.0, -np.inf
-            for k in range(kinds.size):
+            for k in range(columns):
                 other = other_marks[j, k]
-                cost = cell_cost(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
-                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-                )  # fmt: skip
+                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
                 farthest = max(farthest, cost - true_roots[u, k] * true_roots[u, k])
                 if kind == MEAN:
                     out[k] = cost
                 else:
                     roots[k] = np.sqrt(cost)
-                    if (
-                        kinds[k] != CATEGORY
-                        and marks[i, k] == 0
-                        and other == 0
-                        and numbers[i, k, 0] > other_numbers[j, k, 1]
-                    ):
-                        roots[k] = -roots[k]
+                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other == 0:
+                        if numbers[i, k, 0] > other_numbers[j, k, 1]:
+                            roots[k] = -roots[k]
             if j == units[u, 1]:
                 continue
             if kind != MEAN:

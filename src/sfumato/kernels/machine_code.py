@@ -6,6 +6,7 @@ the linear algebra of scipy, 0.3 s that a loop found in the cache never needs. H
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import pickle
 from collections.abc import Callable, Mapping
@@ -45,7 +46,8 @@ class CacheFirst(FunctionCache):
     """numba's cache of one loop, asked before the compiler is made ready.
 
     Machine code needs the runtime that counts references to arrays, and nothing else; a signature that is not in the
-    cache, or cannot be loaded, goes numba's own way.
+    cache, or cannot be loaded, goes numba's own way. Machine code that cannot be kept, because the disk is full, is used all the
+    same and compiled again next time.
     """
 
     waiting: Any
@@ -60,6 +62,11 @@ class CacheFirst(FunctionCache):
                 return found
         name_loops(self._py_func, self.waiting)
         return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the loop for some types of arguments, where there is room."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def compiled(function: Callable[..., Any], options: Mapping[str, Any], waiting: Any) -> Any:

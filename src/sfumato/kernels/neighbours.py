@@ -1,178 +1,128 @@
-"""A tree over the records of one file, to find the nearest to each record of another, exactly.
+"""The nearest records of one file to each record of another, exactly, by the tree of :mod:`sfumato.kernels.record_tree`.
 
-It is a k-d tree whose boxes also bound categories, ranges and open cells: per column the ends on the line, the least
-width, the range of codes, and which kinds of cell occur. Records are parted at the middle of the column that tells
-most of them apart. No record that could be as near as the best is passed over. Costs are never negative.
+A box of the tree is passed over only where a lower bound of the cost of all its records exceeds the best cost so
+far: costs are never negative, so a sum of lower bounds over some columns bounds the whole (branch and bound). No record that
+could be as near as the best is passed over.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from sfumato.kernels.linkage import (
-    ABSOLUTE,
+    BOTH_MISSING,
     CATEGORY,
+    DIFFERENT,
     GRADED,
+    INSIDE,
     MISSING,
+    NEAR,
     NEARING,
+    ONE_MISSING,
     OPEN,
+    OPENED,
+    REACH,
+    SAME,
     SLACK,
-    SQUARE,
     agree,
     cell_cost,
     line_cost,
     stamp_agreeing,
 )
 from sfumato.kernels.loop_cache import njit
+from sfumato.kernels.record_tree import HAS_MISSING, HAS_OPEN, HAS_PLACE
 
-LEAF = 16
-PROBES = 32
-HAS_PLACE, HAS_OPEN, HAS_MISSING = 1, 2, 4
-
-
-@njit(cache=True, nogil=True)
-def _key(kind, number, mark):
-    """Where a cell stands among others: open ones first, missing ones last."""
-    if mark == OPEN:
-        return -np.inf
-    if mark == MISSING:
-        return np.inf
-    return float(mark) if kind == CATEGORY else (number[0] + number[1]) / 2.0
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-@njit(cache=True, nogil=True)
-def _telling(kinds, rules, numbers, marks, order, low, high):
-    """The column in which records far apart in the order differ most; −1 where they differ in none."""
-    best, most = -1, 0.0
-    half = (high - low) // 2
-    step = max(1, half // PROBES)
-    for k in range(kinds.size):
-        total = 0.0
-        for p in range(low, low + half, step):
-            one, two = order[p], order[p + half]
-            first = _key(kinds[k], numbers[one, k], marks[one, k])
-            second = _key(kinds[k], numbers[two, k], marks[two, k])
-            if first == second:
-                continue
-            apart = abs(first - second)
-            if kinds[k] == SQUARE and np.isfinite(apart):
-                total += rules[k, 0] * apart * apart
-            elif kinds[k] == ABSOLUTE and np.isfinite(apart):
-                total += rules[k, 0] * apart
-            elif kinds[k] == GRADED and np.isfinite(apart):
-                total += (1e-6 + abs(rules[k, 0] - rules[k, 5])) * min(1.0, apart / (8.0 * rules[k, 4] + 1e-12))
-            elif kinds[k] == NEARING and np.isfinite(apart):
-                total += 1e-6 + min(abs(rules[k, 0] - rules[k, 7]), rules[k, 4] * apart * apart)
-            else:
-                total += 1e-6 + abs(rules[k, 0] - (rules[k, 5] if kinds[k] != SQUARE else 0.0))
-        if total > most:
-            best, most = k, total
-    return best
+class Buffers(NamedTuple):
+    """Memory that searches use again and again."""
+
+    stack: NDArray[np.int64]
+    """Nodes still to be looked at."""
+    bounds: NDArray[np.float64]
+    """What any record of these nodes costs at least."""
+    stamps: NDArray[np.int64]
+    """Per code of the other file the record whose code it was last found to agree with."""
+    work: NDArray[np.int64]
+    """``work[0]`` grows by the boxes and records that were compared."""
+
+
+class Query(NamedTuple):
+    """A record that seeks its nearest."""
+
+    record: int
+    skip: int
+    """A record of the tree that does not count; −1: all count."""
+    weights: NDArray[np.float64]
+    """(columns,): what the cost of each column is multiplied by."""
+    slack: float
+    """Costs that differ by no more than this, relative to one more than the least, are equal."""
+
+
+class CodeHolders(NamedTuple):
+    """Per column of categories, the records of the other file that hold each code."""
+
+    lists: NDArray[np.int64]
+    """Per column its first list, of records that are open in it; lists of the codes follow; −1: no categories."""
+    starts: NDArray[np.int64]
+    """Where each list begins in ``records``."""
+    records: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def _bound_box(kinds, numbers, marks, order, low, high, ends, codes, holds):
-    """Write down what the cells of some records have between them."""
-    for k in range(kinds.size):
-        ends[k, 0], ends[k, 1], ends[k, 2] = np.inf, -np.inf, np.inf
-        codes[k, 0], codes[k, 1], holds[k] = 2**62, -1, 0
-        for p in range(low, high):
-            i = order[p]
-            mark = marks[i, k]
-            if mark == OPEN:
-                holds[k] |= HAS_OPEN
-            elif mark == MISSING:
-                holds[k] |= HAS_MISSING
-            else:
-                holds[k] |= HAS_PLACE
-                ends[k, 0] = min(ends[k, 0], numbers[i, k, 0])
-                ends[k, 1] = max(ends[k, 1], numbers[i, k, 1])
-                ends[k, 2] = min(ends[k, 2], numbers[i, k, 2])
-                codes[k, 0] = min(codes[k, 0], mark)
-                codes[k, 1] = max(codes[k, 1], mark)
-
-
-@njit(cache=True, nogil=True)
-def _cut(keys, low, high):
-    """Where to part sorted keys: between two different ones, as near the middle as can be; −1 when all are alike."""
-    middle = (high - low) // 2
-    for away in range(middle + 1):
-        for place in (middle - away, middle + away):
-            if 0 < place < high - low and keys[place - 1] < keys[place]:
-                return low + place
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def build_tree(kinds, rules, numbers, marks):
-    """The tree: order of the records, per node where it starts and ends, its two children, and its bounds."""
-    size, columns = marks.shape
-    most = max(1, 2 * size)
-    order = np.arange(size)
-    spans, children = np.zeros((most, 2), np.int64), np.full((most, 2), -1, np.int64)
-    ends, codes = np.empty((most, columns, 3)), np.empty((most, columns, 2), np.int64)
-    holds = np.zeros((most, columns), np.int64)
-    spans[0, 1] = size
-    count, done = 1, 0
-    while done < count:
-        low, high = spans[done, 0], spans[done, 1]
-        _bound_box(kinds, numbers, marks, order, low, high, ends[done], codes[done], holds[done])
-        k = _telling(kinds, rules, numbers, marks, order, low, high) if high - low > LEAF else -1
-        if k >= 0:
-            keys = np.empty(high - low)
-            for p in range(low, high):
-                keys[p - low] = _key(kinds[k], numbers[order[p], k], marks[order[p], k])
-            sorting = np.argsort(keys)
-            order[low:high] = order[low:high][sorting]
-            place = _cut(keys[sorting], low, high)
-            if place > 0:
-                spans[count, 0], spans[count, 1], spans[count + 1, 0], spans[count + 1, 1] = low, place, place, high
-                children[done, 0], children[done, 1] = count, count + 1
-                count += 2
-        done += 1
-    return order, spans[:count], children[:count], ends[:count], codes[:count], holds[:count]
+def make_buffers(files, tree, work):
+    """Buffers for searches of one tree."""
+    size = tree.spans.shape[0] + 1
+    stamps = np.full(files.other_bases[-1] + 1, -1, np.int64)
+    return Buffers(np.empty(size, np.int64), np.empty(size), stamps, work)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches):
-    """At least this much does any record of a node cost in one column."""
-    mark, held = marks[i, k], holds[node, k]
+def _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k):
+    """What any record of a node costs at least against record *i* in one column."""
+    kind, mark, occurring = kinds[k], marks[i, k], holds[node, k]
     if mark == OPEN:
-        return rules[k, 1]
-    least = rules[k, 1] if held & HAS_OPEN else np.inf
-    if held & HAS_MISSING:
-        least = min(least, rules[k, 3] if mark == MISSING else rules[k, 2])
-    if held & HAS_PLACE:
-        if kinds[k] == CATEGORY:
-            least = min(least, rules[k, 0])
-            if agree(mark, codes[node, k, 0], codes[node, k, 1], bases[k], starts, matches):
+        return rules[k, OPENED]
+    least = rules[k, OPENED] if occurring & HAS_OPEN else np.inf
+    if occurring & HAS_MISSING:
+        least = min(least, rules[k, BOTH_MISSING] if mark == MISSING else rules[k, ONE_MISSING])
+    if occurring & HAS_PLACE:
+        if kind == CATEGORY:
+            least = min(least, rules[k, DIFFERENT])
+            first, last = codes[node, k, 0], codes[node, k, 1]
+            if agree(mark, first, last, bases[k], starts, matches):
                 least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
         elif mark == MISSING:
-            least = min(least, rules[k, 2])
+            least = min(least, rules[k, ONE_MISSING])
         else:
-            gap = max(0.0, ends[node, k, 0] - numbers[i, k, 1], numbers[i, k, 0] - ends[node, k, 1])
-            if kinds[k] == GRADED:
-                least = min(least, rules[k, 0])
-                if gap <= rules[k, 4] + SLACK:
-                    least = min(least, rules[k, 7])
+            low, high = numbers[i, k, 0], numbers[i, k, 1]
+            gap = max(0.0, ends[node, k, 0] - high, low - ends[node, k, 1])
+            if kind == GRADED:
+                least = min(least, rules[k, DIFFERENT])
+                if gap <= rules[k, REACH] + SLACK:
+                    least = min(least, rules[k, NEAR])
                 if gap <= SLACK:
-                    least = min(least, rules[k, 5], rules[k, 6])
-            elif kinds[k] == NEARING:
-                least = min(least, rules[k, 0], rules[k, 7] + rules[k, 4] * gap * gap)
+                    least = min(least, rules[k, SAME], rules[k, INSIDE])
+            elif kind == NEARING:
+                least = min(least, rules[k, DIFFERENT], rules[k, NEAR] + rules[k, REACH] * gap * gap)
                 if gap <= SLACK:
-                    least = min(least, rules[k, 5], rules[k, 6])
+                    least = min(least, rules[k, SAME], rules[k, INSIDE])
             else:
                 half = numbers[i, k, 2] + ends[node, k, 2]
-                least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
+                least = min(least, line_cost(kind, gap, half, False, rules[k, DIFFERENT], 0.0, 0.0, 0.0, 0.0))
     return least
 
 
 @njit(cache=True, nogil=True)
-def _bound(node, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit):
-    """At least this much does any record of a node cost, columns weighted; given up as soon as that exceeds the limit."""
+def _bound(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, weights, limit):
+    """What any record of a node costs at least, columns weighted; given up as soon as that exceeds the limit."""
     total = 0.0
     for k in range(kinds.size):
-        least = _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches)
+        least = _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k)
         total += least * weights[k]
         if total > limit:
             break
@@ -180,37 +130,38 @@ def _bound(node, weights, kinds, rules, numbers, marks, i, ends, codes, holds, b
 
 
 @njit(cache=True, nogil=True)
-def descend(
-    i, best, counting, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
-    matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed, work,
-):  # fmt: skip
-    """Record *i*: the least cost of any record of the tree but ``skip``, at most ``best``; counting, how many cost no more than that.
+def descend(query, best, counting, files, tree, buffers, listed):
+    """The least cost of any record of the tree for a query, at most ``best``; counting, how many cost no more than that.
 
     Not counting, the record that costs least stands in place of how many, −1 where none costs less than ``best``.
-    Columns are weighted. Counting, the records are written into ``listed`` too, where it has room for all; returns the least cost, how
-    many rows have such a record, and how many records that are. ``work[0]`` grows by the boxes and records held against *i*.
+    Counting, the records are written into ``listed`` too, where it has room for all. Returns the least cost, how
+    many rows have such a record, and how many records that are.
     """
+    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, other_records, other_bases = files
+    order, spans, children, ends, codes, holds = tree
+    stack, bounds, stamps, work = buffers
+    i, skip, weights, slack = query
     limit = best + slack * (1.0 + abs(best)) if counting else best
-    found, amount, height = 0 if counting else -1, 0, 1
+    result, amount, height = 0 if counting else -1, 0, 1
     stack[0], bounds[0] = 0, -np.inf
     while height > 0:
         height -= 1
         node = stack[height]
         if bounds[height] > limit:
             continue
-        one, two = children[node, 0], children[node, 1]
-        if one >= 0:
+        far, near = children[node, 0], children[node, 1]
+        if far >= 0:
             work[0] += 2
-            first = _bound(
-                one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            far_bound = _bound(
+                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, far, i, weights, limit
             )
-            second = _bound(
-                two, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            near_bound = _bound(
+                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, near, i, weights, limit
             )
-            if first < second:
-                one, two, first, second = two, one, second, first
-            stack[height], bounds[height] = one, first
-            stack[height + 1], bounds[height + 1] = two, second
+            if far_bound < near_bound:
+                far, near, far_bound, near_bound = near, far, near_bound, far_bound
+            stack[height], bounds[height] = far, far_bound
+            stack[height + 1], bounds[height + 1] = near, near_bound  # the nearer box is looked at first
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
@@ -221,31 +172,28 @@ def descend(
             total = 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                total += weights[k] * cell_cost(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
-                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-                )  # fmt: skip
+                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                total += weights[k] * cost
                 if total > limit:
                     break
             if counting:
                 if total <= limit:
-                    found += records[j]
+                    result += other_records[j]
                     if listed.size:
                         listed[amount] = j
                     amount += 1
             elif total < best:
-                best, limit, found = total, total, j
-    return best, found, amount
+                best, limit, result = total, total, j
+    return best, result, amount
 
 
 # The nearest records by category first, by the tree where that does not settle it.
 #
 # Per column of categories the records that hold each code are listed. A record that is on none of the lists of the columns
-# looked through so far differs in all of them, which is what it costs at least: when that is more than the best found,
+# looked through so far differs in all of them, which is what it costs at least: when that is more than the best so far,
 # nothing else can be as near. This settles files with rare categories in a few hundred comparisons; the tree settles
-# files of numbers and ranges, and starts from the best found here.
+# files of numbers and ranges, and starts from the best of the lists.
 
 FEW, SHARE, SHARE_OF_CATEGORIES = 256, 64, 3
 """Lists of more records than the few, and than one in so many of all, are not looked through. Where all columns are
@@ -253,33 +201,52 @@ categories the tree can leave out little, and longer lists still pay."""
 
 
 @njit(cache=True, nogil=True)
-def _shortest(i, marks, bases, starts, matches, lists, list_starts, done):
+def _shortest(i, files, holders, done):
     """The column not looked through yet in which the fewest records could agree, and how many those are."""
     column, least = -1, np.int64(2**62)
-    for k in range(marks.shape[1]):
-        if lists[k] < 0 or done[k] or marks[i, k] < 0:
+    for k in range(files.marks.shape[1]):
+        base = holders.lists[k]
+        if base < 0 or done[k] or files.marks[i, k] < 0:
             continue
-        first = list_starts[lists[k]]
-        length = list_starts[lists[k] + 1] - first
-        for m in range(starts[bases[k] + marks[i, k]], starts[bases[k] + marks[i, k] + 1]):
-            code = lists[k] + 1 + matches[m]
-            length += list_starts[code + 1] - list_starts[code]
+        length = holders.starts[base + 1] - holders.starts[base]
+        code = files.bases[k] + files.marks[i, k]
+        for m in range(files.starts[code], files.starts[code + 1]):
+            agreeing = base + 1 + files.matches[m]
+            length += holders.starts[agreeing + 1] - holders.starts[agreeing]
         if length < least:
             column, least = k, length
     return column, least
 
 
+class ComparedRecords(NamedTuple):
+    """Records that were compared with one query, and what they cost."""
+
+    seen: NDArray[np.int64]
+    """Per record the query it was last compared with."""
+    records: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    size: NDArray[np.int64]
+    """``size[0]`` candidates are listed."""
+
+
 @njit(cache=True, nogil=True)
-def _look_through(
-    i, column, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-    lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps, work,
-):  # fmt: skip
-    """Compare with all records that could agree in a column; the first list holds those that are open in it."""
-    place = bases[column] + marks[i, column]
-    first, last = starts[place], starts[place + 1]
+def _compare_listed(query, column, best, files, holders, buffers, candidates):
+    """Compare with all records that could agree in a column; the first list holds those that are open in it.
+
+    ComparedRecords are records that cost no more than the best before them. Returns the best cost.
+    """
+    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, other_bases = files
+    _, _, stamps, work = buffers
+    i, _, _, slack = query
+    lists, list_starts, listed = holders
+    seen, candidate_records, costs, size = candidates
+    code = bases[column] + marks[i, column]
+    first, last = starts[code], starts[code + 1]
     for m in range(first - 1, last):
-        code = lists[column] if m < first else lists[column] + 1 + matches[m]
-        for p in range(list_starts[code], list_starts[code + 1]):
+        entry = lists[column]
+        if m >= first:
+            entry += 1 + matches[m]
+        for p in range(list_starts[entry], list_starts[entry + 1]):
             j = listed[p]
             if seen[j] == i:
                 continue
@@ -289,72 +256,60 @@ def _look_through(
             total = 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                total += cell_cost(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
-                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-                )  # fmt: skip
+                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                total += cost
                 if total > limit:
                     break
             if total <= limit:
-                candidates[found], totals[found] = j, total
-                found += 1
+                count = size[0]
+                candidate_records[count], costs[count] = j, total
+                size[0] += 1
                 best = min(best, total)
-    return best, found
+    return best
 
 
 @njit(cache=True, nogil=True)
-def nearest(
-    queries, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, lists, list_starts, listed, other_bases, slack, work,
-):  # fmt: skip
-    """Per query the least cost of any record of the other file, how many records cost that, within the slack, and one of them.
-
-    ``work[0]`` grows by the boxes and records that were held against queries.
-    """
+def nearest(queries, files, tree, holders, slack, work):
+    """Per query the least cost of any record of the other file, how many rows cost that, within the slack, and one record."""
     chosen = np.full(queries.size, -1, np.int64)
     least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
-    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
-    seen, candidates = np.full(records.size, -1, np.int64), np.empty(records.size, np.int64)
-    stamps = np.full(other_bases[-1] + 1, -1, np.int64)
-    totals, done = np.empty(records.size), np.zeros(kinds.size, np.bool_)
-    alike, none = np.ones(kinds.size), np.empty(0, np.int64)
+    records, columns = files.other_records, files.kinds.size
+    buffers = make_buffers(files, tree, work)
+    candidates = ComparedRecords(
+        np.full(records.size, -1, np.int64),
+        np.empty(records.size, np.int64),
+        np.empty(records.size),
+        np.zeros(1, np.int64),
+    )
+    done, equal_weights, no_list = np.zeros(columns, np.bool_), np.ones(columns), np.empty(0, np.int64)
     share = SHARE_OF_CATEGORIES
-    for kind in kinds:
+    for kind in files.kinds:
         if kind != CATEGORY:
             share = SHARE
     for q in range(queries.size):
-        i, best, found, floor, settled = queries[q], np.inf, 0, 0.0, False
-        done[:] = False
-        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        query = Query(queries[q], -1, equal_weights, slack)
+        best, floor, settled = np.inf, 0.0, False
+        done[:], candidates.size[0] = False, 0
+        stamp_agreeing(query.record, files, buffers.stamps)
         while not settled:
-            k, length = _shortest(i, marks, bases, starts, matches, lists, list_starts, done)
+            k, length = _shortest(query.record, files, holders, done)
             if k < 0 or length > max(FEW, records.size // share):
                 break
             done[k] = True
-            best, found = _look_through(
-                i, k, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-                lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps, work,
-            )  # fmt: skip
-            floor += rules[k, 0]
+            best = _compare_listed(query, k, best, files, holders, buffers, candidates)
+            floor += files.rules[k, DIFFERENT]  # whoever was not listed differs in this column too
             settled = floor > best + slack * (1.0 + abs(best))
-        for c in range(found):
-            if totals[c] == best:
-                chosen[q] = candidates[c]
-            if settled and totals[c] <= best + slack * (1.0 + abs(best)):
-                tied[q] += records[candidates[c]]
+        for c in range(candidates.size[0]):
+            if candidates.costs[c] == best:
+                chosen[q] = candidates.records[c]
+            if settled and candidates.costs[c] <= best + slack * (1.0 + abs(best)):
+                tied[q] += records[candidates.records[c]]
         if not settled:
-            for counting in (False, True):
-                best, told, _ = descend(
-                    i, best, counting, slack, alike, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records,
-                    bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
-                    work,
-                )  # fmt: skip
-                if counting:
-                    tied[q] = told
-                elif told >= 0:
-                    chosen[q] = told
+            best, record, _ = descend(query, best, False, files, tree, buffers, no_list)
+            if record >= 0:
+                chosen[q] = record
+            best, tied[q], _ = descend(query, best, True, files, tree, buffers, no_list)
         least[q] = best
     return least, tied, chosen
 
@@ -363,98 +318,88 @@ def nearest(
 
 
 @njit(cache=True, nogil=True)
-def all_nearest(
-    i, skip, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, other_bases, stamps, work,
-):  # fmt: skip
-    """The least weighted cost of any record but ``skip`` for record *i*, and the records that cost that, within the slack.
+def all_nearest(query, files, tree, buffers):
+    """The least weighted cost of any record for a query, and the records that cost that, within the slack.
 
-    ``stamps`` may be used again as long as another record comes with other codes: *i* is what is stamped.
+    Buffers may be used again as long as another record comes with other codes: its number is what is stamped.
     """
-    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
-    stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
-    none = np.empty(0, np.int64)
-    best, _, _ = descend(
-        i, np.inf, False, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none, work,
-    )  # fmt: skip
+    stamp_agreeing(query.record, files, buffers.stamps)
+    no_list = np.empty(0, np.int64)
+    best, _, _ = descend(query, np.inf, False, files, tree, buffers, no_list)
     if best == np.inf:
-        return best, none
-    listed = np.empty(records.size, np.int64)
-    _, _, amount = descend(
-        i, best, True, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed, work,
-    )  # fmt: skip
+        return best, no_list
+    listed = np.empty(files.other_records.size, np.int64)
+    _, _, amount = descend(query, best, True, files, tree, buffers, listed)
     return best, listed[:amount].copy()
 
 
 @njit(cache=True, nogil=True)
-def least_cost(
-    i, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, other_bases, stamps, work,
-):  # fmt: skip
-    """The least weighted cost of any record for record *i*: the first half of :func:`all_nearest`."""
-    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
-    stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
-    best, _, _ = descend(
-        i, np.inf, False, slack, weights, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, np.empty(0, np.int64), work,
-    )  # fmt: skip
+def least_cost(query, files, tree, buffers):
+    """The least weighted cost of any record for a query: the first half of :func:`all_nearest`."""
+    stamp_agreeing(query.record, files, buffers.stamps)
+    best, _, _ = descend(query, np.inf, False, files, tree, buffers, np.empty(0, np.int64))
     return best
 
 
-@njit(cache=True, nogil=True)
-def first_of_nodes(order, spans, children):
-    """Per node of a tree the lowest number of any of its records."""
-    lowest = np.empty(spans.shape[0], np.int64)
-    for node in range(spans.shape[0] - 1, -1, -1):  # children come after their parents
-        if children[node, 0] >= 0:
-            lowest[node] = min(lowest[children[node, 0]], lowest[children[node, 1]])
-        else:
-            lowest[node] = np.int64(2**62)
-            for p in range(spans[node, 0], spans[node, 1]):
-                lowest[node] = min(lowest[node], order[p])
-    return lowest
+class Impostors(NamedTuple):
+    """The nearest records so far of one query, by rising distance; of equally near ones the lowest numbers come first."""
+
+    records: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+class Own(NamedTuple):
+    """A query's own record, and what it costs column by column."""
+
+    record: int
+    costs: NDArray[np.float64]
+    apart: float
+    """A record whose costs differ from these by no more than this in every column is a twin: as far under all weights."""
 
 
 @njit(cache=True, nogil=True)
-def _keep_in_order(distance, j, distances, nearest):
-    """Put a record in its place among the nearest so far; of equally near ones the lowest numbers come first."""
-    place = distances.size - 1
-    while place > 0 and (
-        distances[place - 1] > distance or (distances[place - 1] == distance and nearest[place - 1] > j)
-    ):
-        distances[place], nearest[place] = distances[place - 1], nearest[place - 1]
-        place -= 1
-    distances[place], nearest[place] = distance, j
+def _insert(distance, j, impostors):
+    """Put a record in its place among the nearest so far."""
+    records, distances = impostors.records, impostors.distances
+    p = distances.size - 1
+    while p > 0 and (distances[p - 1] > distance or (distances[p - 1] == distance and records[p - 1] > j)):
+        distances[p], records[p] = distances[p - 1], records[p - 1]
+        p -= 1
+    distances[p], records[p] = distance, j
 
 
 @njit(cache=True, nogil=True)
-def _nearest_others(
-    i, own, own_terms, apart, weights, distances, nearest, kinds, rules, numbers, marks, other_numbers, other_marks, bases,
-    starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases, stamps, work,
-):  # fmt: skip
-    """The nearest records to *i* but for its own and those that cost the same as that in every column, up to ``apart``."""
+def _find_impostors(query, own, impostors, files, tree, lowest, buffers):
+    """The nearest records to a query but for its own and its twins.
+
+    A box is also passed over where it can only tie with the last of the nearest, by records of higher numbers.
+    """
+    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, _, other_bases = files
+    order, spans, children, ends, codes, holds = tree
+    stack, bounds, stamps, work = buffers
+    i, _, weights, _ = query
+    own_record, own_costs, apart = own
+    records, distances = impostors
     last, height = distances.size - 1, 1
     stack[0], bounds[0] = 0, -np.inf
     while height > 0:
         height -= 1
         node, limit = stack[height], distances[last]
-        if bounds[height] > limit or (bounds[height] == limit and 0 <= nearest[last] < lowest[node]):
+        if bounds[height] > limit or (bounds[height] == limit and 0 <= records[last] < lowest[node]):
             continue
-        one, two = children[node, 0], children[node, 1]
-        if one >= 0:
+        far, near = children[node, 0], children[node, 1]
+        if far >= 0:
             work[0] += 2
-            first = _bound(
-                one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            far_bound = _bound(
+                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, far, i, weights, limit
             )
-            second = _bound(
-                two, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            near_bound = _bound(
+                kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, near, i, weights, limit
             )
-            if first < second or (first == second and lowest[one] < lowest[two]):
-                one, two, first, second = two, one, second, first
-            stack[height], bounds[height] = one, first
-            stack[height + 1], bounds[height + 1] = two, second
+            if far_bound < near_bound or (far_bound == near_bound and lowest[far] < lowest[near]):
+                far, near, far_bound, near_bound = near, far, near_bound, far_bound
+            stack[height], bounds[height] = far, far_bound
+            stack[height + 1], bounds[height + 1] = near, near_bound
             height += 2
             continue
         work[0] += spans[node, 1] - spans[node, 0]
@@ -463,31 +408,28 @@ def _nearest_others(
             total, unlike = 0.0, 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                cost = cell_cost(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
-                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-                )  # fmt: skip
+                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
                 total += cost * weights[k]
-                unlike = max(unlike, abs(cost - own_terms[k]))
+                unlike = max(unlike, abs(cost - own_costs[k]))
                 if total > distances[last]:
                     break
-            if j == own or unlike <= apart or total > distances[last]:
+            if j == own_record or unlike <= apart or total > distances[last]:
                 continue
-            if total < distances[last] or nearest[last] < 0 or j < nearest[last]:
-                _keep_in_order(total, j, distances, nearest)
+            if total < distances[last] or records[last] < 0 or j < records[last]:
+                _insert(total, j, impostors)
 
 
 @njit(cache=True, nogil=True)
-def _surrounded(
-    i, own, own_terms, apart, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
-    matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps, work,
-):  # fmt: skip
+def _count_twins(i, own, margin, tie, files, tree, buffers):
     """How many records are as far from *i* as its own in every column, and what a monotone distance can reach for it.
 
     Only records no farther than its own in any column, up to the margin, matter: nodes that are farther in one are left out.
     """
+    kinds, rules, numbers, marks, bases, starts, matches, other_numbers, other_marks, other_records, other_bases = files
+    order, spans, children, ends, codes, holds = tree
+    stack, _, stamps, work = buffers
+    own_record, own_costs, apart = own
     twins, reach, height = 0, 2, 1
     stack[0] = 0
     while height > 0:
@@ -495,8 +437,8 @@ def _surrounded(
         node = stack[height]
         beyond = False
         for k in range(kinds.size):
-            least = _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches)
-            if least - own_terms[k] >= margin:
+            least = _least(kinds, rules, numbers, marks, bases, starts, matches, ends, codes, holds, node, i, k)
+            if least - own_costs[k] >= margin:
                 beyond = True
                 break
         if beyond:
@@ -512,64 +454,61 @@ def _surrounded(
             farthest, unlike = -np.inf, 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                cost = cell_cost(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
-                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
-                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
-                )  # fmt: skip
-                farthest, unlike = max(farthest, cost - own_terms[k]), max(unlike, abs(cost - own_terms[k]))
+                agreeing = kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i
+                cost = cell_cost(kinds, rules, numbers, marks, other_numbers, other_marks, i, j, k, agreeing)
+                gap = cost - own_costs[k]
+                farthest, unlike = max(farthest, gap), max(unlike, abs(gap))
                 if farthest >= margin:
                     break
-            if j == own or farthest >= margin:
+            if j == own_record or farthest >= margin:
                 continue
             if unlike <= apart:
-                twins += records[j]
+                twins += other_records[j]
             else:
                 reach = min(reach, 0 if farthest < -tie else 1)
     return twins, reach
 
 
+class MeanSearch(NamedTuple):
+    """What a search for impostors under a weighted mean looks for."""
+
+    weights: NDArray[np.float64]
+    most: int
+    """How many impostors are listed for each unit."""
+    counts_twins: bool
+    """Whether twins and reach are counted: no weights change them, so the first search of several does."""
+    margin: float
+    """Distances that differ by less than this are not told apart by a learner."""
+    tie: float
+
+
 @njit(cache=True, nogil=True)
-def impostors(
-    units, parameters, most, surrounded, true_roots, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-    starts, matches, order, spans, children, ends, codes, holds, lowest, other_bases, margin, tie, work,
-):  # fmt: skip
+def impostors(units, true_roots, search, files, tree, lowest, work):
     """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at records that are too far.
 
-    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach, which no weights change, are found only
-    where ``surrounded`` says so, and are 0 otherwise.
+    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach are 0 where they are not counted.
     """
     size = units.shape[0]
-    own, tied = np.empty(size), np.zeros(size, np.int64)
-    nearest, distances = np.full((size, most), -1, np.int64), np.full((size, most), np.inf)
+    own_distances, tied = np.empty(size), np.zeros(size, np.int64)
+    nearest = np.full((size, search.most), -1, np.int64)
+    distances = np.full((size, search.most), np.inf)
     twins, reach = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    stamps, none = np.full(other_bases[-1] + 1, -1, np.int64), np.empty(0, np.int64)
-    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
-    own_terms = np.empty(kinds.size)
+    buffers, no_list = make_buffers(files, tree, work), np.empty(0, np.int64)
+    costs = np.empty(files.kinds.size)
     for u in range(size):
-        i, mine = units[u, 0], units[u, 1]
-        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
-        own[u] = 0.0
-        for k in range(kinds.size):
-            own_terms[k] = true_roots[u, k] * true_roots[u, k]
-            own[u] += own_terms[k] * parameters[k]
-        _nearest_others(
-            i, mine, own_terms, 0.1 * tie, parameters, distances[u], nearest[u], kinds, rules, numbers, marks, other_numbers,
-            other_marks, bases, starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases,
-            stamps, work,
-        )  # fmt: skip
-        least = min(own[u], distances[u, 0])  # twins are as far as its own, up to a tenth of what is a tie
-        if own[u] <= least + tie * (1.0 + abs(least)):
-            _, found, _ = descend(
-                i, least, True, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-                starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
-                work,
-            )  # fmt: skip
-            tied[u] = found + records[mine]
-        if surrounded:
-            twins[u], reach[u] = _surrounded(
-                i, mine, own_terms, 0.1 * tie, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records,
-                bases, starts, matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps, work,
-            )  # fmt: skip
-    return own, nearest, distances, tied, twins, reach
+        query = Query(units[u, 0], units[u, 1], search.weights, search.tie)
+        own = Own(units[u, 1], costs, 0.1 * search.tie)
+        stamp_agreeing(query.record, files, buffers.stamps)
+        own_distances[u] = 0.0
+        for k in range(files.kinds.size):
+            costs[k] = true_roots[u, k] * true_roots[u, k]
+            own_distances[u] += costs[k] * search.weights[k]
+        _find_impostors(query, own, Impostors(nearest[u], distances[u]), files, tree, lowest, buffers)
+        # Twins are as far as its own, up to a tenth of what is a tie.
+        least = min(own_distances[u], distances[u, 0])
+        if own_distances[u] <= least + search.tie * (1.0 + abs(least)):
+            _, others, _ = descend(query, least, True, files, tree, buffers, no_list)
+            tied[u] = others + files.other_records[own.record]
+        if search.counts_twins:
+            twins[u], reach[u] = _count_twins(query.record, own, search.margin, search.tie, files, tree, buffers)
+    return own_distances, nearest, distances, tied, twins, reach

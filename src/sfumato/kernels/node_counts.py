@@ -11,6 +11,9 @@ import numpy as np
 
 from sfumato.kernels.loop_cache import njit
 
+HASH = 0x9E3779B97F4A7C15
+"""2⁶⁴ divided by the golden ratio: the upper bits of a product with it depend on all bits of a number."""
+
 
 @njit(cache=True, nogil=True)
 def read_codes(keys, shift, width, climb, codes):
@@ -28,25 +31,59 @@ def count_cells(ids, codes, records, climb, size, counts):
 
 
 @njit(cache=True, nogil=True)
-def count_lost(ids, codes, records, climb, size, k, share, slots):
-    """At least so many records are in cells of fewer than ``k``: counted in one of 2^``share`` cells, drawn by a hash.
+def count_lost(ids, codes, records, climb, size, k, slots):
+    """At least so many records are in cells of fewer than ``k``, where the rows are all classes of some cells.
 
-    ``slots`` (all 0, a power of two of them) has the records of those cells, each in the slot that further bits of its hash say.
-    Cells that meet in a slot look larger together than each is, so no cell is taken for smaller than it is; and records of
-    the cells that are not looked at are left out. Most classes are read and passed over: unlike the table of all cells, the slots
-    stay in the cache.
+    ``slots`` (all 0, 2^b of them) has the records of the cells, each in the slot that the upper bits of its hash say: cells are too
+    many for an array of their own. Cells that meet in a slot look larger together than each is, so no cell is taken for
+    smaller than it is, and the sum is never too large. An addition a row and a look at every slot.
     """
-    few = np.uint64(slots.size - 1)
+    shift = np.uint64(64)
+    room = slots.size
+    while room > 1:
+        room >>= 1
+        shift -= np.uint64(1)
     for i in range(codes.size):
         cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
-        h = cell * np.uint64(0x9E3779B97F4A7C15)
-        if h >> np.uint64(64 - share) == 0:
-            slots[(h >> np.uint64(16)) & few] += records[i]
+        # Two shifts: one by 64, where there is a single slot, would be no shift at all.
+        slots[((cell * np.uint64(HASH)) >> np.uint64(1)) >> (shift - np.uint64(1))] += records[i]
     lost = np.int64(0)
     for slot in range(slots.size):
         if slots[slot] < k:
             lost += slots[slot]
     return lost
+
+
+@njit(cache=True, nogil=True)
+def draw_rows(ids, codes, climb, size, share):
+    """The classes in one of 2^``share`` cells, drawn by a hash of the cell: of a cell all classes are drawn or none.
+
+    Two reads in order, once to count and once to write: a branch that is mostly not taken costs less than room for all.
+    """
+    shift = np.uint64(64 - share)
+    amount = 0
+    for i in range(codes.size):
+        cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
+        amount += (cell * np.uint64(HASH)) >> shift == 0
+    rows = np.empty(amount, np.int64)
+    place = 0
+    for i in range(codes.size):
+        cell = np.uint64(ids[i]) * np.uint64(size) + np.uint64(climb[codes[i]])
+        if (cell * np.uint64(HASH)) >> shift == 0:
+            rows[place] = i
+            place += 1
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def merge_cells(fine, fine_size, climb, size, coarse):
+    """Add the records of the cells of a level to those of a higher one, which are 0: ``climb`` has the code there for each code.
+
+    Cells of a group lie side by side at both levels, so every read and nearly every write is of what is in the cache.
+    """
+    for g in range(fine.size // fine_size):
+        for c in range(fine_size):
+            coarse[g * size + climb[c]] += fine[g * fine_size + c]
 
 
 @njit(cache=True, nogil=True)

@@ -13,10 +13,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import positions_in
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.errors import Disagreement, SchemaError, WrongMessage
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class OwnRows:
     question: JointRelease
     codes: Mapping[str, NDArray[np.int64]]
     rows: int
-    people: Dataset
+    people: Table
 
     @classmethod
-    def of(cls, question: JointRelease, people: Dataset) -> OwnRows:
+    def of(cls, question: JointRelease, people: Table) -> OwnRows:
         """Read the columns; a value that nobody declared is counted and refused."""
         people.require(question.columns)
         codes, problems = {}, []
@@ -168,7 +168,7 @@ def judged(question: JointRelease, table: Mapping[str, Any], models: Sequence[Mo
     for name, column in question.described.items():
         roles.setdefault(column.role, []).append(name)
     copies = np.array(table["counts"], dtype=np.int64)
-    released = Dataset(nw.from_native(frame, eager_only=True), copies=copies).with_schema(Schema.from_roles(roles))
+    released = Table(nw.from_native(frame, eager_only=True), copies=copies).with_schema(Schema.from_roles(roles))
     return judge_all(gather(released, models), models) if models else ()
 
 

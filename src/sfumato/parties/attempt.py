@@ -1,6 +1,6 @@
 """What a party remembers of a study while it runs, so that trying again asks nothing new.
 
-A file for the owner alone, on the disk before the first share leaves. It holds the noise that was drawn: a second attempt adds the same
+A journal for the owner alone, on the disk before the first share leaves. It holds the noise that was drawn: a second attempt adds the same
 noise to the same rows, under fresh shares, so that only the same answer can come out and the budget is spent once. Who comes back with
 other rows, or without the file, is another attempt: it spends again, and once anything was opened the others refuse it.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
-import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -19,15 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.portable import NoLocks, lock, open_private
-from sfumato.errors import OutputError, UnreadableInput
+from sfumato.errors import OutputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-VERSION = 1
-MAX_BYTES = 1024 * MEGABYTE
 
 
 class State(enum.IntEnum):
@@ -45,71 +41,118 @@ class State(enum.IntEnum):
     """All have signed the same answer."""
 
 
-@dataclasses.dataclass
-class Attempt:
-    """One party's part in one study. ``name`` is drawn anew when rows change; ``marks`` are what the parties brought (see ``hello``)."""
+@dataclasses.dataclass(frozen=True)
+class NewAttempt(Entry):
+    """A party begins a study with certain rows. ``name`` is drawn anew when rows change; per round, the noise that was drawn."""
 
-    path: Path
     study: str
     question: str
     input: str
-    name: str = dataclasses.field(default_factory=lambda: secrets.token_hex(16))
-    noise: dict[str, list[int]] = dataclasses.field(default_factory=dict)
-    state: State = State.PLANNED
-    number: int = 0
-    marks: dict[str, str] = dataclasses.field(default_factory=dict)
-    answer: dict[str, Any] | None = None
-    session: str = ""
-    transcript: str = ""
-    public: str = ""
-    signatures: dict[str, str] = dataclasses.field(default_factory=dict)
-    cost: dict[str, Any] = dataclasses.field(default_factory=dict)
+    name: str
+    noise: Mapping[str, tuple[int, ...]]
 
-    def save(self) -> None:
-        """Write all of it, whole or not at all, and come back when the disk has it."""
-        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "path"}
-        write_whole(self.path, json.dumps({"attempt": VERSION, **plain, "state": int(self.state)}).encode())
 
-    def reached(self, state: State, **known: Any) -> None:
-        """Note on the disk how far this is, and what is known now."""
-        changed = state > self.state or any(getattr(self, name) != value for name, value in known.items())
-        for name, value in known.items():
-            setattr(self, name, value)
-        self.state = max(self.state, state)
-        if changed:
-            self.save()
+@dataclasses.dataclass(frozen=True)
+class AttemptMeeting(Entry):
+    """The parties met: the number of the session, and what each of them brought (see ``hello``)."""
 
-    def opened(self, **known: Any) -> None:
-        """Note the answer, before anybody has signed it; signatures of an earlier session do not fit this one."""
-        for name, value in {**known, "signatures": {}}.items():
-            setattr(self, name, value)
-        self.state = State.OPENED
-        self.save()
+    number: int
+    marks: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class AttemptState(Entry):
+    """How far the attempt is from now on."""
+
+    state: State
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenedAnswer(Entry):
+    """The answer, before anybody has signed it."""
+
+    answer: Mapping[str, Any]
+    session: str
+    transcript: str
+    public: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Confirmation(Entry):
+    """All have signed the same answer; what it took to get it."""
+
+    signatures: Mapping[str, str]
+    cost: Mapping[str, Any]
+
+
+ATTEMPT = JournalKind(
+    "attempt",
+    (NewAttempt, AttemptMeeting, AttemptState, OpenedAnswer, Confirmation),
+    "nothing is asked again",
+    first=NewAttempt,
+    locked=False,
+)
+"""Whoever writes it holds the lock of :func:`alone`."""
+
+
+class Attempt:
+    """One party's part in one study, as its journal tells it; what is noted is on the disk before anything is done."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        for entry in journal.entries:
+            self._take(entry)
+
+    @classmethod
+    def begin(
+        cls, path: Path, study: str, question: str, digest: str, noise: Mapping[int, NDArray[np.int64]]
+    ) -> Attempt:
+        """A new attempt, also where one with other rows was begun before."""
+        journal = Journal(path, ATTEMPT)
+        drawn = {str(number): tuple(int(value) for value in values) for number, values in noise.items()}
+        journal.add(NewAttempt(study, question, digest, secrets.token_hex(16), drawn))
+        return cls(journal)
+
+    @classmethod
+    def load(cls, path: Path) -> Attempt | None:
+        """The attempt in a file, or None where there is none."""
+        return cls(Journal(path, ATTEMPT).read()) if path.exists() else None
+
+    def note(self, entry: Entry) -> None:
+        """Write down how far this is, and what is known now."""
+        self._journal.add(entry)
+        self._take(entry)
+
+    def reach(self, state: State) -> None:
+        """Note how far this is, where it has not been so far before."""
+        if state > self.state:
+            self.note(AttemptState(state))
+
+    def _take(self, entry: Entry) -> None:
+        if isinstance(entry, NewAttempt):
+            self.study, self.question, self.input = entry.study, entry.question, entry.input
+            self.name, self.noise = entry.name, entry.noise
+            self.state, self.number = State.PLANNED, 0
+            self.marks: Mapping[str, str] = {}
+            self.answer: Mapping[str, Any] | None = None
+            self.session = self.transcript = self.public = ""
+            self.signatures: Mapping[str, str] = {}
+            self.cost: Mapping[str, Any] = {}
+        elif isinstance(entry, AttemptMeeting):
+            self.number, self.marks = entry.number, entry.marks
+        elif isinstance(entry, AttemptState):
+            self.state = entry.state
+        elif isinstance(entry, OpenedAnswer):
+            self.state, self.answer, self.session = State.OPENED, entry.answer, entry.session
+            self.transcript, self.public = entry.transcript, entry.public
+            self.signatures = {}  # those of an earlier session do not fit this one
+        elif isinstance(entry, Confirmation):
+            self.state, self.signatures, self.cost = State.CONFIRMED, entry.signatures, entry.cost
 
     @property
     def noise_by_round(self) -> dict[int, NDArray[np.int64]]:
         """The drawn noise as the meeting takes it."""
         return {int(number): np.array(drawn, dtype=np.int64) for number, drawn in self.noise.items()}
-
-    @classmethod
-    def load(cls, path: Path) -> Attempt | None:
-        """The attempt in a file, or None where there is none."""
-        if not path.exists():
-            return None
-        try:
-            plain = json.loads(read_plain(path, most=MAX_BYTES, what="an attempt"))
-            if plain.pop("attempt") != VERSION:
-                raise UnreadableInput(f"{path} is of another version of sfumato")
-            return cls(path=path, **{**plain, "state": State(plain["state"])})
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise UnreadableInput(
-                f"{path} is not as it was written; without it nothing is asked again: put back the true one"
-            ) from None
-
-
-def noise_as_text(noise: Mapping[int, NDArray[np.int64]]) -> dict[str, list[int]]:
-    """Drawn noise as it is kept."""
-    return {str(number): [int(one) for one in drawn] for number, drawn in noise.items()}
 
 
 @contextlib.contextmanager

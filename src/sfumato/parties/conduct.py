@@ -51,18 +51,20 @@ from sfumato.errors import (
     WrongStudy,
 )
 from sfumato.parties.arithmetic import Arithmetic, at_least
-from sfumato.parties.attempt import Attempt, State, noise_as_text
+from sfumato.parties.attempt import Attempt, AttemptMeeting, Confirmation, OpenedAnswer, State
 from sfumato.parties.channel import LINK, SESSION, Channel, Missing, Network, Phase
 from sfumato.parties.control import Answered, AskedTogether, enough, require_enough
 from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Magnitudes, Meeting
 from sfumato.parties.sharing import Draw
 from sfumato.parties.study import Study, canonical, learned
-from sfumato.release.documents import canonical as canonical_text
 from sfumato.release.manifest import Claim
+from sfumato.release.signatures import canonical as canonical_text
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from numpy.typing import NDArray
+
+    from sfumato.core.table import Table
 
 RESULT = 1
 PURPOSE = b"sfumato result 1\n"
@@ -112,7 +114,7 @@ class Planned:
 
     study: Study
     number: int
-    people: Dataset
+    people: Table
     home: Home
     asked: AskedTogether
     begun: Attempt | None = None
@@ -133,7 +135,7 @@ class Planned:
         return self.study.parties[self.number].name
 
 
-async def conduct(study: Study, number: int, people: Dataset, channel: Channel, home: Home) -> StudyResult:
+async def conduct(study: Study, number: int, people: Table, channel: Channel, home: Home) -> StudyResult:
     """Home rules, hello, gates, computing, confirming. Whatever fails, the lines are closed and the others learn that they need not wait."""
     try:
         planned = prepare(study, number, people, home)
@@ -149,7 +151,7 @@ async def conduct(study: Study, number: int, people: Dataset, channel: Channel, 
 # Phase 0: at home.
 
 
-def prepare(study: Study, number: int, people: Dataset, home: Home) -> Planned:
+def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     """Check everything that can be checked alone, and plan an attempt or take up the one that was begun."""
     party = study.parties[number]
     study.require_ready(home.today)
@@ -177,7 +179,7 @@ def prepare(study: Study, number: int, people: Dataset, home: Home) -> Planned:
     return Planned(study, number, people, home, asked, attempt, mark)
 
 
-def _asked(study: Study, number: int, people: Dataset, secret: bytes) -> AskedTogether:
+def _asked(study: Study, number: int, people: Table, secret: bytes) -> AskedTogether:
     """The question as this party remembers it, the rows by hashes that only its owner can compute."""
     party = study.parties[number]
     key = derived(secret, "party rows", party.dataset)
@@ -208,12 +210,10 @@ def _begun(study: Study, home: Home, digest: str) -> Attempt | None:
 
 def _new_attempt(study: Study, home: Home, digest: str) -> Attempt:
     """An attempt with its noise, on the disk."""
-    drawn: dict[str, list[int]] = {}
+    noise: Mapping[int, NDArray[np.int64]] = {}
     if study.noise is not None and isinstance(study.question, JointStatistic):
-        drawn = noise_as_text(study.noise.drawn(study.question, len(study.parties)))
-    attempt = Attempt(attempt_file(study, home), study.digest.hex(), study.question_key, digest, noise=drawn)
-    attempt.save()
-    return attempt
+        noise = study.noise.drawn(study.question, len(study.parties))
+    return Attempt.begin(attempt_file(study, home), study.digest.hex(), study.question_key, digest, noise)
 
 
 def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
@@ -256,7 +256,7 @@ async def meet(planned: Planned, channel: Channel) -> StudyResult:
         await channel.close()
         raise
     cost = {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(time.monotonic() - started, 3)}
-    planned.attempt.reached(State.CONFIRMED, signatures=signatures, cost=cost)
+    planned.attempt.note(Confirmation(signatures, cost))
     await channel.close()
     return result_of(planned.study, planned.attempt).sealed(planned.home.keys)
 
@@ -283,7 +283,7 @@ async def _hello(planned: Planned, channel: Channel) -> bool:
     nonces = b"".join(greetings[sender][2] for sender in sorted(greetings))
     channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[:SESSION]
     marks = {str(sender): greeting[5].hex() for sender, greeting in greetings.items()}
-    attempt.reached(State.PLANNED, number=number, marks=marks)
+    attempt.note(AttemptMeeting(number, marks))
     return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
 
 
@@ -317,7 +317,7 @@ async def _computed(planned: Planned, channel: Channel) -> None:
     planned.home.progress(0.05, "checking the rules together")
     await require_enough(question, planned.people, meeting, study.control)
     planned.home.progress(0.1, "computing together")
-    attempt.reached(State.SHARED)
+    attempt.reach(State.SHARED)
     channel.before_opening = lambda _: _opening(planned)
     answer = plain(await question.compute(planned.people, meeting))
     channel.before_opening = None
@@ -327,14 +327,14 @@ async def _computed(planned: Planned, channel: Channel) -> None:
         Answered(planned.home.folder / planned.name).record(planned.asked, answer, study.id)
     transcript = channel.public.hexdigest()
     public = public_digest(study, channel.session.hex(), transcript, answer)
-    attempt.opened(answer=answer, session=channel.session.hex(), transcript=transcript, public=public.hex())
+    attempt.note(OpenedAnswer(answer, channel.session.hex(), transcript, public.hex()))
 
 
 def _opening(planned: Planned) -> None:
     """From now on others may know the answer, even if we never hear it: later questions are compared with it."""
     study = planned.study
     Answered(planned.home.folder / planned.name).opening(planned.asked, study.control, study.id)
-    planned.attempt.reached(State.OPENING)
+    planned.attempt.reach(State.OPENING)
 
 
 async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:

@@ -25,7 +25,6 @@ import dataclasses
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
@@ -37,10 +36,10 @@ import polars as pl
 from pydantic import Field as Limit
 
 from sfumato.core.declared import as_floats
-from sfumato.core.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
+from sfumato.core.files import write_whole
+from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.parameters import parameters
-from sfumato.core.portable import open_private
-from sfumato.errors import Declined, OutputError, ReleaseRefused, UnreadableInput
+from sfumato.errors import Declined, ReleaseRefused, UnreadableInput
 from sfumato.parties.arithmetic import Arithmetic, all_at_least
 from sfumato.parties.channel import Phase
 from sfumato.parties.kinds import question_to
@@ -50,7 +49,7 @@ from sfumato.parties.signs import negative
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @parameters
@@ -72,7 +71,7 @@ MOST_OF_FEW = 10
 # What all compute together before anything is opened.
 
 
-async def require_enough(question: JointQuestion, people: Dataset, meeting: Meeting, rules: Rules) -> None:
+async def require_enough(question: JointQuestion, people: Table, meeting: Meeting, rules: Rules) -> None:
     """Refuse, all at once and by one bit, where too few records or parties are behind the answer."""
     amounts = None if meeting.noise else question.magnitudes(people, meeting.records_at_most)
     await enough(int(question.rows(people).sum()), amounts, meeting, rules)
@@ -136,6 +135,28 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
 # What is known at home of earlier answers.
 
 
+@dataclasses.dataclass(frozen=True)
+class AnsweredQuestion(Entry):
+    """What was asked of which parties about which rows, and what was answered; None: others may know it, we never heard."""
+
+    key: str
+    name: str
+    about: tuple[str, ...]
+    cuts: Mapping[str, tuple[str, ...]]
+    study: str
+    parties: tuple[str, ...]
+    dataset: str
+    rows: str
+    """The file with marks of the rows."""
+    input: str
+    noisy: bool
+    opened: int
+    answer: Mapping[str, Any] | None
+
+
+ANSWERS = JournalKind("store of joint answers", (AnsweredQuestion,), "nothing is asked")
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AskedTogether:
     """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count, ``input`` one of what they say to it.
@@ -153,7 +174,7 @@ class AskedTogether:
 
     @classmethod
     def of(
-        cls, question: JointQuestion, parties: Sequence[str], dataset: str, people: Dataset, key: bytes, *, noisy: bool
+        cls, question: JointQuestion, parties: Sequence[str], dataset: str, people: Table, key: bytes, *, noisy: bool
     ) -> AskedTogether:
         """Hash the rows that count with the owner's key."""
         counting = people.take(np.flatnonzero(question.rows(people)))
@@ -172,13 +193,13 @@ class AskedTogether:
         asked = self.question.columns
         return tuple(name for name in asked if name not in self.question.filters) or asked
 
-    def meets(self, line: Mapping[str, Any]) -> bool:
+    def meets(self, earlier: AnsweredQuestion) -> bool:
         """Whether an earlier answer and this one could be subtracted: they tell of a column in common, or both count all records."""
-        shared = set(self.about) & set(line["about"])
-        return bool(shared) or (line["name"] == self.question.name and not (self.about and line["about"]))
+        shared = set(self.about) & set(earlier.about)
+        return bool(shared) or (earlier.name == self.question.name and not (self.about and earlier.about))
 
 
-def row_marks(people: Dataset, key: bytes) -> NDArray[np.uint64]:
+def row_marks(people: Table, key: bytes) -> NDArray[np.uint64]:
     """A keyed hash of 64 bits for every row with all its columns, sorted; equal rows have equal marks.
 
     Of all columns, so that rows of different questions can be compared.
@@ -215,7 +236,7 @@ def rows_between(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
 
 
 class Answered:
-    """A party's own store of what was answered: lines that only grow, each with the hash of the one before, and marks of the rows.
+    """A party's own store of what was answered: a journal, and files with marks of the rows.
 
     Locked while a question is checked and written down, so that two questions cannot pass each other.
     """
@@ -223,61 +244,57 @@ class Answered:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.path = self.folder / "answered.jsonl"
+        self._journal = Journal(self.folder / "answered.jsonl", ANSWERS)
 
     def stored(self, asked: AskedTogether) -> dict[str, Any] | None:
         """The answer to the same question of the same parties about the same rows (``asked_before``)."""
-        for line in self._lines():
-            if (
-                line["answered"] == asked.key
-                and tuple(line["parties"]) == asked.parties
-                and line["input"] == asked.input
-                and line["answer"] is not None
-            ):
-                answer: dict[str, Any] = line["answer"]
-                return answer
+        for earlier in self._journal.read().of_type(AnsweredQuestion):
+            same = (earlier.key, earlier.parties, earlier.input) == (asked.key, asked.parties, asked.input)
+            if same and earlier.answer is not None:
+                return dict(earlier.answer)
         return None
 
     def require_new(self, asked: AskedTogether, rules: Rules) -> None:
         """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and ``equations``."""
         if len(asked.rows) < rules.least_own:
             raise Declined("the rule 'few_own' declines: this party has fewer records than it asks of itself")
-        self._require_apart_from_all(asked, rules, self._lines())
+        self._journal.read()
+        self._require_apart_from_all(asked, rules)
 
-    def _require_apart_from_all(self, asked: AskedTogether, rules: Rules, lines: Sequence[Mapping[str, Any]]) -> None:
+    def _require_apart_from_all(self, asked: AskedTogether, rules: Rules) -> None:
         if asked.noisy:
             return
-        earlier = [line for line in lines if not line["noisy"] and line["dataset"] == asked.dataset]
-        heard = {(line["study"], line["answered"]) for line in earlier if line["answer"] is not None}
-        for line in earlier:
-            if not asked.meets(line):
+        entries = self._journal.of_type(AnsweredQuestion)
+        earlier = [entry for entry in entries if not entry.noisy and entry.dataset == asked.dataset]
+        heard = {(entry.study, entry.key) for entry in earlier if entry.answer is not None}
+        for entry in earlier:
+            if not asked.meets(entry):
                 continue
-            self._require_apart(line, asked, rules)
-            if line["answer"] is not None or (line["study"], line["answered"]) not in heard:
-                _require_no_joined_counts(line, asked, rules)
+            self._require_apart(entry, asked, rules)
+            if entry.answer is not None or (entry.study, entry.key) not in heard:
+                _require_no_joined_counts(entry, asked, rules)
         # a study is noted when its answer may be opened, and again with the answer
-        opened = asked.question.numbers_opened + sum(
-            {(line["study"], line["answered"]): line["opened"] for line in earlier}.values()
-        )
+        opened = {(entry.study, entry.key): entry.opened for entry in earlier}
+        total = asked.question.numbers_opened + sum(opened.values())
         most = max(len(asked.rows) * len(asked.parties) // 10, MOST_OF_FEW)
-        if asked.question.numbers_opened and opened > most:
+        if asked.question.numbers_opened and total > most:
             raise ReleaseRefused(
-                f"the rule 'equations' refuses: {opened} numbers would be opened about rows for which {most} are the most; ask with noise"
+                f"the rule 'equations' refuses: {total} numbers would be opened about rows for which {most} are the most; ask with noise"
             )
 
-    def _require_apart(self, line: Mapping[str, Any], asked: AskedTogether, rules: Rules) -> None:
-        differing = set(line["parties"]) ^ set(asked.parties)
+    def _require_apart(self, earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules) -> None:
+        differing = set(earlier.parties) ^ set(asked.parties)
         if 0 < len(differing) < rules.least_parties:
             raise ReleaseRefused(
                 f"the rule 'differencing' refuses: the like was answered for parties that differ by {len(differing)}, and the difference of "
                 "both answers would be about them alone"
             )
-        between = rows_between(self._marks(line), asked.rows)
+        between = rows_between(self._marks(earlier), asked.rows)
         if not differing and 0 < between < rules.least_records:
             raise ReleaseRefused(
                 f"the rule 'differencing' refuses: an earlier answer rests on rows that differ in fewer than {rules.least_records} of ours"
             )
-        for column, cuts in line["cuts"].items():
+        for column, cuts in earlier.cuts.items():
             if column in asked.numbers and not differing:
                 few = fewest_at_cuts(asked.numbers[column], cuts, asked.question.cuts[column])
                 if 0 < few < rules.least_records:
@@ -291,65 +308,42 @@ class Answered:
 
         Checked once more, alone with the store: two studies that were planned at the same time must not both be answered.
         """
-        self._write(asked, None, study, rules)
+        with self._journal.turn():
+            entries = self._journal.of_type(AnsweredQuestion)
+            if not any(entry.study == study and entry.input == asked.input for entry in entries):
+                self._require_apart_from_all(asked, rules)
+                self._append(asked, None, study)
 
     def record(self, asked: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
         """Write down what was answered."""
-        self._write(asked, answer, study)
+        with self._journal.turn():
+            self._append(asked, answer, study)
 
-    def _write(
-        self, asked: AskedTogether, answer: Mapping[str, Any] | None, study: str, rules: Rules | None = None
-    ) -> None:
-        name = _rows_name(asked.rows.astype("<u8").tobytes())
-        if not (self.folder / name).exists():
-            self._keep(name, asked.rows)
-        entry = {
-            "answered": asked.key, "name": asked.question.name, "about": list(asked.about),
-            "cuts": {column: list(cuts) for column, cuts in asked.question.cuts.items()},
-            "study": study, "parties": list(asked.parties), "dataset": asked.dataset, "rows": name, "input": asked.input,
-            "noisy": asked.noisy, "opened": asked.question.numbers_opened, "answer": None if answer is None else dict(answer),
-        }  # fmt: skip
-        file = open_private(self.path, os.O_RDWR | os.O_APPEND)
-        try:
-            hold_alone(file)
-            content = mended(file)
-            lines = checked_lines(content, self.path) if content else []
-            last = lines[-1]["hash"] if lines else START
-            if rules is not None:
-                if any(line["study"] == study and line["input"] == asked.input for line in lines):
-                    return
-                self._require_apart_from_all(asked, rules, lines)
-            write_through(file, json.dumps(sealed(entry, last)).encode() + b"\n")
-        finally:
-            os.close(file)
-
-    def _keep(self, name: str, rows: NDArray[np.uint64]) -> None:
-        try:
-            file = open_private(self.folder / name, os.O_WRONLY)
-            try:
-                write_through(file, rows.astype("<u8").tobytes())
-            finally:
-                os.close(file)
-        except OSError as error:
-            raise OutputError(
-                f"what was answered cannot be written down ({error.strerror}), so nothing is asked"
-            ) from None
-
-    def _lines(self) -> list[dict[str, Any]]:
-        if not self.path.exists() or not (content := self.path.read_bytes()):
-            return []
-        lines = checked_lines(content, self.path)
-        if not all(
-            line.keys() >= {"answered", "about", "name", "study", "parties", "dataset", "rows", "opened"}
-            for line in lines
-        ):
-            raise UnreadableInput(
-                f"{self.path} was written by another version, and cannot be compared with what is asked now"
+    def _append(self, asked: AskedTogether, answer: Mapping[str, Any] | None, study: str) -> None:
+        marks = asked.rows.astype("<u8").tobytes()
+        rows = _rows_name(marks)
+        if not (self.folder / rows).exists():
+            write_whole(self.folder / rows, marks)
+        question = asked.question
+        self._journal.append(
+            AnsweredQuestion(
+                key=asked.key,
+                name=question.name,
+                about=asked.about,
+                cuts={column: tuple(cuts) for column, cuts in question.cuts.items()},
+                study=study,
+                parties=asked.parties,
+                dataset=asked.dataset,
+                rows=rows,
+                input=asked.input,
+                noisy=asked.noisy,
+                opened=question.numbers_opened,
+                answer=answer,
             )
-        return lines
+        )
 
-    def _marks(self, line: Mapping[str, Any]) -> NDArray[np.uint64]:
-        path = self.folder / Path(str(line["rows"])).name
+    def _marks(self, earlier: AnsweredQuestion) -> NDArray[np.uint64]:
+        path = self.folder / Path(earlier.rows).name
         content = path.read_bytes() if path.exists() else b""
         if _rows_name(content) != path.name:
             raise UnreadableInput(
@@ -358,12 +352,12 @@ class Answered:
         return np.frombuffer(content, dtype="<u8")
 
 
-def _require_no_joined_counts(line: Mapping[str, Any], asked: AskedTogether, rules: Rules) -> None:
+def _require_no_joined_counts(earlier: AnsweredQuestion, asked: AskedTogether, rules: Rules) -> None:
     """Refuse quantiles beside other counts of the same column where small ones are left out: bins that are taken together, less those told one by one, would be these."""
-    names = {line["name"], asked.question.name}
-    if rules.least_records <= 1 or set(line["parties"]) != set(asked.parties):
+    names = {earlier.name, asked.question.name}
+    if rules.least_records <= 1 or set(earlier.parties) != set(asked.parties):
         return
-    if "quantiles" in names and names & {"histogram", "contingency_table"} and _leaves_out(line["answer"]):
+    if "quantiles" in names and names & {"histogram", "contingency_table"} and _leaves_out(earlier.answer):
         raise ReleaseRefused(
             "the rule 'differencing' refuses: an earlier answer about the same column leaves out small counts or takes bins together, and both answers would tell them; "
             "take the one that there is, or ask with noise"

@@ -31,7 +31,7 @@ from sfumato.parties.statistics import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 MOST_CELLS = 1 << 22
 NO_CHI_SQUARE = "χ² is not told: some counts are too small to be, and it cannot be computed without them; ask with fewer values or wider bins, or with noise"
@@ -125,7 +125,7 @@ class _OfCounts(Filtered):
         change = neighbours == CHANGE_ONE
         return (NoisyPart(self.cells, 2 if change else 1, math.sqrt(2) if change else 1.0),)
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """Every cell."""
         place, inside = self._places(people)
         return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
@@ -135,11 +135,11 @@ class _OfCounts(Filtered):
         """The edges of bins."""
         return {axis.column: axis.edges for axis in self.sides if axis.edges}
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that count in a cell."""
         return self._places(people)[1]
 
-    def _places(self, people: Dataset) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _places(self, people: Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The cell of every row, and whether it has one."""
         domains = {axis.column: axis.domain for axis in self.sides if axis.domain}
         table = public_table(people, {}, domains, self.where)
@@ -153,7 +153,7 @@ class _OfCounts(Filtered):
             place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
         return place, inside
 
-    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Count; without noise, small cells are left out: nobody adds to them, and no statistic is made of what is left."""
         if meeting.noise:
             return await super().compute(people, meeting)
@@ -170,7 +170,7 @@ class _OfCounts(Filtered):
         """The counts of all parties together."""
         return np.asarray(await meeting.total(own, self.bound(meeting.records_at_most)), dtype=np.int64)
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Count."""
         total = yield self.guarded(people)
         return self._answer(np.asarray(total, dtype=np.int64), np.zeros(self.cells, dtype=bool))
@@ -179,7 +179,7 @@ class _OfCounts(Filtered):
     def _answer(self, counts: NDArray[np.int64], left_out: NDArray[np.bool_]) -> dict[str, Any]:
         """The answer from the counts of all, some of which are not told."""
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Count the rows."""
         return self._answer(self.guarded(people), np.zeros(self.cells, dtype=bool))
 
@@ -286,7 +286,7 @@ class JointQuantiles(_OfCounts):
         """One side."""
         return (self.axis,)
 
-    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Join bins until none is small, and count."""
         least = meeting.least_records
         if meeting.noise or least <= 1:

@@ -28,6 +28,7 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.registry import build, write
+from sfumato.core.words import count_of
 from sfumato.errors import Disagreement, ParameterError, SchemaError, WrongMessage
 from sfumato.parties.arithmetic import BLOCK, Arithmetic, interpolated, polynomial_products, require_room, vanishing
 from sfumato.parties.assembled_rows import (
@@ -48,8 +49,8 @@ from sfumato.parties.sharing import PRIMES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
+    from sfumato.core.table import Table
 
     Shares = NDArray[np.uint64]
 
@@ -189,19 +190,19 @@ class JointRelease(JointQuestion):
         asked = [{"t_closeness": {"sensitive": name, "t": t, "reference": "released"}} for name in names]
         return tuple(build("models", one) for one in asked)
 
-    def own_input(self, people: Dataset) -> bytes:
+    def own_input(self, people: Table) -> bytes:
         """The released columns of all rows, sorted; values outside their public domain are refused here, before anything is sent."""
         OwnRows.of(self, people)
         cells = [people.encoded(name).text(name).to_list() for name in self.columns]
         return json.dumps(sorted(json.dumps(row) for row in zip(*cells, strict=True))).encode()
 
-    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """The release, and what was learned on the way; ``released_frame`` makes a table of it."""
         if meeting.noise:
             raise ParameterError("a joint release has no noise; ask a histogram with noise, or leave it out")
         return await _Walk(self, OwnRows.of(self, people), meeting).answer()
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """The same from one table with everybody's rows."""
         if self.insiders:
             raise ParameterError("one table does not say whose rows are whose, and insiders ask for it")
@@ -284,9 +285,7 @@ class _Walk:
         try:
             last, ranks = next(searching)
             while True:
-                self.meeting.progress(
-                    min(0.9, len(self.bits) / asked), f"testing {len(ranks):,} node{'s'[: len(ranks) != 1]}"
-                )
+                self.meeting.progress(min(0.9, len(self.bits) / asked), f"testing {count_of(len(ranks), 'node')}")
                 holds = await self._one_will_do(ranks, budget)
                 self.bits.append([last, int(holds)])
                 last, ranks = searching.send(holds)

@@ -71,7 +71,7 @@ class Keys:
         files = (self.certificate, self.private, self.signing, self.secret)
         if lacking := [file.name for file in files if not file.is_file()]:
             raise UnreadableInput(
-                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato party keys' filled (--keys)"
+                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato key party' filled (--keys)"
             )
 
     def der(self) -> bytes:
@@ -210,5 +210,5 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError):
         raise ParameterError(f"{path} is not a PEM key without a password") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise ParameterError(f"{path} is not an Ed25519 private key; 'sfumato party keys' makes one")
+        raise ParameterError(f"{path} is not an Ed25519 private key; 'sfumato key party' makes one")
     return key

@@ -18,7 +18,7 @@ from sfumato.parties.protocols import Shamir, summation, usual_degree
 from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Meeting
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class JointAnswer:
 
 
 def together(
-    tables: Sequence[Dataset],
+    tables: Sequence[Table],
     question: JointQuestion | Mapping[str, Any],
     *,
     protocol: str = "shamir",
@@ -78,7 +78,7 @@ def together(
 
 
 def _require_study(
-    tables: Sequence[Dataset], question: JointQuestion, protocol: str, noise: JointNoise | None, rules: Rules
+    tables: Sequence[Table], question: JointQuestion, protocol: str, noise: JointNoise | None, rules: Rules
 ) -> None:
     if len(tables) < rules.least_parties:
         raise ReleaseRefused(
@@ -110,9 +110,9 @@ def _meeting(
 
 
 async def _everybody(
-    question: JointQuestion, tables: Sequence[Dataset], meetings: Sequence[Meeting], rules: Rules
+    question: JointQuestion, tables: Sequence[Table], meetings: Sequence[Meeting], rules: Rules
 ) -> list[dict[str, Any]]:
-    async def one(people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def one(people: Table, meeting: Meeting) -> dict[str, Any]:
         try:
             people.require(question.columns)
             await require_enough(question, people, meeting, rules)

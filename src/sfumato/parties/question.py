@@ -21,7 +21,7 @@ from sfumato.parties.sharing import Draw
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 Numbers = Any
 """Whole numbers in an array: 64-bit ones, or Python's own where they are larger."""
@@ -114,7 +114,7 @@ class JointQuestion(abc.ABC):
         """The columns every party needs."""
 
     @abc.abstractmethod
-    def own_input(self, people: Dataset) -> bytes:
+    def own_input(self, people: Table) -> bytes:
         """All that this party's rows say to the question, in a canonical form: for the digest that a second attempt must repeat."""
 
     @property
@@ -127,11 +127,11 @@ class JointQuestion(abc.ABC):
         """Columns of numbers and the bounds or edges at which they are cut: two questions that cut differently can be subtracted."""
         return {}
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """Which rows the question is about."""
         return np.ones(len(people), dtype=bool)
 
-    def magnitudes(self, people: Dataset, records: int) -> Magnitudes | None:
+    def magnitudes(self, people: Table, records: int) -> Magnitudes | None:
         """For sums of amounts: this party's total and its largest records; None where no record can dominate."""
         return None
 
@@ -145,11 +145,11 @@ class JointQuestion(abc.ABC):
         return answer
 
     @abc.abstractmethod
-    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """The answer, equal for all parties."""
 
     @abc.abstractmethod
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """The same answer from one table with everybody's rows: the reference."""
 
     @abc.abstractmethod
@@ -176,14 +176,14 @@ class JointStatistic(JointQuestion):
         """What no sum over so many records reaches in absolute value."""
 
     @abc.abstractmethod
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Give this party's sums, take the sums of all, as often as it takes, and return the answer."""
 
     @abc.abstractmethod
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """The sums in parts, one after the other: each gets noise for what one record moves in it, at an equal share of the loss."""
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64] | None:
+    def guarded(self, people: Table) -> NDArray[np.int64] | None:
         """This party's counts behind the answer, none of which may be small in all; None where the number of records is all there is."""
         return None
 
@@ -198,7 +198,7 @@ class JointStatistic(JointQuestion):
         """All sums of all rounds."""
         return self.cells * self.rounds
 
-    def own_input(self, people: Dataset) -> bytes:
+    def own_input(self, people: Table) -> bytes:
         """What the columns of the question hold, in an order of their own."""
         return canonical_rows(people, self.columns)
 
@@ -207,7 +207,7 @@ class JointStatistic(JointQuestion):
         one = sums.cost(parties, self.cells, self.bound(records))
         return Cost(one.messages * self.rounds, one.sent * self.rounds, rounds=self.rounds)
 
-    async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
+    async def compute(self, people: Table, meeting: Meeting) -> dict[str, Any]:
         """Ask, add, answer."""
         asking = self.ask(people)
         own = await self._large_enough(people, next(asking), meeting)
@@ -219,7 +219,7 @@ class JointStatistic(JointQuestion):
                 answer: dict[str, Any] = done.value
                 return answer
 
-    async def _large_enough(self, people: Dataset, own: Numbers, meeting: Meeting) -> Numbers:
+    async def _large_enough(self, people: Table, own: Numbers, meeting: Meeting) -> Numbers:
         """Without noise, counts below the least number of records are not opened: which ones they are is all that is learned."""
         counts = None if meeting.noise else self.guarded(people)
         if counts is None:
@@ -237,7 +237,7 @@ class NoisyPart:
     l2: float
 
 
-def canonical_rows(people: Dataset, columns: Sequence[str]) -> bytes:
+def canonical_rows(people: Table, columns: Sequence[str]) -> bytes:
     """The rows of some columns, sorted and spelled so that a digest of them tells whether anything changed."""
     cells = [people.column(name).cast(pl.String).to_list() for name in columns]
     return json.dumps(sorted(json.dumps(row, ensure_ascii=False) for row in zip(*cells, strict=True))).encode()

@@ -36,8 +36,8 @@ from sfumato.parties.statistics import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.declared import DeclaredTable
+    from sfumato.core.table import Table
 
 MOST_PREDICTORS = 50
 INTERCEPT = "(intercept)"
@@ -127,7 +127,7 @@ class LinearRegression(_Regression):
         moves = [most[i] * most[j] * (2 if neighbours == CHANGE_ONE and i != j else 1) for i, j in self._pairs]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
-    def _rows(self, people: Dataset) -> list[NDArray[np.int64]]:
+    def _rows(self, people: Table) -> list[NDArray[np.int64]]:
         """A column of ones and all columns as whole numbers, of the records that have all of them."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
@@ -141,12 +141,12 @@ class LinearRegression(_Regression):
             kept &= table.numbers(name)[1]
         return kept
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that have all numbers."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         return self._kept(public_table(people, bounds, {}, self.where))
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Sums of products."""
         rows = self._rows(people)
         wide = self.bound(len(people)) >= 2**62
@@ -155,7 +155,7 @@ class LinearRegression(_Regression):
         total = yield whole_sums(own, self.bound(len(people)))
         return self._answer([int(n) for n in total])
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """The number of records."""
         return np.array([len(self._rows(people)[0])])
 
@@ -168,7 +168,7 @@ class LinearRegression(_Regression):
         middles = np.array([float(each.middle) for each in self._all])
         return least_squares(moments, middles, self.names)
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Least squares on the rows."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
@@ -259,28 +259,28 @@ class LogisticRegression(_Regression):
             "noise inside is not offered for logistic_regression; ask for linear_regression or a table"
         )
 
-    def _rows(self, people: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _rows(self, people: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predictors within ±1 beside a column of ones, and outcomes 0 or 1."""
         table, kept = self._read_rows(people)
         scaled = [(table.numbers(each.name)[0][kept] - each.centre) / each.half for each in self._bounded]
         outcome = table.codes(self.outcome)[kept].astype(np.float64)
         return np.column_stack([np.ones(int(kept.sum())), *scaled]), outcome
 
-    def _read_rows(self, people: Dataset) -> tuple[DeclaredTable, NDArray[np.bool_]]:
+    def _read_rows(self, people: Table) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, self.predictors, {self.outcome: self.values}, self.where)
         there = [table.numbers(name)[1] for name in self.predictors]
         return table, np.logical_and.reduce([counted(table, self.where), table.codes(self.outcome) < 2, *there])
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows that have all predictors and one of the two outcomes."""
         return self._read_rows(people)[1]
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """The records of each outcome."""
         outcome = self._rows(people)[1]
         return np.bincount(outcome.astype(np.int64), minlength=2).astype(np.int64)
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Newton's steps, the same at every party."""
         x, y = self._rows(people)
         beta: NDArray[np.float64] = np.zeros(x.shape[1])
@@ -346,7 +346,7 @@ class LogisticRegression(_Regression):
             "converged": converged,
         }
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """The maximum of the likelihood on the rows, found by another road: damped steps in floating point until nothing moves."""
         x, y = self._rows(people)
         beta = np.zeros(x.shape[1])

@@ -26,7 +26,7 @@ from sfumato.parties.question import JointStatistic, Magnitudes, NoisyPart, Numb
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 Bounds = tuple[str, str]
 """The lowest and the highest value that counts, as decimals: exact, and the same on every machine."""
@@ -92,7 +92,7 @@ class Bounded:
 
 
 def public_table(
-    people: Dataset, bounds: Mapping[str, Bounds], domains: Mapping[str, tuple[str, ...]], where: Where
+    people: Table, bounds: Mapping[str, Bounds], domains: Mapping[str, tuple[str, ...]], where: Where
 ) -> DeclaredTable:
     """The rows of a party, read so that odd values raise no error: they are clipped, or do not count."""
     people.require([*bounds, *domains, *where])
@@ -173,7 +173,7 @@ class Filtered(JointStatistic):
         """The filter."""
         return self.where
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows the filter leaves."""
         return counted(public_table(people, {}, {}, self.where), self.where)
 
@@ -217,16 +217,16 @@ class JointCount(Filtered):
         """One record counts one."""
         return (NoisyPart(1, 1, 1.0),)
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Count."""
         total = yield self.guarded(people)
         return {"count": int(total[0])}
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """The count itself."""
         return np.array([int(self.rows(people).sum())])
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Count the rows."""
         return {"count": int(self.rows(people).sum())}
 
@@ -271,22 +271,22 @@ class _OfNumbers(Filtered):
         moves = [_sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers]
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
-    def _sums(self, people: Dataset) -> list[int]:
+    def _sums(self, people: Table) -> list[int]:
         table, rows = self._read(people)
         kept = centred(table, self._numeric)[0][rows]
         wide = len(kept) * self._numeric.most ** max(self.powers) >= 2**62
         return [whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers]
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """How many numbers there are."""
         return np.array([self._sums(people)[0]], dtype=np.int64)
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Add up."""
         total = yield whole_sums(self._sums(people), self.bound(len(people)))
         return self._answer([int(n) for n in total])
 
-    def magnitudes(self, people: Dataset, records: int) -> Magnitudes | None:
+    def magnitudes(self, people: Table, records: int) -> Magnitudes | None:
         """Absolute amounts, in units of which all records together have at most ten million.
 
         Also where a number may be negative: a lower bound just below zero must not lift the rule.
@@ -300,7 +300,7 @@ class _OfNumbers(Filtered):
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         """The answer from the sums of all."""
 
-    def _values(self, people: Dataset) -> NDArray[np.float64]:
+    def _values(self, people: Table) -> NDArray[np.float64]:
         table, rows = self._read(people)
         return table.numbers(self.column)[0][rows]
 
@@ -309,11 +309,11 @@ class _OfNumbers(Filtered):
         """Numbers are clipped at the bounds."""
         return {self.column: self.bounds}
 
-    def _read(self, people: Dataset) -> tuple[DeclaredTable, NDArray[np.bool_]]:
+    def _read(self, people: Table) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, {self.column: self.bounds}, {}, self.where)
         return table, table.numbers(self.column)[1] & counted(table, self.where)
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows the filter leaves that have a number: others do not count as anybody's contribution."""
         return self._read(people)[1]
 
@@ -338,18 +338,18 @@ class JointSum(_OfNumbers):
         move = _sensitive_to(neighbours == CHANGE_ONE, low, high)
         return (NoisyPart(1, move, float(move)),)
 
-    def _sums(self, people: Dataset) -> list[int]:
+    def _sums(self, people: Table) -> list[int]:
         kept = self._numeric.whole(self._values(people), -self._numeric.largest, self._numeric.largest)
         return [whole_sum(kept, len(kept) * self._numeric.largest >= 2**62)]
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """How many numbers there are."""
         return np.array([len(self._values(people))])
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         return {"sum": float(self._numeric.value(sums[0]))}
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Add the numbers."""
         return {"sum": math.fsum(self._values(people))}
 
@@ -368,7 +368,7 @@ class JointMean(_OfNumbers):
         mean = None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
         return {"count": count, "mean": mean}
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """The mean of the numbers."""
         values = self._values(people)
         return {"count": len(values), "mean": math.fsum(values) / len(values) if len(values) else None}
@@ -388,7 +388,7 @@ class JointVariance(_OfNumbers):
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         return _moments(self._numeric, *sums)
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Mean and variance of the numbers."""
         values = self._values(people)
         if not len(values):
@@ -463,7 +463,7 @@ class JointMeanDifference(Filtered):
             for one, both in zip(alone, changed, strict=True)
         )
 
-    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+    def ask(self, people: Table) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
         sums = [question._sums(people) for question in self._group_questions]
         total = yield whole_sums([each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people)))
@@ -475,16 +475,16 @@ class JointMeanDifference(Filtered):
         """Numbers are clipped at the bounds."""
         return {self.column: self.bounds}
 
-    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+    def rows(self, people: Table) -> NDArray[np.bool_]:
         """Those of both groups that have a number."""
         one, other = (question.rows(people) for question in self._group_questions)
         return one | other
 
-    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+    def guarded(self, people: Table) -> NDArray[np.int64]:
         """The size of each group."""
         return np.concatenate([question.guarded(people) for question in self._group_questions])
 
-    def plain(self, people: Dataset) -> dict[str, Any]:
+    def plain(self, people: Table) -> dict[str, Any]:
         """Welch's test on the rows."""
         return _welch([question.plain(people) for question in self._group_questions], self.groups)
 

@@ -108,7 +108,7 @@ class Party:
         if fingerprint(self.der) != self.certificate_sha256.lower():
             raise ParameterError(f"{self.name}: certificate and certificate_sha256 do not belong together")
         if len(_decoded(self.signing_key, "signing_key")) != 32:
-            raise ParameterError(f"{self.name}: signing_key is the base64 text that 'sfumato party keys' printed")
+            raise ParameterError(f"{self.name}: signing_key is the base64 text that 'sfumato key party' printed")
         self.place  # noqa: B018  an address that is none is refused
 
     @property
@@ -454,7 +454,7 @@ CHECKS = (_enough_parties, _different_parties, _known_signers, _fitting_protocol
 
 
 def drafted(entries: Sequence[Path], question: Any, protocol: Any, noise: Any = None) -> dict[str, Any]:
-    """A study to begin with: the entries that ``sfumato party keys`` printed, numbered, and a new id; what is missing can be written in."""
+    """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new id; what is missing can be written in."""
     parties = [one for path in entries for one in _listed(path)]
     plain: dict[str, Any] = {
         "study": VERSION,
@@ -475,7 +475,7 @@ def drafted(entries: Sequence[Path], question: Any, protocol: Any, noise: Any = 
 def _listed(path: Path) -> list[Mapping[str, Any]]:
     given = read_yaml(_text(path), str(path))
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
-        raise RecipeError(f"{path} does not hold what 'sfumato party keys' printed")
+        raise RecipeError(f"{path} does not hold what 'sfumato key party' printed")
     return given
 
 

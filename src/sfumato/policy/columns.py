@@ -12,14 +12,15 @@ from sfumato.core import registry
 from sfumato.core.classes import ladder_of
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.words import join_words
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
 from sfumato.policy.people import COLUMN
 from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, demand_of, models_of, strength_of, strongest
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
+    from sfumato.core.table import Table
 
 OnConflict = Literal["privacy", "suppress_rows", "fail"]
 
@@ -128,7 +129,7 @@ def _groups(
         said = frozenset(datum.group for datum in data if datum is not None)
         groups[column] = _merged(said)
         if len(said) > 1:
-            reason = f"{column} is {' and '.join(sorted(said))} in different policies; it counts as {' and '.join(sorted(groups[column]))}"
+            reason = f"{column} is {join_words(sorted(said))} in different policies; it counts as {join_words(sorted(groups[column]))}"
             decisions.append(Decision("privacy_group", column, reason))
     return groups, tuple(withheld)
 
@@ -302,7 +303,7 @@ Entries = Mapping[str, Sequence[tuple[str, ...]]]
 
 
 def described_columns(
-    dataset: Dataset, merged: Guarantee, entries: Entries, findings: Findings
+    dataset: Table, merged: Guarantee, entries: Entries, findings: Findings
 ) -> tuple[Schema, dict[str, int], list[Decision]]:
     """The schema of a table under the policies, the top level of each hierarchy, and what was decided.
 
@@ -328,8 +329,8 @@ def described_columns(
 
 
 def _attribute(
-    dataset: Dataset,
-    used: Dataset,
+    dataset: Table,
+    used: Table,
     column: str,
     merged: Guarantee,
     entries: Entries,
@@ -352,7 +353,7 @@ def _attribute(
     return dataclasses.replace(given, roles=roles, hierarchy=hierarchy)
 
 
-def _kind(dataset: Dataset, column: str) -> Kind:
+def _kind(dataset: Table, column: str) -> Kind:
     dtype = dataset.dtype(column)
     if dtype.is_numeric():
         return Kind.NUMERIC
@@ -360,8 +361,8 @@ def _kind(dataset: Dataset, column: str) -> Kind:
 
 
 def _hierarchy(
-    dataset: Dataset,
-    used: Dataset,
+    dataset: Table,
+    used: Table,
     column: str,
     roles: Sequence[Role],
     merged: Guarantee,
@@ -391,7 +392,7 @@ def _hierarchy(
     return None
 
 
-def _covering(dataset: Dataset, used: Dataset, column: str, hierarchy: Hierarchy | None, findings: Findings) -> Any:
+def _covering(dataset: Table, used: Table, column: str, hierarchy: Hierarchy | None, findings: Findings) -> Any:
     """A hierarchy that knows every value: what only people have who are left out is put under a label of its own."""
     if hierarchy is None:
         return None
@@ -405,12 +406,12 @@ def _covering(dataset: Dataset, used: Dataset, column: str, hierarchy: Hierarchy
     return hierarchy
 
 
-def _lacks_values(hierarchy: Hierarchy, dataset: Dataset, column: str) -> bool:
+def _lacks_values(hierarchy: Hierarchy, dataset: Table, column: str) -> bool:
     encoded = dataset.encoded(column)
     return uncovered(hierarchy, encoded.labels, encoded.counts.tolist())
 
 
-def _used(dataset: Dataset, merged: Guarantee) -> Dataset:
+def _used(dataset: Table, merged: Guarantee) -> Table:
     """The rows of people whose policies are enforced."""
     if not merged.own or COLUMN not in dataset.columns:
         return dataset
@@ -419,7 +420,7 @@ def _used(dataset: Dataset, merged: Guarantee) -> Dataset:
     return dataset.take(np.flatnonzero(allowed[encoded.codes]))
 
 
-def _tops(dataset: Dataset, merged: Guarantee, findings: Findings) -> dict[str, int]:
+def _tops(dataset: Table, merged: Guarantee, findings: Findings) -> dict[str, int]:
     """The top level of every column that policies name a level for; a minimum above it is a finding."""
     tops = {}
     floors = merged.floors

@@ -33,13 +33,13 @@ from sfumato.policy.policy import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
+    from sfumato.core.table import Table
 
 # Whether a recipe can be run: its steps are planned, nothing is released.
 
 
-def feasible(recipe: Recipe, dataset: Dataset) -> bool:
+def feasible(recipe: Recipe, dataset: Table) -> bool:
     """Whether the steps reach the promises. Steps that change nothing promises look at (pseudonyms) are left out."""
     claimed = {name for step in recipe.steps if not step.keeps_quasi for name in step.claims}
     shared = dataset.with_schema(recipe.schema)
@@ -154,7 +154,7 @@ class Options:
 
 def compile_policies(
     policies: Policies,
-    dataset: Dataset,
+    dataset: Table,
     *,
     purpose: str,
     recipient: str | None = None,
@@ -198,7 +198,7 @@ def compile_policies(
     )
 
 
-def _sound(policies: Policies, dataset: Dataset) -> list[Decision]:
+def _sound(policies: Policies, dataset: Table) -> list[Decision]:
     """Raise everything inconsistent in the policies; what they list and the table lacks is only told, unless required."""
     named = [*((policy.name, policy) for policy in policies.everybody), *policies.groups.items()]
     findings = Findings("the policies")
@@ -212,7 +212,7 @@ def _sound(policies: Policies, dataset: Dataset) -> list[Decision]:
 
 
 def _authorised(
-    policies: Policies, use: Use, dataset: Dataset
+    policies: Policies, use: Use, dataset: Table
 ) -> tuple[list[Purpose], dict[str, Purpose], dict[str, str], datetime.date | None]:
     """Purposes of everybody and of the people who allow the use, the refusals, and the earliest day of deletion."""
     everybody = [authorise(policy, use) for policy in policies.everybody]
@@ -326,7 +326,7 @@ class _Steps:
         return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
 
 
-def _within_caps(recipe: Recipe, dataset: Dataset, compiled: _Steps) -> tuple[Recipe, list[Decision]]:
+def _within_caps(recipe: Recipe, dataset: Table, compiled: _Steps) -> tuple[Recipe, list[Decision]]:
     """Where no node under the caps keeps the promises: the chosen rule decides, and says so."""
     capped = compiled.capped()
     if not capped or feasible(recipe, dataset):

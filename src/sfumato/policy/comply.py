@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import environment, registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.core.table import Table
+from sfumato.errors import SfumatoError
 from sfumato.policy.columns import ROLES
 from sfumato.policy.compile import Use, authorise
 from sfumato.policy.dialects.dialect_detection import (
@@ -46,7 +46,9 @@ from sfumato.policy.policy import (
 )
 from sfumato.policy.safe_harbor import check_numbers
 from sfumato.release import verify as verifying
-from sfumato.release.certificates import pseudonymized, read_certificate
+from sfumato.release.certificate_files import read_certificate
+from sfumato.release.public_recipe import pseudonym_columns
+from sfumato.release.shared_folder import SharedFolder
 from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
@@ -60,9 +62,9 @@ class Released:
     """A released table with its certificate; ``problems`` are claims that do not hold, ``verified`` promises that do."""
 
     certificate: Mapping[str, Any]
-    dataset: Dataset
+    dataset: Table
     problems: tuple[str, ...]
-    original: Dataset | None = None
+    original: Table | None = None
     verified: frozenset[str] = frozenset()
 
     @property
@@ -84,7 +86,7 @@ class Released:
     @property
     def pseudonymized(self) -> set[str]:
         """Columns that hold pseudonyms."""
-        return {column for columns in pseudonymized(self.certificate) for column in columns}
+        return {column for columns in pseudonym_columns(self.certificate) for column in columns}
 
     @property
     def pseudonym_methods(self) -> dict[str, str]:
@@ -143,7 +145,7 @@ class Released:
             broken += [reason for model in models if (reason := self._broken(model, dataset)) is not None]
         return broken
 
-    def _broken(self, model: Model, dataset: Dataset) -> str | None:
+    def _broken(self, model: Model, dataset: Table) -> str | None:
         try:
             needs = model.needs(dataset.schema)
             open_ended = (
@@ -162,7 +164,7 @@ class Released:
         promises = [registry.build("models", spec) for spec in specs]
         return any(promise.implies(model) for promise in promises if promise.promise in self.verified)
 
-    def _as_seen_by(self, purpose: Purpose) -> Dataset:
+    def _as_seen_by(self, purpose: Purpose) -> Table:
         """The table in the roles of a policy; what is more protected in the release stays so."""
         schema = dict(self.dataset.schema.attributes)
         for name, attribute in schema.items():
@@ -178,16 +180,14 @@ class Released:
         return self.dataset.with_schema(Schema(schema))
 
 
-def read_released(folder: Path, original: Dataset | None = None) -> Released:
+def read_released(folder: Path, original: Table | None = None) -> Released:
     """Read a shared folder and verify its certificate."""
-    certificate = read_certificate(folder)
+    certificate = read_certificate(folder, "table")
     checked = verifying.verify(folder, original=original)
     problems = tuple(
         f"the certificate does not hold: {c.name}: {c.detail}" for c in checked.claims if c.status == "fails"
     )
-    table = verifying.read_released(folder, certificate)
-    if not isinstance(table, Dataset):
-        raise ParameterError(f"{folder} holds a table in parts, and a policy is held against one in memory")
+    table = SharedFolder(folder, certificate).released.in_memory("a policy")
     verified = frozenset(
         claim.name.removesuffix(AGAINST_ORIGINAL)
         for claim in checked.claims
@@ -245,7 +245,7 @@ def comply(
     recipient: str | None = None,
     today: datetime.date | None = None,
     ended: datetime.date | None = None,
-    original: Dataset | None = None,
+    original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
 ) -> Compliance:
     """Check a shared folder against policies; nothing is believed, the released file is judged again.
@@ -380,7 +380,7 @@ def hold_against(
     *,
     purpose: str,
     recipient: str | None = None,
-    original: Dataset | None = None,
+    original: Table | None = None,
     numbers: Mapping[str, Sequence[str]] | None = None,
     categories: Sequence[str] = (),
     days: int | None = None,
@@ -404,7 +404,7 @@ def hold_against(
         numbers=numbers,
     )
     use = usage_of_release(
-        read_certificate(folder), purpose=purpose, recipient=recipient, categories=categories, days=days
+        read_certificate(folder, "table"), purpose=purpose, recipient=recipient, categories=categories, days=days
     )
     for path in usages:
         answer = permitted(Path(path), use, today=today)
@@ -421,7 +421,7 @@ def hold_against(
     return held
 
 
-def _columns_of_use(path: Path, folder: Path, purpose: str, original: Dataset | None) -> list[str]:
+def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | None) -> list[str]:
     """What speaks against the released columns where a policy about uses says which column each kind of data is.
 
     The purpose of that name is held against them, or every purpose where none has it: the use may lie within any of them.

@@ -19,11 +19,12 @@ from sfumato.policy.dialects.own_format import plain
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
-from sfumato.release.publish import publish, write_json
+from sfumato.release.publish import publish
 from sfumato.release.replay import POLICIES
+from sfumato.release.written_files import write_json
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.release.table_release import TableRelease
 
 # The compliance record: under which policies a release was made, and how to notice that they changed since.
@@ -163,7 +164,7 @@ class Enforced:
         _write_policies(self.release.original, owner)
 
 
-def _write_policies(original: Dataset, owner: Path) -> None:
+def _write_policies(original: Table, owner: Path) -> None:
     """The policy of every original row: without it the release cannot be made again."""
     if COLUMN in original.columns:
         original.to_polars().select(COLUMN).write_parquet(owner / POLICIES)
@@ -171,7 +172,7 @@ def _write_policies(original: Dataset, owner: Path) -> None:
 
 def enforce(
     policies: Policies,
-    dataset: Dataset,
+    dataset: Table,
     *,
     purpose: str,
     recipient: str | None = None,

@@ -18,8 +18,8 @@ from sfumato.policy.dialects.own_format import to_ours
 from sfumato.policy.policy import Datum, Policy, Purpose
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.policy.compile import Compiled
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
@@ -86,7 +86,7 @@ class Policies:
         """Every policy once, those of people without their hierarchy entries."""
         return (*self.everybody, *self.groups.values())
 
-    def assigned(self, dataset: Dataset, by: str) -> Dataset:
+    def assigned(self, dataset: Table, by: str) -> Table:
         """The table with a column ``policy``: the neutral name of the policy that the person named in ``by`` has.
 
         Rows of people without a policy get ``no policy``, which allows nothing.
@@ -100,12 +100,12 @@ class Policies:
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(COLUMN, Attribute((Role.DIRECT,)))
 
-    def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
+    def compile(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
         """The recipe that enforces these policies; see :func:`sfumato.policy.compile.compile_policies`."""
         compiled: Compiled = VERBS["compile"](self, dataset, purpose=purpose, recipient=recipient, **options)
         return compiled.recipe
 
-    def enforce(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
+    def enforce(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
         """A release under these policies; see :func:`sfumato.policy.enforce.enforce`."""
         enforced: Enforced = VERBS["enforce"](self, dataset, purpose=purpose, recipient=recipient, **options)
         return enforced

@@ -19,9 +19,9 @@ from sfumato.errors import SfumatoError, did_you_mean
 from sfumato.policy import VERBS
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
     from sfumato.policy.people import Policies
@@ -224,14 +224,14 @@ class Policy:
         policy: Policy = VERBS["load"](path)
         return policy
 
-    def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
+    def compile(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
         """The recipe that enforces this policy on a table, to read and to edit.
 
         The options are those of :func:`sfumato.policy.compile.compile_policies`.
         """
         return self._for_everybody().compile(dataset, purpose=purpose, recipient=recipient, **options)
 
-    def enforce(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
+    def enforce(self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
         """A release under this policy with its compliance record; see :func:`sfumato.policy.enforce.enforce`."""
         return self._for_everybody().enforce(dataset, purpose=purpose, recipient=recipient, **options)
 

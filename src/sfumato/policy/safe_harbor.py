@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 SMALL_IN_2000 = frozenset(
     [
@@ -70,7 +70,7 @@ Labels = Mapping[str, int]
 
 
 def check_numbers(
-    dataset: Dataset, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None, *, year: int
+    dataset: Table, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None, *, year: int
 ) -> list[str]:
     """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``.
 

@@ -12,7 +12,7 @@ VERBS = Members(
         "write_data": "publish:publish_data",
         "target": "read_back:target_in",
         "write_table_files": "publish:write_table_files",
-        "write_data_files": "shaped.writing:write_data_files",
+        "write_data_files": "data_files:write_data_files",
     },
 )
 """How a release is written, and where that is. A release offers it and asks here, since whatever does it is built on releases."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from sfumato.core.step import Goal
+from sfumato.core.schema import Missing
+from sfumato.core.step import Goal, Step
+from sfumato.core.words import join_words, percent
 from sfumato.errors import ParameterError
 from sfumato.release.report.scatter import loss_risk_map
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.objective import Landscape
+    from sfumato.core.table import Table
     from sfumato.release.report.pictures import Picture
     from sfumato.release.table_release import TableRelease
 
@@ -23,8 +26,10 @@ MOST_NODES = 2_000_000
 MOST_EFFORT = 5e10 / 8
 """Effort (classes that are put together, times levels) up to which a whole lattice is evaluated on request: a minute."""
 MOST_NODES_IN_PASSING = 100_000
-MOST_EFFORT_IN_PASSING = 1e9 / 8
-"""The same where nobody asked for it: less than a second while a release is written."""
+MOST_EFFORT_IN_PASSING = 2e7
+"""The same while a release is written: a tenth of what the program takes to start, about 0.05 s."""
+MOST_EFFORT_OF_A_GLANCE = 1e9 / 8
+"""The same for somebody who looks at a release in the workbench: less than a second."""
 EXACT = ("optimal", "mingen", "incognito")
 """Algorithms that end with the optimum or not at all."""
 POINT = 0.01
@@ -87,7 +92,9 @@ class Alternatives:
     ``overlooked`` is a better node within the budget, which only a search that does not promise the optimum leaves. When
     ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated; ``proved`` says
     that the search itself decided that no node within the budget is better, ``gap`` how far it can be off where it did not. ``cells``
-    tells that suppressed records are not dropped but lose cells; scores and risks are those of dropping them.
+    tells that suppressed records are not dropped but lose cells; scores and risks are those of dropping them. ``floor`` has the
+    levels at which an engine counted the table where its combinations were too many: nothing below them was looked at.
+    ``missing_apart`` names columns whose missing values may match everything, but are a category of their own to the search.
 
     Everything here was worked out from the original table: it is for the owner, not for sharing.
     """
@@ -111,10 +118,25 @@ class Alternatives:
     cells: bool = False
     proved: bool = False
     gap: float | None = None
+    floor: dict[str, int] = dataclasses.field(default_factory=dict)
+    missing_apart: tuple[str, ...] = ()
 
     def reasons(self) -> Reasons:
         """Why this node and not its neighbour, in plain words with numbers."""
-        return reasons_of(self)
+        outlook = [_budget(self, change) for change in self.budgets]
+        outlook += [*_sentence_on_next(self), *_safer(self)]
+        if self.cells:
+            outlook.append(
+                "Suppressed records lose some of their cells here; "
+                "scores and risks are those of dropping them altogether."
+            )
+        if self.missing_apart:
+            outlook.append(
+                f"Missing values of {', '.join(self.missing_apart)} are a category of their own here, though the schema "
+                "lets them match everything: a node that is beyond the budget here may be within it."
+            )
+        neighbours = tuple(_neighbour(self, neighbour) for neighbour in self.neighbours)
+        return Reasons(_choice(self), neighbours, tuple(outlook))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, with the reasons in words; no data values."""
@@ -152,7 +174,23 @@ def alternatives_of(release: TableRelease, *, most_nodes: int, most_effort: floa
         cells=plan.recoded_cells,
         proved=found.overlooked is None and (found.whole or proved),
         gap=effort.get("gap"),
+        floor=_floor(release, landscape),
+        missing_apart=_missing_apart(release.original, landscape.columns),
     )
+
+
+def _missing_apart(table: Table, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns with missing values that would match everything where a search does not count them so."""
+    wildcards = [name for name in columns if table.schema[name].missing is Missing.WILDCARD]
+    return tuple(name for name in wildcards if None in table.encoded(name).labels)
+
+
+def _floor(release: TableRelease, landscape: Landscape) -> dict[str, int]:
+    """The levels that the last search began at because of how the table was counted; empty where the recipe alone says them."""
+    place = _last_survey(release.planned_steps)
+    if release.planned_steps[place] == release.recipe.steps[place]:
+        return {}
+    return {name: low for name, low in zip(landscape.columns, landscape.low, strict=True) if low}
 
 
 def landscape_of(
@@ -164,24 +202,35 @@ def landscape_of(
     return step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort), plan
 
 
-def alternatives_in_passing(release: TableRelease) -> Alternatives | None:
-    """The same where nobody asked for it: with less effort, once, and None when no step chose from a lattice."""
+def alternatives_in_passing(release: TableRelease, most_effort: float = MOST_EFFORT_IN_PASSING) -> Alternatives | None:
+    """The same with less effort, once for a release; None when no step chose from a lattice.
+
+    Who asks first says how much effort it is worth: a report written in the workbench tells what was looked at there.
+    """
     if not any(step.surveys for step in release.recipe.steps):
         return None
-    effort: dict[str, Any] = {"most_nodes": MOST_NODES_IN_PASSING, "most_effort": MOST_EFFORT_IN_PASSING}
-    return release.once("alternatives in passing", lambda: alternatives_of(release, **effort))
+    return release.once(
+        "alternatives in passing",
+        lambda: alternatives_of(release, most_nodes=MOST_NODES_IN_PASSING, most_effort=most_effort),
+    )
 
 
-def _surveyed(release: TableRelease) -> tuple[Any, Dataset, Any]:
+def _surveyed(release: TableRelease) -> tuple[Any, Table, Any]:
     """The last step that chose from a lattice, the table it saw, and its plan."""
     steps = release.planned_steps
-    last = max((i for i, step in enumerate(steps) if step.surveys), default=None)
+    last = _last_survey(steps)
+    return steps[last], release.before_step(last), release.plans[last][1]
+
+
+def _last_survey(steps: Sequence[Step]) -> int:
+    """The place of the last step that chose from a lattice."""
+    last = max((place for place, step in enumerate(steps) if step.surveys), default=None)
     if last is None:
         raise ParameterError(
             "no step of this release chose from a lattice, so there are no other nodes to compare; "
             "global_recoding is such a step"
         )
-    return steps[last], release.before_step(last), release.plans[last][1]
+    return last
 
 
 def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternatives:
@@ -194,33 +243,28 @@ def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternat
         minimal=landscape.minimal,
         records=landscape.records,
         budget=landscape.budget,
-        lattice_nodes=_size(landscape),
+        lattice_nodes=math.prod(high - low + 1 for low, high in zip(landscape.low, landscape.high, strict=True)),
         nodes_within_budget=int(landscape.feasible().sum()),
         whole=landscape.whole,
         tops=dict(zip(landscape.columns, landscape.tops, strict=True)),
         chosen=option_at(landscape, at),
         neighbours=tuple(_neighbours(landscape, chosen)),
     )
-    return _with_overview(common, landscape, at) if landscape.whole else common
-
-
-def _with_overview(common: Alternatives, landscape: Landscape, at: int) -> Alternatives:
+    if not landscape.whole:
+        return common
+    # A better node within the budget, which only a search that does not promise the optimum leaves.
+    best = landscape.best()
+    if best is not None and landscape.score[best] >= landscape.score[at] - NEAR:
+        best = None
     return dataclasses.replace(
         common,
         budgets=tuple(_budgets(landscape)),
         next_better=_next_better(landscape, at),
-        overlooked=_overlooked(landscape, at),
+        overlooked=None if best is None else option_at(landscape, best),
         front=tuple(option_at(landscape, node) for node in landscape.front().tolist()),
         trade_off=tuple(option_at(landscape, node) for node in landscape.trade_off().tolist()),
         cloud=tuple(_cloud(landscape)),
     )
-
-
-def _size(landscape: Landscape) -> int:
-    size = 1
-    for low, high in zip(landscape.low, landscape.high, strict=True):
-        size *= high - low + 1
-    return size
 
 
 def option_at(landscape: Landscape, at: int) -> Option:
@@ -262,13 +306,6 @@ def _next_better(landscape: Landscape, at: int) -> Option | None:
     return option_at(landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]))
 
 
-def _overlooked(landscape: Landscape, at: int) -> Option | None:
-    best = landscape.best()
-    if best is None or landscape.score[best] >= landscape.score[at] - NEAR:
-        return None
-    return option_at(landscape, best)
-
-
 def _cloud(landscape: Landscape) -> list[Dot]:
     """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or beyond the budget."""
     nodes, times = landscape.thinned("score", "marketer_risk", CELLS)
@@ -303,70 +340,54 @@ class Reasons:
         return [self.choice, *self.neighbours, *self.outlook]
 
 
-def reasons_of(found: Alternatives) -> Reasons:
-    """The sentences about a choice."""
-    return Reasons(
-        _choice(found),
-        tuple(_neighbour(found, one) for one in found.neighbours),
-        (
-            *(_budget(found, one) for one in found.budgets),
-            *_sentence_on_next(found),
-            *_safer(found),
-            *_sentence_on_cells(found),
-        ),
-    )
-
-
 def _choice(found: Alternatives) -> str:
     """What was chosen, and how sure it is that nothing within the budget is better."""
-    name, score = _name(found), _score(found.chosen.score, _digits(found))
-    cost = f"it has {name} {score} and suppresses {found.chosen.suppressed:,} of the {found.budget:,} records the budget allows"
+    name, chosen = _name(found), found.chosen
+    score, _ = _scores(found, chosen, chosen)
+    cost = f"has {name} {score} and suppresses {chosen.suppressed:,} of the {found.budget:,} records the budget allows"
     if found.overlooked is not None:
-        return f"This is not the best node: {cost}. {_passed_over(found, found.overlooked)}"
+        now, then = _scores(found, chosen, found.overlooked)
+        return (
+            f"This is not the best node: it {cost}. {found.nodes_within_budget:,} of {found.lattice_nodes:,} nodes "
+            f"stay within it, and the best of them has {name} {then} instead of {now}, "
+            f"with {_moves(found, found.overlooked)}; the search did not promise the optimum."
+        )
     which = f"the k-minimal nodes by {name}" if found.minimal else f"all {found.lattice_nodes:,} nodes"
+    if found.floor:
+        which += f" within levels ≥ {', '.join(f'{column} {level}' for column, level in found.floor.items())}"
     if found.whole:
-        rest = f"{found.nodes_within_budget:,} nodes stay within the budget, and {_none_better(found)}."
-        return f"This is the best of {which}: proved, every node was looked at. {_started(cost)}; {rest}"
-    if found.proved:
-        return f"This is the best of {which}: proved by the search. {_started(cost)}. {_only_neighbours(found)}"
-    gap = "" if found.gap is None else f"; no node is better by more than {found.gap:.4g}"
-    return f"This is the best node that was found, not proved to be the best of {which}{gap}. {_started(cost)}. {_only_neighbours(found)}"
-
-
-def _none_better(found: Alternatives) -> str:
-    return "no finer one does" if found.minimal else f"none of them has less {_name(found)}"
-
-
-def _passed_over(found: Alternatives, other: Option) -> str:
-    name, (now, then) = _name(found), _scores(found, found.chosen, other)
-    return (
-        f"{found.nodes_within_budget:,} of {found.lattice_nodes:,} nodes stay within it, and the best of them has "
-        f"{name} {then} instead of {now}, with {_moves(found, other)}; the search did not promise the optimum."
-    )
-
-
-def _only_neighbours(found: Alternatives) -> str:
-    return (
+        better = "no finer one does" if found.minimal else f"none of them has less {name}"
+        return (
+            f"This is the best of {which}: proved, every node was looked at. It {cost}; "
+            f"{found.nodes_within_budget:,} nodes stay within the budget, and {better}."
+        )
+    below = (
         f"With {found.lattice_nodes:,} nodes there are too many to tell about them all: only its neighbours are below."
     )
-
-
-def _started(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    if found.proved:
+        return f"This is the best of {which}: proved by the search. It {cost}. {below}"
+    gap = "" if found.gap is None else f"; none of them is better by more than {found.gap:.4g}"
+    return f"This is the best node that was found, not proved to be the best of {which}{gap}. It {cost}. {below}"
 
 
 def _neighbour(found: Alternatives, one: Neighbour) -> str:
     level = found.chosen.levels[one.column] + one.change
-    where = (
-        f"{one.column} one level {'finer' if one.change < 0 else 'coarser'} ({_level(level, found.tops[one.column])})"
-    )
+    top = found.tops[one.column]
+    label = f"level {level} of {top}"
+    if level == 0:
+        label = "exact"
+    elif level == top:
+        label = "nothing left of it"
+    where = f"{one.column} one level {'finer' if one.change < 0 else 'coarser'} ({label})"
     other = one.option
     if not other.within_budget:
         over = other.suppressed - found.budget
         if not other.classes:
             return f"{where} would leave nothing to release."
         return f"{where} is beyond the budget: it would suppress {other.suppressed:,} records, {over:,} more than allowed{_else(found, other)}."
-    return f"{where} would {_trade(found, other)}; {_risk_told(found, other)}."
+    now, then = apart(found.chosen.marketer_risk, other.marketer_risk, percent, 2)
+    risk = f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
+    return f"{where} would {_trade(found, other)}; {risk}."
 
 
 def _else(found: Alternatives, other: Option) -> str:
@@ -411,7 +432,10 @@ def _budget(found: Alternatives, one: BudgetChange) -> str:
 def _sentence_on_next(found: Alternatives) -> list[str]:
     better = found.next_better
     if better is None:
-        return ["No budget, however large, would lower the score."] if found.whole and not found.minimal else []
+        if not found.whole or found.minimal:
+            return []
+        within = " within these levels" if found.floor else ""
+        return [f"No budget, however large, would lower the score{within}."]
     needs = f"Less {_name(found)} needs a larger budget, of {_records(found, better.suppressed)} or more"
     return [f"{needs}: {_against(found, better)}, with {_moves(found, better)}."]
 
@@ -421,7 +445,7 @@ def _safer(found: Alternatives) -> list[str]:
     half = [option for option in found.trade_off if option.marketer_risk <= found.chosen.marketer_risk / 2]
     if not half:
         return []
-    now, then = apart(found.chosen.marketer_risk, half[0].marketer_risk, _percent, 2)
+    now, then = apart(found.chosen.marketer_risk, half[0].marketer_risk, percent, 2)
     return [
         f"Half the marketer risk ({then} instead of {now}) would cost {_against(found, half[0])}, with {_moves(found, half[0])}."
     ]
@@ -433,17 +457,6 @@ def _against(found: Alternatives, other: Option) -> str:
     return f"the same {_name(found)} ({now})" if now == then else f"{_name(found)} {then} instead of {now}"
 
 
-def _risk_told(found: Alternatives, other: Option) -> str:
-    now, then = apart(found.chosen.marketer_risk, other.marketer_risk, _percent, 2)
-    return f"marketer risk stays {now}" if now == then else f"marketer risk {then} instead of {now}"
-
-
-def _sentence_on_cells(found: Alternatives) -> list[str]:
-    if not found.cells:
-        return []
-    return ["Suppressed records lose some of their cells here; scores and risks are those of dropping them altogether."]
-
-
 def _moves(found: Alternatives, other: Option) -> str:
     """How the levels of a node differ from those of the chosen one."""
     told = [
@@ -451,11 +464,7 @@ def _moves(found: Alternatives, other: Option) -> str:
         for column, level in sorted(other.levels.items())
         if level != found.chosen.levels[column]
     ]
-    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
-
-
-def _level(level: int, top: int) -> str:
-    return "exact" if level == 0 else "nothing left of it" if level == top else f"level {level} of {top}"
+    return join_words(told)
 
 
 def _name(found: Alternatives) -> str:
@@ -463,12 +472,9 @@ def _name(found: Alternatives) -> str:
 
 
 def _scores(found: Alternatives, one: Option, other: Option) -> tuple[str, str]:
-    return apart(one.score, other.score, _score, _digits(found))
-
-
-def _digits(found: Alternatives) -> int:
-    """Digits after the point for what lies between 0 and 1; for all other objectives six in all, told by a minus."""
-    return 4 if found.objective in BOUNDED else -6
+    """Two scores as text: four digits after the point between 0 and 1, else six in all, told by a minus."""
+    digits = 4 if found.objective in BOUNDED else -6
+    return apart(one.score, other.score, _score, digits)
 
 
 def _score(value: float, digits: int) -> str:
@@ -478,8 +484,8 @@ def _score(value: float, digits: int) -> str:
 def apart(one: float, other: float, told: Callable[[float, int], str], digits: int) -> tuple[str, str]:
     """Two numbers as text, with as many digits as it takes to tell them apart; equal numbers (to 12 digits) have equal texts.
 
-    >>> apart(1 / 3, 0.33334, _percent, 2), apart(0.5, 0.5, _percent, 2), apart(0.1, 0.1 + 1e-17, _score, 4)
-    (('33.333%', '33.334%'), ('50.00%', '50.00%'), ('0.1000', '0.1000'))
+    >>> apart(1 / 3, 0.33334, percent, 2), apart(0.5, 0.5, percent, 2), apart(0.1, 0.1 + 1e-17, _score, 4)
+    (('33.333 %', '33.334 %'), ('50.00 %', '50.00 %'), ('0.1000', '0.1000'))
     """
     if abs(one - other) <= NEAR * max(1.0, abs(one)):
         return told(one, digits), told(one, digits)
@@ -490,8 +496,4 @@ def apart(one: float, other: float, told: Callable[[float, int], str], digits: i
 
 
 def _records(found: Alternatives, records: int) -> str:
-    return f"{records / max(1, found.records):.1%} ({records:,} records)"
-
-
-def _percent(share: float, digits: int) -> str:
-    return f"{share:.{digits}%}"
+    return f"{percent(records / max(1, found.records))} ({records:,} records)"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, Share, TableBlock, VerdictBlock
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
-from sfumato.core.model import Evidence, Model, Verdict
-from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
+from sfumato.core.model import ClassEvidence, Model, Verdict
 from sfumato.core.schema import Role
+from sfumato.core.words import count_of, plain_name
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.methods.attacks.file_risks.reidentification import (
     JournalistRisk,
@@ -28,16 +30,18 @@ from sfumato.release.report.pictures import class_size_chart
 
 if TYPE_CHECKING:
     import altair as alt
+    from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.attacks.file_risks.singling_out import Exposure
 
 DEFAULT_THRESHOLD = 0.2
 """Risk above which a record counts as at risk: a class of fewer than five."""
+MOST_CONTRIBUTIONS = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Assessment:
+class Assessment(Reportable):
     """Frequency risks of a table, the columns that cause them and the verdicts of any promises asked about."""
 
     name: str
@@ -52,6 +56,11 @@ class Assessment:
     class_sizes: dict[int, int]
     missing_rule: str
     verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return self.records
 
     def measure(self, name: str) -> float:
         """Value of one risk."""
@@ -84,53 +93,58 @@ class Assessment:
     def _promised_k(self) -> int | None:
         return max((v.crowd for v in self.verdicts if v.crowd), default=None)
 
-    def _repr_html_(self) -> str:
-        rows = [(m.name.replace("_", " "), f"{m.value:.2%}", m.meaning) for m in self.measures]
-        exposing = [f"{' + '.join(e.columns)}: {e.unique_records:,} records" for e in self.exposing_sets]
-        return (
-            html_headline(self._verdict, good=bool(self.verdicts) and all(self.verdicts))
-            + html_table(str(self).split("\n")[0], ("risk", "value", "meaning"), rows)
-            + html_list("Smallest sets of columns that single records out:", exposing)
-            + html_verdicts(v.to_dict() for v in self.verdicts)
-        )
+    def blocks(self) -> Sequence[Block]:
+        """What holds, the risks, which columns cause them, and which sets of columns single people out."""
+        held = all(self.verdicts) if self.verdicts else None
+        persons = f", {self.persons:,} persons" if self.persons is not None else ""
+        size = f"{self.records:,} records{persons} in {self.classes:,} classes"
+        risks = tuple((plain_name(m.name), Share(m.value), m.meaning) for m in self.measures)
+        return [
+            VerdictBlock(held, self._verdict, headline=True),
+            Paragraph(f"{self.name}: {size}; missing values as {self.missing_rule}"),
+            TableBlock(("risk", "value", "meaning"), risks),
+            *self._causes(),
+            *(verdict.verdict_block for verdict in self.verdicts),
+        ]
+
+    def _causes(self) -> list[Block]:
+        blocks: list[Block] = []
+        if any(self.contributions.values()):
+            shares = list(self.contributions.items())[:MOST_CONTRIBUTIONS]
+            rows = tuple((name, Share(share)) for name, share in shares)
+            blocks.append(TableBlock(("column", "share"), rows, "How much each column does to make records unique:"))
+        if self.exposing_sets:
+            sets = tuple((" + ".join(e.columns), e.unique_records) for e in self.exposing_sets)
+            size = count_of(len(self.exposing_sets[0].columns), "column")
+            caption = f"Smallest sets of columns that single people out ({size}):"
+            blocks.append(TableBlock(("columns", "unique records"), sets, caption))
+        return blocks
 
     @property
     def _verdict(self) -> str:
-        """Promises where any were asked, and who stands alone."""
-        alone = f"{self.unique_records:,} of {self.records:,} records stand alone; the smallest class has {self.smallest_class}"
+        """Promises where any were asked, and how many records are unique."""
+        unique = f"{self.unique_records:,} of {self.records:,} records are unique; the smallest class has {self.smallest_class}"
         asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
-        return f"{asked}; {alone}"
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.name}: {self.records:,} records in {self.classes:,} classes; missing values as {self.missing_rule}",
-            f"  k = {self.smallest_class}, {self.unique_records:,} records are unique",
-            *(f"  {m.name.replace('_', ' ')}: {m.value:.2%} ({m.meaning})" for m in self.measures),
-        ]
-        if self.exposing_sets:
-            best = self.exposing_sets[0]
-            verb, s = "singles" if len(best.columns) == 1 else "single", "" if best.unique_records == 1 else "s"
-            lines.append(f"  {' + '.join(best.columns)} alone {verb} out {best.unique_records:,} record{s}")
-        return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
+        return f"{asked}; {unique}"
 
 
 def assess(
-    dataset: Dataset,
+    dataset: Table,
     models: tuple[Model, ...] = (),
     *,
     threshold: float = DEFAULT_THRESHOLD,
-    population: Dataset | None = None,
+    population: Table | None = None,
 ) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
     return assessing(dataset, models, threshold=threshold, population=population)()
 
 
 def assessing(
-    dataset: Dataset,
+    dataset: Table,
     models: tuple[Model, ...] = (),
     *,
     threshold: float = DEFAULT_THRESHOLD,
-    population: Dataset | None = None,
+    population: Table | None = None,
 ) -> Callable[[], Assessment]:
     """Count and judge now; what is returned measures the risks, which takes the classes and no rows."""
     schema = dataset.checked().schema
@@ -143,15 +157,15 @@ def assessing(
 
 
 def _measured(
-    dataset: Dataset,
-    evidence: Evidence,
+    dataset: Table,
+    evidence: ClassEvidence,
     verdicts: tuple[Verdict, ...],
     threshold: float,
-    population: Dataset | None,
+    population: Table | None,
 ) -> Assessment:
     classes = evidence.classes
     metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), ShareAtRisk(threshold), UniqueRecords())
-    sizes, amounts = np.unique(evidence.frequencies, return_counts=True)
+    sizes, amounts = _sizes_and_amounts(evidence.frequencies)
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)
     return Assessment(
         name=dataset.source.name,
@@ -169,7 +183,16 @@ def _measured(
     )
 
 
-def _in_population(dataset: Dataset, population: Dataset | None) -> Iterator[Measure]:
+def _sizes_and_amounts(frequencies: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes that classes have, in order, and how many have each: counted where no size is beyond the number of classes."""
+    if int(frequencies.max(initial=0)) > len(frequencies):
+        return np.unique(frequencies, return_counts=True)
+    amounts = np.bincount(frequencies)
+    sizes = np.flatnonzero(amounts)
+    return sizes, amounts[sizes]
+
+
+def _in_population(dataset: Table, population: Table | None) -> Iterator[Measure]:
     """How many of those who are unique in the table are unique in the population too, where one with these columns is given."""
     if population is not None and set(dataset.schema.quasi) <= set(population.columns):
         from sfumato.methods.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core.attack import Attack, Finding, NothingToAttack
-from sfumato.core.notebook import html_headline, html_list, html_table
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Cell, FoldBlock, ListBlock, Paragraph, Share, TableBlock, VerdictBlock
 from sfumato.core.parameters import label_of, values_of, words_of
+from sfumato.core.words import count_of, duration, percent, plain_name
 from sfumato.errors import ParameterError
 from sfumato.release.report.attacks import attack_chart_on_white, attack_label, conclusion, ranked
 
@@ -91,7 +93,7 @@ class Skipped:
 
 
 @dataclasses.dataclass(frozen=True)
-class AttackReport:
+class AttackReport(Reportable):
     """All that was tried on a release, and what could not be: ``unknown`` attacks count neither as success nor as failure."""
 
     name: str
@@ -197,30 +199,129 @@ class AttackReport:
     def headline(self) -> str:
         """How many attacks were tried on how many records, and how many are unknown."""
         unknown = f", {len(self.unknown)} unknown" if self.unknown else ""
-        return f"{len(self.tried)} attacks{unknown}, {self.looked_for:,} of {self.records:,} {self.counted} looked for"
+        people = count_of(self.looked_for, "person", "people")
+        tried = f"{count_of(len(self.tried), 'attack')}{unknown}, tried on {people}"
+        return f"{tried} against {self.records:,} {self.counted} ({duration(self.seconds)})"
 
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {self.headline}"]
-        for t in self.tried:
-            mark = "✗" if t.exceeds else "✓"
-            lines.append(f"  {mark} {t.intruder}, {t.finding.label}: {t.finding.value:.2%}; {t.finding.sentence}")
-        left = [f"  {'?' if s.unknown else '–'} {s.intruder}, {s.label}: {s.status}; {s.reason}" for s in self.skipped]
-        return "\n".join([*lines, *left])
+    def blocks(self) -> Sequence[Block]:
+        """What intruders found, one table each, strongest first, and what is unknown."""
+        clear = bool(self.tried) and not self.unknown and not any(t.exceeds for t in self.tried)
+        exceeded = any(t.exceeds and t.limit is not None for t in self.tried)
+        verdict = False if exceeded else (True if clear else None)
+        return [
+            VerdictBlock(verdict, conclusion(self.to_dict()) or "No attack was tried", headline=True),
+            Paragraph(f"{self.name}: {self.headline}"),
+            *self._tables(),
+            *self._explanation(),
+        ]
 
-    def _repr_html_(self) -> str:
-        rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
-        rows += [("?", s.intruder, s.words, "unknown", "–", "–", str(s.reason)) for s in self.unknown]
-        clear = not self.unknown and not any(t.exceeds for t in self.tried)
-        head = html_headline(conclusion(self.to_dict()), good=clear and bool(self.tried))
-        heads = ("", "intruder", "attack", "succeeds", "between", "guessing", "finding")
-        left = [f"{s.intruder}, {s.words}: {s.reason}" for s in self.skipped if not s.unknown]
-        return head + html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
+    def _tables(self) -> list[Block]:
+        from sfumato.release.intruders import BATTERY
+
+        stories = {profile.name: profile.story for profile in BATTERY} if self.counted == "records" else {}
+        columns = self._columns()
+        tables: list[Block] = []
+        for intruder in dict.fromkeys([*(t.intruder for t in self.tried), *(s.intruder for s in self.unknown)]):
+            tried = [t for t in self.tried if t.intruder == intruder]
+            tried.sort(key=lambda t: (-t.finding.gain, t.finding.label))
+            story = stories.get(intruder, "")
+            if not story and tried and tried[0].knows and self.counted == "records":
+                story = f"knows {', '.join(tried[0].knows)}"
+            rows = [_tried_cells(t) for t in tried]
+            rows += [_unknown_cells(s) for s in self.unknown if s.intruder == intruder]
+            cells = tuple(tuple(row.get(name) for name in columns) for row in rows)
+            tables.append(TableBlock(columns, cells, f"{intruder}: {story}" if story else intruder))
+        return tables
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns that have something to say."""
+        findings = [t.finding for t in self.tried]
+        limits = [*(t.limit for t in self.tried), *(s.limit for s in self.unknown)]
+        shown = {
+            "people": any(f.trials not in (None, self.looked_for) for f in findings),
+            "between": any(f.interval is not None for f in findings),
+            "guessing": any(f.baseline is not None for f in findings),
+            "limit": any(limit is not None for limit in limits),
+        }
+        return ("attack", "succeeds", *(name for name, there in shown.items() if there))
+
+    def _explanation(self) -> list[Block]:
+        """What the marks mean, what was worst, what is unknown, and what does not apply."""
+        blocks: list[Block] = []
+        worst = self.worst
+        if worst is not None:
+            finding = worst.finding
+            blocks.append(Paragraph(self._legend(), "quiet"))
+            strongest = f"Strongest: {worst.intruder}, {finding.words}, {percent(finding.value)}"
+            blocks.append(Paragraph(f"{strongest}: {finding.sentence}"))
+        reasons: dict[tuple[bool, str], list[str]] = {}
+        for skipped in sorted(self.skipped, key=lambda each: not each.unknown):
+            reasons.setdefault((skipped.unknown, str(skipped.reason)), []).append(skipped.words)
+        for (unknown, reason), attacks in reasons.items():
+            names = ", ".join(dict.fromkeys(attacks))
+            if unknown:
+                blocks.append(VerdictBlock(None, f"{names}: unknown", reason))
+            else:
+                blocks.append(Paragraph(f"{names}: does not apply: {reason}", "quiet"))
+        findings = tuple(f"{t.intruder}, {t.finding.words}: {t.finding.sentence}" for t in self.tried)
+        return [*blocks, FoldBlock("What each attack found", (ListBlock(findings),))] if findings else blocks
+
+    def _legend(self) -> str:
+        threshold = max((t.threshold for t in self.tried), default=0.0)
+        legend = (
+            f"✗ succeeds clearly more often than guessing (by more than {percent(threshold)} of what guessing leaves)"
+        )
+        if self.unknown:
+            legend += "; ? could not be tried although it might succeed"
+        if "limit" in self._columns():
+            return f"{legend}; where the recipe sets a limit, ✗ succeeds more often than that"
+        return f"{legend}; the recipe limits none of them"
 
 
-def _told(finding: Finding) -> tuple[str, str, str, str, str]:
-    between = "–" if finding.interval is None else f"{finding.interval[0]:.2%} to {finding.interval[1]:.2%}"
-    guess = "–" if finding.baseline is None else f"{finding.baseline:.2%}"
-    return finding.words, f"{finding.value:.2%}", between, guess, finding.sentence
+def before_and_after(before: AttackReport | None, after: AttackReport) -> list[Block]:
+    """What each attack reaches in the original and in the release; where there is no rate, why."""
+    was = {} if before is None else before.values()
+    now = {t.finding.label: t for t in after.tried}
+    rows: list[tuple[Cell, ...]] = []
+    for label in dict.fromkeys([*now, *was]):
+        earlier = Share(was[label]) if label in was else _status(before, label)
+        if label in now:
+            mark = "✗" if now[label].exceeds else "✓"
+            rows.append((f"{mark} {plain_name(label)}", earlier, Share(now[label].finding.value)))
+        else:
+            rows.append((f"? {plain_name(label)}", earlier, _status(after, label)))
+    blocks: list[Block] = [TableBlock(("attack", "before", "after"), tuple(rows))] if rows else []
+    return [*blocks, *(VerdictBlock(None, f"{s.words} is unknown", str(s.reason)) for s in after.unknown)]
+
+
+def _status(report: AttackReport | None, label: str) -> str:
+    """Why there is no rate: unknown is not a pass, and what does not apply is none of these."""
+    skipped = () if report is None else report.skipped
+    return next((one.status for one in skipped if one.label == label), "not tried")
+
+
+def _tried_cells(tried: Tried) -> dict[str, Cell]:
+    finding = tried.finding
+    cells: dict[str, Cell] = {
+        "attack": f"{'✗' if tried.exceeds else '✓'} {finding.words}",
+        "succeeds": Share(finding.value),
+        "people": finding.trials,
+    }
+    if finding.interval is not None:
+        cells["between"] = f"{percent(finding.interval[0])} to {percent(finding.interval[1])}"
+    if finding.baseline is not None:
+        cells["guessing"] = Share(finding.baseline, bar=False)
+    if tried.limit is not None:
+        cells["limit"] = Share(tried.limit, bar=False)
+    return cells
+
+
+def _unknown_cells(skipped: Skipped) -> dict[str, Cell]:
+    """An attack whose outcome is unknown: neither a success nor a pass."""
+    cells: dict[str, Cell] = {"attack": f"? {skipped.words}", "succeeds": "unknown"}
+    if skipped.limit is not None:
+        cells["limit"] = Share(skipped.limit, bar=False)
+    return cells
 
 
 def _as_row(tried: Tried) -> dict[str, Any]:

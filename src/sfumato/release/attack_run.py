@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.core import registry
 from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
 from sfumato.core.choices import required_fields
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.limits import limits_of, plain_limits
 from sfumato.core.parameters import values_of
 from sfumato.core.progress import Progress, silent
@@ -25,12 +25,13 @@ from sfumato.release.evaluation import require_same_shape
 from sfumato.release.intruders import BATTERY, Profile, intruder_from
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.data import Data
     from sfumato.core.model import Model
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.shape import Shape
     from sfumato.core.source import Source
     from sfumato.core.step import Step
+    from sfumato.core.table import Table
 
 
 DEFAULT_SECONDS = 60.0
@@ -43,16 +44,16 @@ OUT_OF_TURN = "the time budget was spent before it was its turn; give it more se
 
 
 def attack_release(
-    pair: Pair | DataPair,
+    pair: TablePair | Pair,
     *,
     steps: Sequence[Step] = (),
     models: Sequence[Model] = (),
     others: Sequence[Any] = (),
-    population: Dataset | None = None,
-    aux: Dataset | None = None,
+    population: Table | None = None,
+    aux: Table | None = None,
     intruder: Intruder | None = None,
     only: Sequence[Any] | None = None,
-    limits: Mapping[Any, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
     clock: float = math.inf,
@@ -132,11 +133,11 @@ def attack_release(
     return AttackReport(name, pair.released.size, looked_for, tuple(tried), tuple(skipped), now() - started, unit)
 
 
-def attack_unchanged(data: Any, *, seconds: float, **options: Any) -> AttackReport | None:
+def attack_unchanged(data: Data, *, seconds: float, **options: Any) -> AttackReport | None:
     """Data attacked as if they were released as they are; None without time."""
     if seconds <= 0:
         return None
-    return attack_release(DataPair(data, data), seconds=seconds, **options)
+    return attack_release(Pair(data, data), seconds=seconds, **options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +157,7 @@ class _Battery(Protocol):
         """Refuse, by name, options that such data do not know."""
         return
 
-    def turns(self, pair: Any, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+    def turns(self, pair: Any, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
         """Who tries what, in turn."""
         ...
 
@@ -176,7 +177,9 @@ class _Battery(Protocol):
 class _TableBattery(_Battery):
     """The named intruders of a table. Nobody takes more than half of the time that is left."""
 
-    def turns(self, pair: Pair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+    def turns(
+        self, pair: TablePair, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any
+    ) -> list[_Turn]:
         """Every profile with its attacks; all look for the same people, and who knows the same is the same intruder."""
         intruder: Intruder | None = options["intruder"]
         profiles = BATTERY if intruder is None else (_own(intruder),)
@@ -193,11 +196,11 @@ class _TableBattery(_Battery):
         left = max(0.0, max(seconds, GRACE) - spent)
         return (left if turns == 1 else left / 2), not left
 
-    def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
+    def looked_for(self, pair: TablePair, intruder: Intruder | None, sample: int) -> int:
         """A sample of the records, or those of the intruder's own file."""
         return min(sample, len(pair.original)) if intruder is None else len(intruder.file)
 
-    def source_of(self, pair: Pair) -> Source:
+    def source_of(self, pair: TablePair) -> Source:
         """The released table."""
         return pair.released.source
 
@@ -211,7 +214,7 @@ class _DataBattery(_Battery):
         if given:
             raise ParameterError(f"{', '.join(given)} is known for attacks on tables only; leave it out")
 
-    def turns(self, pair: DataPair, only: Any, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
+    def turns(self, pair: Pair, only: Sequence[Any] | None, limited: Sequence[Attack], **options: Any) -> list[_Turn]:
         """The attacks asked for, else all that are tried by default, and those that are limited with other parameters."""
         shape = pair.original.shape
         if only is None:
@@ -229,12 +232,12 @@ class _DataBattery(_Battery):
         left = max(0.0, seconds - spent)
         return left / turns, not left and not chosen and spent > GRACE
 
-    def looked_for(self, pair: DataPair, intruder: Intruder | None, sample: int) -> int:
+    def looked_for(self, pair: Pair, intruder: Intruder | None, sample: int) -> int:
         """Everybody."""
         size: int = pair.original.size
         return size
 
-    def source_of(self, pair: DataPair) -> Source:
+    def source_of(self, pair: Pair) -> Source:
         """The original data."""
         source: Source = pair.original.source
         return source
@@ -247,7 +250,7 @@ def _itself(intruder: Intruder) -> Intruder:
 class _Intruders:
     """The named intruders of a battery: all look for the same people, and who knows the same is the same one."""
 
-    def __init__(self, pair: Pair, sample: int, seed: Seed) -> None:
+    def __init__(self, pair: TablePair, sample: int, seed: Seed) -> None:
         self._pair, self._sample, self._seed = pair, sample, seed
         self._known: dict[tuple[str, ...], Intruder] = {}
 
@@ -263,13 +266,13 @@ class _Intruders:
         return self._known.get(knows)
 
 
-def _nothing_known(pair: Any) -> str:
+def _nothing_known(pair: TablePair | Pair) -> str:
     """Why an intruder knows nothing of the release."""
     there = "was released" if pair.original.schema.quasi else "is in the table"
     return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
 
 
-def _require_sense(pair: Pair | DataPair, seconds: float, sample: int) -> None:
+def _require_sense(pair: TablePair | Pair, seconds: float, sample: int) -> None:
     if not seconds > 0:
         raise ParameterError("the time budget of the attacks must be more than 0 seconds")
     if sample < 1:
@@ -282,7 +285,7 @@ def _own(intruder: Intruder) -> Profile:
     return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
 
 
-def _allowances(limits: Mapping[Any, Any], shape: Shape) -> list[tuple[Attack, float]]:
+def _allowances(limits: Mapping[str, Any], shape: Shape) -> list[tuple[Attack, float]]:
     """The attacks that limits are about, with their parameters, and what each may reach."""
     known = registry.attacks(shape)
     several = limits_of(plain_limits(limits))

@@ -12,31 +12,41 @@ from sfumato.core.acceptance import text_only_columns
 from sfumato.core.evidence import columns_seen, judge_all
 from sfumato.core.schema import Role
 from sfumato.core.shape import Shape
+from sfumato.core.words import join_words
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.errors import ReleaseRefused, UnreadableInput
-from sfumato.release.certificates import read_any_certificate
+from sfumato.release.certificate_files import read_certificate
 from sfumato.release.make import population_of
 from sfumato.release.manifest import own_file, require_plain_file
-from sfumato.release.read_back import read_described
-from sfumato.release.shaped.reading import TableRead, as_released, require_roles, sections, tables_for
+from sfumato.release.read_back import read_certified, read_described
+from sfumato.release.read_data import TableRead, read_recipe_data, require_roles, tables_for
+from sfumato.release.table_sections import as_released, sections
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Verdict
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.source import Intake
+    from sfumato.core.table import Table
     from sfumato.data.lazy.table import LazyTable
     from sfumato.data.table.default_readers import ReadAsOne
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class FilesToCheck:
+    """Released data that are to be checked: a table, or of other shapes the tables that were read, and notes on reading."""
+
+    content: Any
+    notes: tuple[str, ...] = ()
+
+
 def check_released(
-    data: Any, recipe: Recipe, *, original: Any = None, population: Dataset | None = None
+    files: FilesToCheck, recipe: Recipe, *, original: Any = None, population: Table | None = None
 ) -> tuple[Verdict, ...]:
     """Judge released data by a recipe: direct identifiers must be gone, promises must hold.
 
-    ``data`` are a table, or of other shapes the tables that were read (:func:`read_to_check`). Promises that compare tables
+    ``files`` are what :func:`read_to_check` read. Promises that compare tables
     with the original are judged against the released table itself where that is not given.
     """
     if not recipe.meet:
@@ -45,11 +55,11 @@ def check_released(
             "checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
         )
     everyone = population_of(recipe.meet, population, recipe.base)
-    released, original, readings = DESCRIBED[recipe.shape](data, recipe, original, everyone)
+    released, original, readings = DESCRIBED[recipe.shape](files.content, recipe, original, everyone)
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
-            f"{' and '.join(blind)} is unknown: it compares the release with the original; give --original"
+            f"{join_words(blind)} is unknown: it compares the release with the original; give --original"
         )
     verdicts = judge_all(released.evidence(recipe.meet, original=original, population=everyone), recipe.meet)
     for reading in readings:
@@ -82,7 +92,7 @@ Described = tuple[Any, Any, Iterable["ReadAsOne"]]
 
 
 def _described_table(
-    table: Dataset | LazyTable, recipe: Recipe, original: Dataset | LazyTable | None, everyone: Dataset | None
+    table: Table | LazyTable, recipe: Recipe, original: Table | LazyTable | None, everyone: Table | None
 ) -> Described:
     """A released table in memory; of one that an engine holds, the combinations that promises look at."""
     schema = recipe.schema
@@ -112,13 +122,13 @@ def _without_hierarchies(schema: Schema) -> Schema:
 
 
 def _described_persons(
-    tables: Mapping[str, TableRead], recipe: Recipe, original: Data | None, everyone: Dataset | None
+    tables: Mapping[str, TableRead], recipe: Recipe, original: Data | None, everyone: Table | None
 ) -> Described:
     """Released people from the tables that were read."""
     for name, table in tables.items():
         _refuse_direct(table.source.name, recipe.schemas.get(name, recipe.schema), table.frame.columns)
     frames, source = {name: table.frame for name, table in tables.items()}, next(iter(tables.values())).source
-    noun: type[Data] = registry.shaped(recipe.shape)
+    noun: type[Data] = registry.data_class(recipe.shape)
     schemas = noun.released_schemas(frames, {name: as_released(schema) for name, schema in recipe.schemas.items()})
     require_roles(tables, recipe.shape, schemas)
     return noun.from_tables(frames, schemas, source), original, ()
@@ -130,29 +140,65 @@ DESCRIBED: dict[Shape, Callable[..., Described]] = {
 }
 
 
-# Reading released files of people who are described by more than a row.
+# Reading released files.
 
 
 def read_to_check(
-    data: Any, recipe: Recipe, *, people: Any = None, said: Intake | None = None
-) -> Mapping[str, TableRead]:
-    """The tables of released data: as the certificate beside them says, or else as the recipe does."""
-    certified = _certified_tables(data, people, said)
-    return certified or tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
+    data: Any,
+    recipe: Recipe,
+    *,
+    people: Any = None,
+    said: Intake | None = None,
+    engine: str | None = None,
+    table: str | None = None,
+) -> FilesToCheck:
+    """Released data to check: read as the certificate beside them says, or else as the recipe does."""
+    by_itself = not isinstance(data, str | Path) or str(data) == "-"
+    said_otherwise = people is not None or table is not None or bool(said is not None and said.said())
+    certified = None if by_itself or said_otherwise else Path(data)
+    options = {"people": people, "said": said, "engine": engine, "table": table}
+    return READ[recipe.shape](data, recipe, certified, options)
 
 
-def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, TableRead] | None:
+AS_CERTIFIED = "read as the certificate beside it says"
+
+
+def _read_table_to_check(data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]) -> FilesToCheck:
+    table = None if certified is None else read_certified(certified)
+    if table is not None:
+        return FilesToCheck(table, (AS_CERTIFIED,))
+    as_said = dataclasses.replace(recipe, intake=recipe.intake.layout)
+    read = read_recipe_data(data, as_said, **options)
+    return FilesToCheck(read, read.source.notes)
+
+
+def _read_persons_to_check(
+    data: Any, recipe: Recipe, certified: Path | None, options: Mapping[str, Any]
+) -> FilesToCheck:
+    registry.data_class(recipe.shape).require_options({name: options[name] for name in ("engine", "table")})
+    tables = None if certified is None else _certified_tables(certified)
+    people, said = options["people"], options["said"]
+    if tables is None:
+        tables = tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
+    return FilesToCheck(tables)
+
+
+READ: dict[Shape, Callable[..., FilesToCheck]] = {
+    **dict.fromkeys(Shape, _read_persons_to_check),
+    Shape.TABLE: _read_table_to_check,
+}
+
+
+def _certified_tables(file: Path) -> dict[str, TableRead] | None:
     """The tables of a file beside the certificate that names it, or of its folder, read as it says; None for any other file."""
-    if not isinstance(data, str | Path) or str(data) == "-" or people is not None or (said is not None and said.said()):
-        return None
-    folder = Path(data) if Path(data).is_dir() else Path(data).parent
+    folder = file if file.is_dir() else file.parent
     try:
-        certificate = read_any_certificate(folder)
+        certificate = read_certificate(folder)
     except UnreadableInput:
         return None
     named = sections(certificate)
     first: Mapping[str, Any] = next(iter(named.values()), {"parts": []})
-    if "parts" in first or (folder != Path(data) and first["file"] != Path(data).name):
+    if "parts" in first or (folder != file and first["file"] != file.name):
         return None
     return {
         name: TableRead(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))

@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Role
+from sfumato.core.words import inflect
 from sfumato.release.report.wording import RENUMBERED
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Plan
+    from sfumato.core.table import Table
 
 AS_IT_IS = "released as it is"
 
@@ -33,7 +34,7 @@ class ColumnChange:
     distinct_after: int | None
 
 
-def changes_of(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
+def changes_of(original: Table, shared: Table, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
     """What happened to every column, in words."""
     levels: dict[str, tuple[int, int]] = {}
     local: set[str] = set()
@@ -62,7 +63,7 @@ def _with_masking(change: ColumnChange, words: Sequence[str]) -> ColumnChange:
     return dataclasses.replace(change, action="; ".join(told))
 
 
-def _added(original: Dataset, shared: Dataset, masked: Mapping[str, Sequence[str]]) -> Iterator[ColumnChange]:
+def _added(original: Table, shared: Table, masked: Mapping[str, Sequence[str]]) -> Iterator[ColumnChange]:
     """The columns that only the release has."""
     for name in shared.columns:
         if name not in original.columns:
@@ -72,7 +73,7 @@ def _added(original: Dataset, shared: Dataset, masked: Mapping[str, Sequence[str
 
 
 def _change(
-    name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]], blanks: int, *, local: bool
+    name: str, original: Table, shared: Table, levels: dict[str, tuple[int, int]], blanks: int, *, local: bool
 ) -> ColumnChange:
     attribute = original.schema[name]
     before = _distinct_values(original, name)
@@ -86,7 +87,7 @@ def _change(
     return ColumnChange(
         name,
         tuple(str(r) for r in attribute.roles),
-        f"{action}, but for {blanks:,} suppressed cell{'s' * (blanks > 1)}" if blanks else action,
+        f"{action}, but for {blanks:,} suppressed {inflect(blanks, 'cell')}" if blanks else action,
         level,
         top,
         before,
@@ -94,7 +95,7 @@ def _change(
     )
 
 
-def _distinct_values(dataset: Dataset, name: str) -> int:
+def _distinct_values(dataset: Table, name: str) -> int:
     """How many values a column has, missing one of them; labels of floats may stand for several (NaN beside missing)."""
     dtype = dataset.dtype(name)
     told = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
@@ -126,4 +127,4 @@ def _action(roles: Sequence[str], after: int | None, level: int | None, top: int
         return AS_IT_IS
     if level == 0:
         return f"kept exact (level 0 of {top})"
-    return "generalised to the top: nothing is left of it" if level == top else f"generalised to level {level} of {top}"
+    return "fully suppressed" if level == top else f"generalised to level {level} of {top}"

@@ -6,14 +6,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.evidence import judge_all
-from sfumato.core.notebook import html_headline, html_table, html_verdicts
 from sfumato.core.progress import Progress, silent
+from sfumato.core.words import plain_name
 from sfumato.release.attack_run import DEFAULT_SECONDS, attack_unchanged
-from sfumato.release.report.headline import promises_told
-from sfumato.release.report.wording import counts_in_words
+from sfumato.release.report.headline import NOT_ATTACKED, promises_told
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Data
     from sfumato.core.model import Model, Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.shape import Shape
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DataAssessment:
+class DataAssessment(Reportable):
     """What attacks find in data as they are, and what is left of promises; no data values."""
 
     name: str
@@ -30,6 +32,8 @@ class DataAssessment:
     verdicts: tuple[Verdict, ...]
     attacks: AttackReport | None
     notes: tuple[str, ...] = ()
+    size: int = 0
+    """Number of people."""
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as plain data."""
@@ -45,25 +49,21 @@ class DataAssessment:
     def __repr__(self) -> str:
         return str(self)
 
-    def __str__(self) -> str:
-        attacks = [] if self.attacks is None else str(self.attacks).split("\n")[1:]
-        head = f"{self.name} ({self.shape}): {counts_in_words(self.counts)}"
-        return "\n".join([head, *(f"  {verdict!r}" for verdict in self.verdicts), *attacks])
-
-    def _repr_html_(self) -> str:
+    def blocks(self) -> Sequence[Block]:
+        """What holds, how much there is, and what attacks find."""
         asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
-        rows = [(name.replace("_", " "), f"{count:,}") for name, count in self.counts.items()]
-        attacks = "" if self.attacks is None else self.attacks._repr_html_()
-        return (
-            html_headline(asked, good=bool(self.verdicts) and all(self.verdicts))
-            + html_table(f"{self.name} ({self.shape})", ("what", "how many"), rows)
-            + html_verdicts(v.to_dict() for v in self.verdicts)
-            + attacks
-        )
+        held = all(self.verdicts) if self.verdicts else None
+        counts = tuple((plain_name(name), count) for name, count in self.counts.items())
+        return [
+            VerdictBlock(held, asked, headline=True),
+            TableBlock(("what", "how many"), counts, f"{self.name} (shape: {self.shape})"),
+            *(verdict.verdict_block for verdict in self.verdicts),
+            *([Paragraph(NOT_ATTACKED, "quiet")] if self.attacks is None else self.attacks.blocks()),
+        ]
 
 
 def assess_data(
-    data: Any,
+    data: Data,
     models: Sequence[Model] = (),
     *,
     seconds: float = DEFAULT_SECONDS,
@@ -73,4 +73,4 @@ def assess_data(
     """Say what intruders can do with data as they are: they are attacked as if they were released today."""
     verdicts = judge_all(data.evidence(models, original=data), models)
     attacks = attack_unchanged(data, models=models, seconds=seconds, seed=seed, progress=progress)
-    return DataAssessment(data.source.name, data.shape, data.counts(), verdicts, attacks, data.notes)
+    return DataAssessment(data.source.name, data.shape, data.counts(), verdicts, attacks, data.notes, data.size)

@@ -8,148 +8,35 @@ import hmac
 import importlib.metadata
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.core import recipe_files as recipes
 from sfumato.core.evidence import population_path
-from sfumato.core.model import OF_THE_FILE
-from sfumato.core.schema import Role
 from sfumato.core.threads import meanwhile
-from sfumato.methods.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.assessment import DEFAULT_THRESHOLD
 from sfumato.release.epsilon_certification import told_plan
 from sfumato.release.evaluation import Evaluation, evaluate, joined, report_metrics
+from sfumato.release.manifest import VERSION
+from sfumato.release.signatures import canonical
+from sfumato.release.story import public_story, story_of
+from sfumato.release.table_sections import as_sections, direct_in, sections
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.core.metric import Utility
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.release.epsilon_certification import Certified
+    from sfumato.release.release import Release
     from sfumato.release.table_release import TableRelease
 
 
-# What a report draws besides verdicts: every column before and after, how columns go together, and where cells are gone.
-
-HIDDEN = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
-"""Columns with these roles are not drawn: they identify people or belong to the survey's design."""
-FEWEST = 5
-"""A value that fewer records have is not named."""
-MOST_CARDS = 40
-MOST_IN_MAP = 12
-MOST_ROWS = 1_000_000
-"""Larger tables are drawn from a random sample of the records."""
-
-
-def story_of(release: TableRelease, pair: Pair) -> dict[str, Any]:
-    """The story of a release as plain data; ``pair`` is its original and what is shared of it.
-
-    Bins are named by data values: it is for the owner (see :func:`public_story`).
-    """
-    pair = _sampled(release, pair)
-    shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
-    drawn = set(_by_role(pair, shown)[:MOST_CARDS])
-    bins = {c: binned(pair, c, fewest=FEWEST) for c in shown if c in drawn}
-    return {
-        "cards": [card_of(pair, b) for b in bins.values()],
-        "maps": maps_of(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
-        "suppressed_cells": {c: _gone(pair, c) for c in shown},
-        "sampled": len(pair.released) < release.released.records,
-    }
-
-
-def public_story(story: dict[str, Any]) -> dict[str, Any]:
-    """The part of a story that anyone may see: no bins, no data values, nothing of the original but distances."""
-    cards = [{k: v for k, v in card.items() if k not in ("bins", "before", "after")} for card in story["cards"]]
-    maps = story["maps"]
-    return {
-        "cards": cards,
-        "maps": {k: maps[k] for k in ("columns", "table_distance")},
-        "suppressed_cells": story["suppressed_cells"],
-    }
-
-
-def _sampled(release: TableRelease, pair: Pair) -> Pair:
-    if len(pair.released) <= MOST_ROWS:
-        return pair
-    rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
-    return pair.of_released(rows)
-
-
-def card_of(pair: Pair, column: Binned) -> dict[str, Any]:
-    """One column before and after, as plain data."""
-    losses = pair.losses(column.column)
-    return {
-        "column": column.column,
-        "roles": [str(role) for role in pair.original.schema[column.column].roles],
-        "loss": float(losses.mean()) if len(losses) else 0.0,
-        "distance": column.distance,
-        "bins": list(column.names),
-        "before": column.before.tolist(),
-        "after": column.after.tolist(),
-    }
-
-
-def _by_role(pair: Pair, columns: list[str]) -> list[str]:
-    """Quasi-identifiers and sensitive columns first, then the others: where there is no room for all, the others give way."""
-    first = [c for c in columns if {Role.QUASI, Role.SENSITIVE} & set(pair.original.schema[c].roles)]
-    return [*first, *(c for c in columns if c not in first)]
-
-
-def maps_of(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
-    """For every two columns: how far their table moved, and how much they go together before and after.
-
-    Both are counted over the same bins, a generalised cell spread over what it may stand for: a column that was not
-    changed goes together with another such column as before, and generalising never makes columns go together more.
-    """
-    tables, before, after = [], [], []
-    for i, one in enumerate(columns):
-        for other in columns[:i]:
-            then, now = table_before(one, other), table_after(one, other)
-            tables.append(distance_of_tables(one, then, now))
-            before.append(_cramers_v(then, _freedom(then)))
-            after.append(_cramers_v(now, _freedom(then)))
-    return {
-        "columns": [c.column for c in columns],
-        "table_distance": tables,
-        "association_before": before,
-        "association_after": after,
-    }
-
-
-def _freedom(table: NDArray[np.float64]) -> int:
-    return int(min((table.sum(axis=1) > 0).sum(), (table.sum(axis=0) > 0).sum())) - 1
-
-
-def _cramers_v(table: NDArray[np.float64], freedom: int) -> float:
-    """Cramér's V: √(χ²/(n·freedom)), with the freedom of the original table so that before and after are comparable."""
-    total = table.sum()
-    if freedom < 1 or total <= 0:
-        return 0.0
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
-    there = expected > 0
-    squared = float(((table - expected)[there] ** 2 / expected[there]).sum())
-    return float(np.clip(np.sqrt(squared / total / freedom), 0.0, 1.0))
-
-
-def _gone(pair: Pair, column: str) -> float:
-    """The share of the original cells of a column of which nothing is left: dropped records, and cells at the top."""
-    lost = float((pair.losses(column) >= 1 - 1e-12).sum())
-    return (lost + pair.suppressed) / max(1, len(pair.original))
-
-
-CERTIFICATE_VERSION = 2
-"""Version 2 lists every file of the shared folder and holds no number that JSON does not know."""
-
 LOCK_VERSION = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "polars", "narwhals")
-COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the owner's lock file"
+COMMITMENT = "HMAC-SHA-256"
+"""Of the input's SHA-256, keyed with the salt in the owner's lock file."""
 
 
 MANY_ROWS = 1 << 22
@@ -182,7 +69,7 @@ class Told:
         return cls(worth, story, other.result())
 
 
-def evaluated(release: TableRelease, pair: Pair, metrics: Sequence[Utility]) -> Evaluation:
+def evaluated(release: TableRelease, pair: TablePair, metrics: Sequence[Utility]) -> Evaluation:
     """What a release is worth by these metrics, without anything per record; each is measured once, whoever asks again.
 
     ``pair`` is the original and what is shared of it.
@@ -194,15 +81,21 @@ def evaluated(release: TableRelease, pair: Pair, metrics: Sequence[Utility]) -> 
     return joined(pair, [measured(metric) for metric in metrics])
 
 
-def canonical(document: Mapping[str, Any]) -> bytes:
-    """The bytes that are hashed and signed: sorted keys, no spaces, UTF-8."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def measured_utility(release: Release, names: Collection[str]) -> dict[str, float]:
+    """The measures that a certificate tells of a release, by name.
 
+    ``names`` are those of a certificate. The metrics of every ``run`` are measured first; only where the certificate
+    tells others, which ``evaluate --keep`` put there, all metrics without a parameter are measured.
+    """
+    from sfumato.release.table_release import TableRelease
 
-def digest_of(certificate: Mapping[str, Any]) -> str:
-    """SHA-256 of a certificate without its own digest and signature."""
-    body = {key: value for key, value in certificate.items() if key not in ("digest", "signature")}
-    return hashlib.sha256(canonical(body)).hexdigest()
+    measures: dict[str, float] = {}
+    if isinstance(release, TableRelease):
+        pair = release.pair
+        measures = {m.name: m.value for m in evaluated(release, pair, report_metrics(pair)).measures}
+    if not measures.keys() >= set(names):
+        measures |= {m.name: m.value for m in release.evaluate().measures}
+    return measures
 
 
 def commitment(input_digest: str, salt: str) -> str:
@@ -220,7 +113,8 @@ def certificate(
     """
     judged = release.certified
     body: dict[str, Any] = {
-        "sfumato_certificate": CERTIFICATE_VERSION,
+        "sfumato_certificate": VERSION,
+        "shape": str(release.shape),
         "created": release.created.isoformat(timespec="seconds"),
         "data": {**data_file, "rows": release.released.records, "columns": release.released_columns},
         "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
@@ -237,7 +131,7 @@ def certificate(
         "suppressed_records": None
         if release.released.drawn or (judged is not None and judged.secret_count)
         else release.suppressed,
-        **({"drawn_anew": told_drawn(release, judged)} if release.released.drawn else {}),
+        **({"synthetic": describe_synthetic(release, judged)} if release.released.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
@@ -246,13 +140,13 @@ def certificate(
     return plain_json(body)
 
 
-def told_drawn(release: TableRelease, judged: Certified | None) -> dict[str, Any]:
+def describe_synthetic(release: TableRelease, judged: Certified | None) -> dict[str, Any]:
     """What a certificate says of rows that are nobody's; counts of the original only where no ε is certified."""
-    told: dict[str, Any] = {"rows": release.released.records, "means": OF_THE_FILE}
-    if judged is not None and judged.holds:
-        return told
-    learnt, aside = (0 if rows is None else len(rows) for rows in (release.learnt_from, release.held_out))
-    return {**told, "learnt_from": learnt, "held_out": aside}
+    section: dict[str, Any] = {"rows": release.released.records}
+    if judged is None or not judged.holds:
+        section["learnt_from"] = 0 if release.learnt_from is None else len(release.learnt_from)
+        section["held_out"] = 0 if release.held_out is None else len(release.held_out)
+    return section
 
 
 def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,7 +190,7 @@ def _version(name: str) -> str:
 def owner_record(release: TableRelease, *, told: Told, input_digest: str) -> dict[str, Any]:
     """Everything about a release that its owner may see beside its certificate: before and after, efforts, alternatives.
 
-    No data values but the names of the bins in its story; see :func:`sfumato.release.documents.story_of`.
+    No data values but the names of the bins in its story; see :func:`sfumato.release.story.story_of`.
     """
     return {
         "input": {"name": release.original.source.name, "sha256": input_digest, "rows": release.original.records},
@@ -332,7 +226,7 @@ def lock(release: TableRelease, *, salt: str, input_digest: str, certificate: Ma
     }
 
 
-def locked_recipe(release: TableRelease) -> dict[str, Any]:
+def locked_recipe(release: Release) -> dict[str, Any]:
     """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
     steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
     return recipes.to_dict(dataclasses.replace(release.recipe, steps=steps), base=Path())
@@ -343,3 +237,87 @@ def is_locked(release: TableRelease, lock: Mapping[str, Any]) -> bool:
     mine = {"recipe": locked_recipe(release), "seed": release.seed.text, "made_for": release.made_for}
     mine |= {"input_sha256": release.original.input_digest()}
     return canonical(plain_json(mine)) == canonical({name: lock.get(name) for name in mine})
+
+
+# Data of other shapes than a table.
+
+
+def data_certificate(release: Release, *, tables: Mapping[str, Mapping[str, Any]], salt: str) -> dict[str, Any]:
+    """What is claimed about a release, without seeds and without data values, and not sealed yet.
+
+    Of the original only the number of people left out and how far the release is from it are told; where an ε is certified,
+    nothing at all but what the accounted steps made of it.
+    """
+    judged = release.certified
+    private = judged is not None and judged.holds
+    body: dict[str, Any] = {
+        "sfumato_certificate": VERSION,
+        "created": release.created.isoformat(timespec="seconds"),
+        "shape": str(release.shape),
+        **as_sections(tables, release.shape),
+        "counts": release.released.counts(),
+        "input_commitment": {"value": commitment(release.original.input_digest(), salt), "scheme": COMMITMENT},
+        "recipe": recipes.public_dict(release.recipe),
+        "verdicts": [verdict.to_dict() for verdict in release.verdicts],
+        "limits": [limit.to_dict() for limit in release.limits],
+        "contract": [] if private else [kept.to_dict() for kept in release.contract],
+        **_data_compared(release, judged),
+        "plan": told_plan(release, judged),
+        "dropped_columns": direct_in(release.recipe),
+        "suppressed_people": None if private else release.suppressed,
+        "shuffled": release.shuffled,
+        "rehearsal": release.seed.rehearsal,
+        "versions": versions(),
+    }
+    return plain_json(body)
+
+
+def _data_compared(release: Release, judged: Certified | None) -> dict[str, Any]:
+    """What was found by comparing the release with its original; nothing of it where a step accounts for an ε."""
+    if judged is not None:
+        return {"differential_privacy": judged.to_dict()}
+    utility = {} if release.utility is None else {m.name: m.value for m in release.utility.measures}
+    return {"utility": utility, **({} if release.attacks is None else {"attacks": release.attacks.to_dict()})}
+
+
+def data_owner_record(release: Release) -> dict[str, Any]:
+    """Everything about a release that its owner may see beside its certificate: before and after, efforts. No data values."""
+    original = release.original
+    return plain_json(
+        {
+            "input": {"name": original.source.name, "sha256": original.input_digest(), "people": original.size},
+            "notes": list(release.notes),
+            "counts_before": original.counts(),
+            "counts_after": release.released.counts(),
+            "before": None if release.attacks_before is None else release.attacks_before.to_dict(),
+            "contract": [kept.to_dict() for kept in release.contract],
+            "scores": {name: score for _, plan in release.plans for name, score in plan.scores().items()},
+            "effort": [{"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())],
+            "utility": None if release.utility is None else release.utility.to_dict(),
+            "warnings": list(release.warnings),
+            "preserved": [dataclasses.asdict(kept) for _, plan in release.plans for kept in plan.preserved],
+            **_kept_attacks(release),
+        }
+    )
+
+
+def _kept_attacks(release: Release) -> dict[str, Any]:
+    """What attacks found, where the certificate does not tell it."""
+    return {} if release.attacks is None or release.certified is None else {"attacks": release.attacks.to_dict()}
+
+
+def data_lock(release: Release, *, salt: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
+    written = sections(certificate)
+    first = next(iter(written.values()))
+    return {
+        "sfumato_lock": LOCK_VERSION,
+        "recipe": locked_recipe(release),
+        "seed": release.seed.text,
+        "salt": salt,
+        "input_sha256": release.original.input_digest(),
+        "output_sha256": {name: section["sha256"] for name, section in written.items()},
+        "made_for": release.made_for,
+        "output_form": {"format": first["format"], **first["form"]},
+        "versions": certificate["versions"],
+    }

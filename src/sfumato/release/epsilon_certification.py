@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 
 KEPT = "kept by the owner"
 NEIGHBOURS = {
-    "add_remove": "add_remove: tables that differ by one record more or less; the number of records is secret",
-    "replace": "replace: tables of the same size that differ in one record",
+    "add_remove": "tables that differ by {} more or less; the number of records is secret",
+    "replace": "tables of the same size that differ in {}",
 }
+"""What is told apart at most by a factor of e^ε; the braces stand for whom ε is about."""
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
     "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does not depend on one record",
@@ -114,7 +115,8 @@ class Certified:
             "certified": self.holds,
             "epsilon": self.epsilon if self.holds else None,
             "delta": self.delta if self.holds else None,
-            "neighbours": NEIGHBOURS[self.neighbours].replace(ONE_RECORD, self.unit),
+            "neighbours": self.neighbours,
+            "meaning": NEIGHBOURS[self.neighbours].format(self.unit),
             "unit_of_privacy": self.unit,
             "steps": [part.to_dict() for part in self.parts],
             "kept_by_the_owner": list(self.kept) if self.holds else [],
@@ -223,7 +225,7 @@ def _fitted(schema: Schema) -> Iterator[str]:
 def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
     """What decides about the release by more than the release."""
     for name in recipe.limits:
-        if recipe.shape is not Shape.TABLE or compares(name):
+        if compares(name, recipe.shape):
             yield f"the limit on {name} compares the release with the original, and refuses by that"
     for agreement in recipe.contract:
         if agreement.refuse:
@@ -233,9 +235,9 @@ def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
             yield f"{model.promise} {beyond}, and a release that breaks it is refused"
 
 
-def compares(limit: str) -> bool:
+def compares(limit: str, shape: Shape) -> bool:
     """Whether a limit is on something that is measured with the original: all but risks of the released file are."""
-    return limit not in registry.risks()
+    return limit not in registry.risks(shape)
 
 
 def _beyond_release(model: Model, released: Schema) -> str | None:
@@ -266,7 +268,7 @@ def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]
 def _told(plan: Mapping[str, Any], judged: Certified, place: int) -> dict[str, Any]:
     accounted = judged.parts[place].account.effect is Effect.ACCOUNTED
     if accounted and not judged.holds:
-        gone = {"epsilon": None, "delta": None, "certified": False, "not_certified_because": "; ".join(judged.reasons)}
+        gone = {"epsilon": None, "delta": None, "certified": False}
         return {**{k: v for k, v in plan.items() if k != "where_the_number_of_records_is_public"}, **gone}
     if accounted or not judged.holds or judged.after(place):
         return dict(plan)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato.core import registry
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, TableBlock
 from sfumato.core.choices import required_fields
 from sfumato.core.metric import Measure, Utility
-from sfumato.core.notebook import html_headline, html_list, html_table
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.shape import Shape
+from sfumato.core.words import plain_name, score
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.report.measures import best_of, first_and_more, title_of
 from sfumato.release.report.pictures import measure_chart
@@ -21,11 +23,11 @@ from sfumato.release.report.pictures import measure_chart
 if TYPE_CHECKING:
     import altair as alt
 
-    from sfumato.core.data import DataPair
+    from sfumato.core.data import Data, Pair
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Reportable):
     """Utility metrics of a release beside its original, and why some were not measured.
 
     ``measures`` hold numbers and names of columns only, except for their parts per record, which are for the owner.
@@ -53,7 +55,7 @@ class Evaluation:
         """The metrics that were not measured, in words, by their reason."""
         names: dict[str, list[str]] = {}
         for name, reason in self.skipped.items():
-            names.setdefault(reason, []).append(_words(name))
+            names.setdefault(reason, []).append(plain_name(name))
         return [(", ".join(each), reason) for reason, each in names.items()]
 
     def measure(self, name: str) -> Measure:
@@ -89,37 +91,25 @@ class Evaluation:
         """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher; None without any."""
         return measure_chart([(m.name, m.value, m.better) for m in self.measures])
 
-    def __str__(self) -> str:
-        head = f"{self.name}: {self.told_records}"
-        width = max([len(m.name) for m in self.measures], default=0) + 2
-        lines = [f"  {_words(m.name):<{width}}{_value(m):>8}  {m.meaning}" for m in self.measures]
-        return "\n".join([head, *lines, *(f"  {names}: {why}" for names, why in self.told_skipped)])
-
-    def _repr_html_(self) -> str:
-        rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
-        caption = f"{self.name}: {self.told_records}"
-        left = [f"{names}: {why}" for names, why in self.told_skipped]
-        head = html_headline(self._verdict, good=bool(self.measures))
-        return (
-            head
-            + html_table(caption, ("metric", "value", "better", "meaning"), rows)
-            + html_list("Not measured:", left)
-        )
+    def blocks(self) -> Sequence[Block]:
+        """Every measure with what it means, and why some were not measured."""
+        rows = []
+        for m in self.measures:
+            best = "1 is best" if m.better == "higher" else "0 is best"
+            rows.append((plain_name(m.name), score(m.value), best, m.meaning))
+        blocks: list[Block] = [Paragraph(self._verdict, "strong"), Paragraph(f"{self.name}: {self.told_records}")]
+        if rows:
+            blocks.append(TableBlock(("measure", "value", "", "meaning"), tuple(rows)))
+        for names, reason in self.told_skipped:
+            blocks.append(Paragraph(f"not measured: {names}: {reason}", "quiet"))
+        return blocks
 
     @property
     def _verdict(self) -> str:
         """What a reader looks for first: the measures that a page shows first, with what would be best."""
         first, more = first_and_more((m.name, m) for m in self.measures)
-        sentences = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
+        sentences = [f"{title_of(m.name)} {score(m.value)} ({best_of(m.name)})" for m in [*first, *more][:2]]
         return "; ".join(sentences) or "Nothing could be measured"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _value(measure: Measure) -> str:
-    return f"{measure.value:.4f}"
 
 
 def default_metrics(shape: Shape = Shape.TABLE) -> tuple[Utility, ...]:
@@ -150,7 +140,7 @@ SYNTHETIC_REPORT_METRICS = (*REPORT_METRICS, "marginal_error")
 """The same for synthetic records, which nobody can follow row by row: there the tables of two columns say most."""
 
 
-def report_metrics(pair: Pair) -> tuple[Utility, ...]:
+def report_metrics(pair: TablePair) -> tuple[Utility, ...]:
     """The metrics that a certificate and a report show of this release."""
     names = REPORT_METRICS if pair.aligned else SYNTHETIC_REPORT_METRICS
     return tuple(registry.asked_metric(name) for name in names)
@@ -162,7 +152,7 @@ def quick_metrics() -> tuple[Utility, ...]:
 
 
 def evaluate(
-    pair: Pair | DataPair,
+    pair: TablePair | Pair,
     metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None,
     *,
     per_record: bool = True,
@@ -200,14 +190,14 @@ def evaluate(
     return Evaluation(name, *counts, tuple(measures), skipped, unit, drawn=not pair.aligned)
 
 
-def require_same_shape(first: Any, *others: Any) -> None:
+def require_same_shape(first: Data, *others: Data) -> None:
     """Refuse, by name, to put data of different shapes side by side."""
     for other in others:
         if other.shape is not first.shape:
             raise ParameterError(f"data of shape {first.shape} and of shape {other.shape} cannot be compared")
 
 
-def joined(pair: Pair, evaluations: Sequence[Evaluation]) -> Evaluation:
+def joined(pair: TablePair, evaluations: Sequence[Evaluation]) -> Evaluation:
     """Several evaluations of one pair as one, in their order."""
     whole = evaluate(pair, ())
     for each in evaluations:

@@ -11,23 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exchange import in_place
 from sfumato.core.randomness import Seed
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.release.certificates import read_any_certificate, read_certificate, shape_of
+from sfumato.release.certificate_files import read_certificate
 from sfumato.release.documents import commitment, plain_json
 from sfumato.release.manifest import folder_claim
-from sfumato.release.pairs import read_alignment
-from sfumato.release.publish import linked, seal
-from sfumato.release.replay import ReplayInputs, as_released, in_parts, is_same, locked_recipe, make_table_again
-from sfumato.release.shape_checks import checks_for
-from sfumato.release.verify import read_released
+from sfumato.release.pairs import pair_persons, pair_table, read_alignment
+from sfumato.release.publish import linked
+from sfumato.release.replay import (
+    ReplayInputs,
+    as_released,
+    in_parts,
+    is_same,
+    locked_recipe,
+    make_table_again,
+    read_lock,
+)
+from sfumato.release.sealing import seal
+from sfumato.release.shared_folder import SharedFolder
+from sfumato.release.table_sections import sections
+from sfumato.release.written_files import ALIGNMENT, ORIGINAL_PERSON, ORIGINAL_ROW, read_json
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
+    from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.data.lazy.table import LazyTable
-
-ALIGNMENT = "alignment.parquet"
-"""In the owner's folder: which row or person of the original every released one is."""
 
 
 # Reading what stays with the owner of a release.
@@ -56,7 +65,14 @@ class Folder:
     certificate: dict[str, Any]
     record: dict[str, Any]
     released: Any
-    recipe: Any
+    recipe: Recipe
+
+    @property
+    def made_for(self) -> str:
+        """The format whose values were told apart in the original from the start."""
+        first = next(iter(sections(self.certificate).values()))
+        lock = read_lock(self.folder / "owner") or {}
+        return str(lock.get("made_for", first["format"]))
 
     def require_committed(self, name: str, digests: Iterable[str]) -> None:
         """Raise unless an input with one of these digests is the one that the release was made from."""
@@ -88,12 +104,12 @@ class Folder:
         untouched = folder_claim(self.certificate, self.folder / "share")
         if untouched.status == "fails":
             raise UnreadableInput(f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}")
-        body = plain_json({**self.certificate, key: dict(found)})
+        body = plain_json({**self.certificate, **self.record.get("words", {}), key: dict(found)})
         with in_place(self.folder, force=True) as made:
             shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=linked)
             seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
 
-    def beside(self, original: Any, population: Dataset | None = None) -> Any:
+    def beside(self, original: Any, population: Table | None = None) -> Any:
         """The release beside the original it was made from, as the owner's alignment says: a pair of their shape.
 
         Another original, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
@@ -102,12 +118,13 @@ class Folder:
         original = as_released(self.certificate, original)
         if in_parts(self.certificate):
             return self._sampled(original, population)
-        checks, file = checks_for(self.certificate), self.folder / "owner" / ALIGNMENT
-        origin = read_alignment(file, self.released.size, original.size, checks.aligned_by)
+        is_table = self.certificate["shape"] == Shape.TABLE
+        column = ORIGINAL_ROW if is_table else ORIGINAL_PERSON
+        origin = read_alignment(self.folder / "owner" / ALIGNMENT, self.released.size, original.size, column)
         self.require_committed(original.source.name, _digests(original))
-        return checks.pair(self, original, origin)
+        return pair_table(self, original, origin) if is_table else pair_persons(self, original, origin)
 
-    def _sampled(self, original: LazyTable, population: Dataset | None) -> Pair:
+    def _sampled(self, original: LazyTable, population: Table | None) -> TablePair:
         """The sample that the release was measured on."""
         self.require_committed(original.source.name, _digests(original))
         lock = read_json(self.folder / "owner" / "lock.json")
@@ -135,8 +152,8 @@ def require_both(folder: Path) -> None:
 def read_release(folder: Path) -> Folder:
     """Read back what ``run`` wrote, whatever the shape of the data: ``share/`` and ``owner/`` must both be there."""
     require_both(folder)
-    certificate = read_any_certificate(folder / "share")
-    shape = shape_of(certificate)
+    certificate = read_certificate(folder / "share", *Shape)
+    shape = Shape(certificate["shape"])
     record = read_owner_record(folder / "owner", certificate)
     lock = folder / "owner" / "lock.json"
     if not lock.is_file():
@@ -144,13 +161,13 @@ def read_release(folder: Path) -> Folder:
     recipe = locked_recipe(folder / "owner", shape)
     if recipe is None:
         raise UnreadableInput(f"{lock} holds no recipe that can be read")
-    return Folder(folder, certificate, record, read_released(folder / "share", certificate), recipe)
+    return Folder(folder, certificate, record, SharedFolder(folder / "share", certificate).released, recipe)
 
 
 def read_table_release(folder: Path) -> Folder:
     """The same of one table; a release of data of another shape is refused."""
     require_both(folder)
-    read_certificate(folder / "share")
+    read_certificate(folder / "share", Shape.TABLE)
     return read_release(folder)
 
 
@@ -159,14 +176,3 @@ def _digests(original: Any) -> Iterator[str]:
     yield original.input_digest()
     if original.source.digest is not None:
         yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).input_digest()
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """What a file of the owner holds; an empty one where it is no mapping."""
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    except ValueError:
-        raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
-    return loaded if isinstance(loaded, dict) else {}

@@ -20,7 +20,7 @@ from sfumato.methods.formulas.dependence_search import (
 
 if TYPE_CHECKING:
     from sfumato.core.acceptance import ImpliedQuasi
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.recipe import Recipe
     from sfumato.methods.formulas.implied_linkage import Linkage
 
@@ -65,6 +65,8 @@ class Implied:
     @property
     def undoing(self) -> tuple[Dependence, ...]:
         """What undoes the release: pairs by themselves, or all that narrow where linkage by them finds too many people."""
+        if not self.unaccepted:
+            return ()
         alone = tuple(each for each in self.unaccepted if each.refused)
         linkage = self.unaccepted_linkage
         if linkage is not None and linkage.exceeds(self.k):
@@ -94,21 +96,16 @@ class Implied:
         if accepted and self.linkage is not None:
             k = f"k = {self.k} holds on the quasi-identifiers; " if self.k else ""
             told.append(f"{k}with the accepted columns {linkage_words(self.linkage, self.k)}{self.sampled}")
-        if self.unused:
-            told.append(f"accept names what was not found: {', '.join(self.unused)}; take it out of the recipe")
-        return tuple(told)
-
-    @property
-    def unused(self) -> list[str]:
-        """Pairs that the recipe accepts and that were not found."""
         there = {(column, each.quasi) for each in self.found.found for column in each.columns}
-        return [f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there]
+        unused = [f"{column} → {quasi}" for column, quasi in self.accepted if (column, quasi) not in there]
+        if unused:
+            told.append(f"accept names what was not found: {', '.join(unused)}; take it out of the recipe")
+        return tuple(told)
 
     def public(self, sampled: Mapping[str, int]) -> dict[str, Any]:
         """What a certificate says: what was looked for, and which pairs were taken on, without figures."""
         accepted = [each for each in self.found.found if self.is_accepted(each)]
         return {
-            "looked_for": LOOKED_FOR,
             "compared": self.found.compared,
             "unknown": len(self.found.unknown),
             "accepted": [{"columns": list(each.columns), "implies": each.quasi} for each in accepted],
@@ -139,7 +136,9 @@ def _linkage_dict(linkage: Linkage) -> dict[str, float]:
     return {name: getattr(linkage, name) for name in ("rate", "class_only", "low", "high", "exposed")}
 
 
-def implied_by(pair: Callable[[], Pair], recipe: Recipe, crowds: Sequence[int | None], memo: dict[Any, Any]) -> Implied:
+def implied_by(
+    pair: Callable[[], TablePair], recipe: Recipe, crowds: Sequence[int | None], memo: dict[Any, Any]
+) -> Implied:
     """Look for what the released columns of a pair imply; ``crowds`` are the k of its promises.
 
     The answer is remembered in ``memo``, that of the released table, so that it is looked for once.

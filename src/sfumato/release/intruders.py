@@ -17,14 +17,14 @@ from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
+    from sfumato.core.table import Table
 
 
 # What an intruder has: columns of the original itself, or a file of its own.
 
 
-def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
+def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
     """An intruder who took the columns from the original itself: the most anyone can know of them.
 
     Where rows were drawn anew, half of those looked for are people that the rows were learnt from, half such as were set aside.
@@ -44,7 +44,7 @@ def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) 
 
 
 def intruder_with(
-    pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None, aux: Dataset | None = None
+    pair: TablePair, file: Table, knows: Sequence[str] | None, *, by: str | None = None, aux: Table | None = None
 ) -> Intruder:
     """An intruder with a file of its own, and which original row each of its rows describes.
 
@@ -83,7 +83,7 @@ def intruder_with(
     return Intruder(file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=others)
 
 
-def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
+def renamed(file: Table, names: Mapping[str, str]) -> Table:
     """An intruder's file with columns called as in the original: ``names`` maps its names to ours."""
     file.require(names)
     taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
@@ -93,7 +93,7 @@ def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
     return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}), coded=coded)
 
 
-def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:
+def _as_labels(table: Table, columns: Sequence[str]) -> pl.DataFrame:
     """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
     encoded = [table.encoded(column) for column in columns]
     labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
@@ -109,7 +109,7 @@ class Profile:
 
     name: str
     story: str
-    knows: Callable[[Pair], tuple[str, ...]]
+    knows: Callable[[TablePair], tuple[str, ...]]
 
     everything: bool = False
 
@@ -122,16 +122,16 @@ class Profile:
         return tuple(cls.name for cls in sorted(mine, key=lambda cls: cls.turn))
 
 
-def _everything_quasi(pair: Pair) -> tuple[str, ...]:
+def _everything_quasi(pair: TablePair) -> tuple[str, ...]:
     return pair.quasi
 
 
-def _three_most_exposing(pair: Pair) -> tuple[str, ...]:
+def _three_most_exposing(pair: TablePair) -> tuple[str, ...]:
     """The three quasi-identifiers with the most distinct released values: what can be seen over the fence."""
     return most_telling(pair, pair.quasi, 3)
 
 
-def _five_of_any(pair: Pair) -> tuple[str, ...]:
+def _five_of_any(pair: TablePair) -> tuple[str, ...]:
     """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers.
 
     A survey weight that hardly anyone shares tells as much as a name, but not where records were drawn anew: those weights are multiplied
@@ -141,18 +141,18 @@ def _five_of_any(pair: Pair) -> tuple[str, ...]:
     return most_telling(pair, [c for c in pair.columns if c not in hidden and not _pseudonymous(pair, c)], 5)
 
 
-def _pseudonymous(pair: Pair, name: str) -> bool:
+def _pseudonymous(pair: TablePair, name: str) -> bool:
     """Whether a column that names people or units was released with other names than it had."""
     names = {Role.DIRECT, Role.UNIT} & set(pair.original.schema[name].roles)
     return bool(names) and not (pair.aligned and pair.truthful(name).mean() > 0.5)
 
 
-def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
+def most_telling(pair: TablePair, columns: Sequence[str], most: int) -> tuple[str, ...]:
     """The columns with the most entropy as released, most telling first."""
     return tuple(sorted(columns, key=lambda name: (-_entropy(pair, name), name))[:most])
 
 
-def _entropy(pair: Pair, name: str) -> float:
+def _entropy(pair: TablePair, name: str) -> float:
     """The bits that a released cell of a column tells; counted once for a pair."""
     if ("entropy", name) not in pair.memo:
         counts = pair.frequencies(name)
@@ -174,10 +174,10 @@ BATTERY: tuple[Profile, ...] = (
         "wants any person of the population, and does not know who is in the table",
         _everything_quasi,
     ),
-    Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing),
+    Profile("neighbour", "knows the three most identifying quasi-identifiers", _three_most_exposing),
     Profile(
         "colleague",
-        "knows the five columns that tell most, whatever their role",
+        "knows the five most identifying columns",
         _five_of_any,
     ),
     Profile(

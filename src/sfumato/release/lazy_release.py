@@ -20,11 +20,11 @@ from sfumato.release.table_release import TableRelease, scores_of
 
 if TYPE_CHECKING:
     from sfumato.core.data import Context
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.step import Preserved
+    from sfumato.core.table import Table
     from sfumato.data.lazy.run import LazyStepsResult, PreparedTable
     from sfumato.data.lazy.table import LazyTable
     from sfumato.release.assessment import Assessment
@@ -41,8 +41,8 @@ class LazyRelease(TableRelease):
     """
 
     table: LazyTable = None  # type: ignore[assignment]
-    sample: Pair = None  # type: ignore[assignment]
-    seen: Mapping[int, Dataset] = dataclasses.field(default_factory=dict)
+    sample: TablePair = None  # type: ignore[assignment]
+    seen: Mapping[int, Table] = dataclasses.field(default_factory=dict)
     searched: Sequence[Step] = ()
 
     @classmethod
@@ -60,7 +60,7 @@ class LazyRelease(TableRelease):
         source = dataclasses.replace(counted.source, digest=original.digest)
         return cls(
             released=steps.released,
-            original=dataclasses.replace(counted, source=source),
+            original=counted.with_source(source),
             recipe=recipe,
             plans=steps.plans,
             seed=context.seed,
@@ -77,11 +77,11 @@ class LazyRelease(TableRelease):
         )
 
     @property
-    def counted(self) -> Dataset:
+    def counted(self) -> Table:
         """All that was released, by counts."""
         return self.released
 
-    def column_changes(self, released: Dataset) -> tuple[ColumnChange, ...]:
+    def column_changes(self, released: Table) -> tuple[ColumnChange, ...]:
         """What happened to every column; values are counted in all records where promises look, else in the sample."""
         sample, changes = self.sample, []
         for change in changes_of(sample.original, sample.released, self.plans):
@@ -94,7 +94,7 @@ class LazyRelease(TableRelease):
                 changes.append(change)
         return tuple(changes)
 
-    def before_step(self, place: int) -> Dataset:
+    def before_step(self, place: int) -> Table:
         """What a step that chose from a lattice saw: counted combinations, with what was worked out of them."""
         return self.seen[place]
 
@@ -104,7 +104,7 @@ class LazyRelease(TableRelease):
         return self.searched
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> TablePair:
         """The sample: measures and pictures are taken from it."""
         return self.sample
 
@@ -152,12 +152,12 @@ class LazyRelease(TableRelease):
         return self.table.schema
 
 
-def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> ColumnChange:
+def _with_counts(change: ColumnChange, original: Table, shared: Table) -> ColumnChange:
     after = _distinct_values(shared, change.name) if change.name in shared.columns else None
     return dataclasses.replace(change, distinct_before=_distinct_values(original, change.name), distinct_after=after)
 
 
-def _distinct_values(counted: Dataset, name: str) -> int:
+def _distinct_values(counted: Table, name: str) -> int:
     """How many values a column has, missing counted as one; those of a column that was encoded are counted already.
 
     What is no number is encoded as missing, but is a value of its own.

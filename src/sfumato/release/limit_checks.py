@@ -16,14 +16,14 @@ from sfumato.errors import ParameterError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Memory
-    from sfumato.core.data import DataPair
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.data import Data, Pair
     from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Model
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Agreement, Recipe
     from sfumato.core.step import Step
+    from sfumato.core.table import Table
     from sfumato.release.attack_report import AttackReport
 
 MOST_COPIED = 0.10
@@ -38,12 +38,12 @@ UNHURRIED = 86_400.0
 
 def judge_limits(
     limits: Mapping[str, Any],
-    pair: Pair | DataPair,
+    pair: TablePair | Pair,
     *,
     steps: Sequence[Step] = (),
     models: Sequence[Model] = (),
     seed: Seed,
-    counted: Dataset | None = None,
+    counted: Table | None = None,
     memory: Memory | None = None,
 ) -> tuple[Kept, ...]:
     """Measure everything that is limited; what is better when lower must stay below its limit, the rest above.
@@ -67,7 +67,7 @@ def about_all_releases(name: str) -> bool:
     return name in registry.attacks() and registry.attacks()[name].remembers
 
 
-def _judge(limit: Limit, pair: Pair | DataPair, released: Any, known: Mapping[str, Any]) -> Kept:
+def _judge(limit: Limit, pair: TablePair | Pair, released: Any, known: Mapping[str, Any]) -> Kept:
     shape = released.shape
     if limit.name in registry.attacks(shape):
         return _attacked(limit, pair, known)
@@ -92,7 +92,7 @@ def _kept(limit: Limit, value: float, holds: bool, way: str, where: str) -> Kept
     return Kept(limit.name, value, bound, holds, sentence, parameters=limit.parameters)
 
 
-def _attacked(limit: Limit, pair: Pair | DataPair, known: Mapping[str, Any]) -> Kept:
+def _attacked(limit: Limit, pair: TablePair | Pair, known: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
     from sfumato.release.attack_run import attack_release
 
@@ -116,14 +116,14 @@ def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
     return _kept(limit, value, value <= bound + 1e-12, "at most", where)
 
 
-def _measured(name: str, metric: Utility, pair: Pair | DataPair) -> Measure:
+def _measured(name: str, metric: Utility, pair: TablePair | Pair) -> Measure:
     reason = metric.out_of_place(pair)
     if reason is not None:
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
     return metric.measure(pair)
 
 
-def check_agreement(agreement: Agreement, pair: Pair | DataPair, *, fixed: bool) -> Kept:
+def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool) -> Kept:
     """A line of the contract held against the release; where an ε is accounted for, what cannot be measured ends no run."""
     try:
         return agreement.judge(pair)
@@ -133,7 +133,7 @@ def check_agreement(agreement: Agreement, pair: Pair | DataPair, *, fixed: bool)
         return agreement.held("it cannot be measured on this table")
 
 
-def with_usual_limits(recipe: Recipe, released: Any) -> Recipe:
+def with_usual_limits(recipe: Recipe, released: Data) -> Recipe:
     """The recipe with the limits that hold of rows drawn anew, unless it sets them or a step accounts for an ε.
 
     Where an ε is accounted for nothing may decide by looking at the original.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.core import registry
 from sfumato.core.acceptance import acceptance_problems
-from sfumato.core.data import Context
-from sfumato.core.dataset import Dataset
+from sfumato.core.data import Context, Data
 from sfumato.core.evidence import population_path
 from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.table import Table
 from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release.limit_checks import with_usual_limits
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Release")
 
 
-def make_release(data: Any, recipe: Recipe, context: Context) -> Any:
+def make_release(data: Data, recipe: Recipe, context: Context) -> Any:
     """Run the steps of a recipe on data of any shape, judge what came out, and refuse what does not hold.
 
     Data say themselves how they are prepared and how steps run on them (:class:`~sfumato.core.data.Data`): a table drops direct
@@ -53,7 +53,7 @@ def make_release(data: Any, recipe: Recipe, context: Context) -> Any:
     return release
 
 
-def judge_again(release: T, released: Any, *, bounds: bool = True) -> T:
+def judge_again(release: T, released: Data, *, bounds: bool = True) -> T:
     """The same release with other data in its place, judged as if they had come out; refused where it does not hold."""
     again = release.judged(released, bounds=bounds)
     refuse_broken(again)
@@ -70,7 +70,7 @@ def require_readable(path: Path) -> None:
     require_plain(path, most=MOST_BYTES, what="a second table")
 
 
-def population_of(models: Sequence[Model], given: Dataset | None = None, base: Path = Path()) -> Dataset | None:
+def population_of(models: Sequence[Model], given: Table | None = None, base: Path = Path()) -> Table | None:
     """The population the models compare with: the one given to the call, or the file they name; None without either.
 
     Paths start from ``base``, the folder of the recipe, and must lead to a plain file of at most 16 GB: devices and pipes
@@ -83,24 +83,18 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
         raise ParameterError("a population was given to the call, but a model names a file with one; give it once")
     require_readable(base / path)
     frame, source = read_table(base / path)
-    return Dataset(frame, source=source)  # type: ignore[arg-type]
+    return Table(frame, source=source)  # type: ignore[arg-type]
 
 
 # What is refused.
 
 
-OPTIONS = {"population": "a population", "memory": "a register"}
-"""Options of a run that only some data know, and what they are called in sentences."""
-
-
-def require_sense(data: Any, recipe: Recipe, context: Context) -> None:
+def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
     """Refuse a recipe of another shape, without promises or steps, data without anybody, and options that the data do not know."""
     if data.shape is not recipe.shape:
         raise ParameterError(f"the recipe is about data of shape {recipe.shape}, not {data.shape}")
+    data.require_options({"population": context.population, "memory": context.memory})
     require_goal(recipe, refuse=context.refuse)
-    for name, words in OPTIONS.items():
-        if getattr(context, name) is not None and name not in data.options:
-            data.refuse_option(words)
     if problems := acceptance_problems(recipe.accept, recipe.schema, recipe.steps):
         raise ParameterError("; ".join(problems))
     data.require_content()

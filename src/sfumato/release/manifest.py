@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.errors import UnreadableInput
-from sfumato.release.certificates import FILE
+
+FILE = "certificate.json"
+VERSION = 3
+"""The version of certificates: the first that is promised to stay verifiable."""
+AGGREGATES = "aggregates"
+"""What the certificate of a table of results says in place of the shape of records."""
 
 # One thing a certificate says, and whether it is so.
 
@@ -78,23 +83,18 @@ def sha256_of_parts(folder: Path) -> str:
 
 
 def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
-    """Whether the folder holds the files the certificate lists, as they were, and nothing else.
-
-    A certificate of version 1 lists none: then only what is no plain file is looked for.
-    """
+    """Whether the folder holds the files the certificate lists, as they were, and nothing else."""
     name = "folder"
-    listed: Mapping[str, Any] | None = certificate.get("files")
+    listed: Mapping[str, Any] = certificate["files"]
     found = dict(_entries(share))
     odd = [path for path, plain in found.items() if not plain]
     if odd:
-        return Claim(name, "fails", f"{_named(odd)}: a symbolic link, device or pipe, which a release never holds")
-    if listed is None:
-        return Claim(name, "holds", "no links in it (a certificate of version 1 covers the data file only)")
+        return Claim(name, "fails", f"{named_paths(odd)}: a symbolic link, device or pipe, which a release never holds")
     extra = [path for path in found if path not in listed and path != FILE]
     gone = [path for path in listed if path not in found]
     changed = [path for path in listed if path in found and not _as_listed(share / path, listed[path])]
     problems = [
-        f"{_named(paths)} {words}"
+        f"{named_paths(paths)} {words}"
         for paths, words in ((extra, "not listed"), (gone, "missing"), (changed, "changed"))
         if paths
     ]
@@ -138,7 +138,7 @@ def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
         return False
 
 
-def _named(paths: list[str]) -> str:
+def named_paths(paths: list[str]) -> str:
     """A few paths in a sentence, as Python writes them: names may hold anything."""
     more = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
     return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + more

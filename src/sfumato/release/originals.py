@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.shape import PEOPLE
+from sfumato.core.shape import PEOPLE, Shape
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.release.certificates import shape_of
+from sfumato.release.read_data import read_recipe_data
 from sfumato.release.replay import locked_recipe, read_lock
-from sfumato.release.shaped.reading import people_of, sections
+from sfumato.release.table_sections import sections
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
 
 def original_of(
-    data: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any = None, said: Intake | None = None
+    data: Any,
+    certificate: Mapping[str, Any],
+    owner: Path | None,
+    *,
+    people: Any = None,
+    said: Intake | None = None,
+    table: str | None = None,
 ) -> Data:
-    """The original people of a release, read as the owner's lock says, or its certificate where there is none."""
-    recipe = locked_recipe(owner, shape_of(certificate)) or public_recipe(certificate)
+    """The original of a release, read as the owner's lock says, or its certificate where there is none."""
+    recipe = locked_recipe(owner, Shape(certificate["shape"])) or public_recipe(certificate)
     written = next(iter(sections(certificate).values()))
     made_for = (read_lock(owner) or {}).get("made_for", written["format"])
-    return people_of(data, recipe, people=people, said=said, format=made_for)
+    return read_recipe_data(data, recipe, people=people, said=said, format=made_for, table=table)
 
 
 def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
@@ -41,7 +47,7 @@ def public_recipe(certificate: Mapping[str, Any]) -> Recipe:
         recipe = recipes.any_from_dict(plain)
     except SfumatoError:
         recipe = None
-    if recipe is None or recipe.shape is not shape_of(certificate):
+    if recipe is None or recipe.shape is not Shape(certificate["shape"]):
         raise UnreadableInput("the certificate does not say how its original is read; give --owner with the lock file")
     return recipe
 

@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import DataPair
-from sfumato.core.dataset import NOBODY
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.data import Pair
+from sfumato.core.pair import TablePair, levels_of
+from sfumato.core.table import NOBODY
 from sfumato.data.table.indistinct import made_one
 from sfumato.errors import UnreadableInput
 from sfumato.release.publish import PEOPLE
-from sfumato.release.shaped.writing import read_alignments
+from sfumato.release.written_files import read_alignments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.data import Data
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.release.folder import Folder
 
 
-def pair_table(written: Folder, original: Dataset, origin: NDArray[np.int64]) -> Pair:
+def pair_table(written: Folder, original: Table, origin: NDArray[np.int64]) -> TablePair:
     """A released table beside its original; ``origin`` says for every row which one of the original it was."""
     table, _ = made_one(original.described_by(written.recipe), written.certificate["data"].get("format", "csv"))
     learnt_from, held_out = _learnt_from(written.folder / "owner" / PEOPLE, len(original))
     released = dataclasses.replace(written.released, origin=origin)
     levels = levels_of(written.certificate["plan"])
-    return Pair(table, released, origin, levels, learnt_from=learnt_from, held_out=held_out)
+    return TablePair(table, released, origin, levels, learnt_from=learnt_from, held_out=held_out)
 
 
-def pair_persons(written: Folder, original: Data, origin: NDArray[np.int64]) -> DataPair:
+def pair_persons(written: Folder, original: Data, origin: NDArray[np.int64]) -> Pair:
     """Released people beside the original ones; ``origin`` says for every person who it was."""
     kept = read_alignments(written.folder / "owner", written.released.schemas)
     released = dataclasses.replace(written.released, origin=origin).with_alignment(kept)
-    return DataPair(original, released)
+    return Pair(original, released)
 
 
 def read_alignment(file: Path, released: int, original: int, column: str) -> NDArray[np.int64]:

@@ -14,39 +14,30 @@ from sfumato.core import registry
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Kind, Role
 from sfumato.core.shape import DATA, PEOPLE
-from sfumato.release.consistency import count_of, is_on_level, left_out, named
+from sfumato.core.words import count_of, counts_in_words, join_words
+from sfumato.release.level_checks import is_on_level
 from sfumato.release.manifest import Claim
+from sfumato.release.public_recipe import left_out_columns
 from sfumato.release.read_back import has_words
-from sfumato.release.recipe_checks import COLUMNS
-from sfumato.release.report.wording import counts_in_words
-from sfumato.release.shaped.reading import schema_told, sections
+from sfumato.release.recipe_checks import COLUMNS, first_names
+from sfumato.release.table_sections import schema_told, sections
 
 if TYPE_CHECKING:
-    from sfumato.core.data import Data
-    from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Attribute, Schema
+    from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
 RECODED = (Kind.NOMINAL, Kind.ORDINAL)
 """Kinds that a quasi-identifier may have after recoding, whatever it was."""
 UNPUBLISHED = (Role.DIRECT, Role.ASK)
 
+Fields = Mapping[str, Any]
 Schemas = Mapping[str, "Schema"]
 
 
-def recipe_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """What the recipe accounts for in the tables of a release, without the original."""
-    certificate, released = shared.certificate, shared.released
-    yield columns_claim(certificate, released)
-    yield _values(certificate, released)
-    yield _dropped(certificate)
-    yield _levels(certificate, released)
-    yield _people_gone(certificate)
-
-
-def counts_claim(shared: SharedFolder) -> Claim:
+def people_counted(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """As many people, items, points or ties are in the files as certified."""
-    found, said = shared.released.counts(), shared.certificate["counts"]
+    found, said = shared.released.counts(), certificate["counts"]
     if found == said:
         return Claim("counts", "holds", f"{counts_in_words(found)} as said")
     return Claim("counts", "fails", f"{counts_in_words(found)} found, {counts_in_words(said)} certified")
@@ -55,19 +46,19 @@ def counts_claim(shared: SharedFolder) -> Claim:
 # Tables and columns.
 
 
-def columns_claim(certificate: Mapping[str, Any], released: Data) -> Claim:
+def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """All tables of the recipe and no others, all of their columns and no others, every column as what the recipe says."""
-    written, described = sections(certificate), _described(certificate)
-    expected = registry.shaped(released.shape).released_schemas(released.to_tables(), described)
+    released, written, described = shared.released, sections(certificate), _described(certificate)
+    expected = registry.data_class(released.shape).released_schemas(released.to_tables(), described)
     listed = [Path(file).stem for file in certificate["files"]]
     lost = [table for table in expected if table not in written]
     lost += [table for table in (DATA, PEOPLE) if table in listed and table not in written and table not in lost]
     if lost:
-        return _fails(f"the table of {' and '.join(lost)} is not certified, though the release has one")
+        return _fails(f"the table of {join_words(lost)} is not certified, though the release has one")
     if strange := [table for table in written if table not in expected]:
-        return _fails(f"the recipe knows nothing of the table of {' and '.join(strange)}")
+        return _fails(f"the recipe knows nothing of the table of {join_words(strange)}")
     if (cut := _cut(described, expected)) and not _said_to_cut(certificate["recipe"]["steps"]):
-        return _fails(f"{' and '.join(cut)} joins with nobody, and no step of the recipe cuts it off (split: true)")
+        return _fails(f"{join_words(cut)} joins with nobody, and no step of the recipe cuts it off (split: true)")
     problems = [words for table in written for words in _in_table(certificate, table, expected[table], described)]
     return _fails("; ".join(problems)) if problems else Claim(COLUMNS, "holds", "the same columns and roles, no others")
 
@@ -76,27 +67,27 @@ def _fails(words: str) -> Claim:
     return Claim(COLUMNS, "fails", words)
 
 
-def _described(certificate: Mapping[str, Any]) -> dict[str, Schema]:
+def _described(certificate: Fields) -> dict[str, Schema]:
     return {table: schema_told(columns) for table, columns in columns_in_recipe(certificate["recipe"]).items()}
 
 
-def _in_table(certificate: Mapping[str, Any], table: str, expected: Schema, described: Schemas) -> Iterator[str]:
+def _in_table(certificate: Fields, table: str, expected: Schema, described: Schemas) -> Iterator[str]:
     """What is wrong with the columns of one table, in words."""
     found = schema_told(sections(certificate)[table]["columns"]).attributes
     if strange := [column for column in found if column not in expected.attributes]:
-        yield f"{count_of(strange)} of {table} are not in the recipe: {named(strange)}"
+        yield f"{count_of(len(strange), 'column')} of {table} are not in the recipe: {first_names(strange)}"
     hidden = [c for c in found if c in expected.attributes and set(expected[c].roles) & set(UNPUBLISHED)]
     if hidden:
-        yield f"{count_of(hidden)} of {table} have a role that is never published: {named(hidden)}"
+        yield f"{count_of(len(hidden), 'column')} of {table} have a role that is never published: {first_names(hidden)}"
     meant = described.get(table, expected) if "tables" in certificate else expected  # other shapes say what steps write
     said = {c: a for c, a in meant.attributes.items() if not set(a.roles) & set(UNPUBLISHED)}
-    if gone := [c for c in said if c not in found and c not in left_out(certificate["plan"])]:
-        yield f"{count_of(gone)} of {table} are missing, and no step left them out: {named(gone)}"
+    if gone := [c for c in said if c not in found and c not in left_out_columns(certificate)]:
+        yield f"{count_of(len(gone), 'column')} of {table} are missing, and no step left them out: {first_names(gone)}"
     known = {c: a for c, a in found.items() if c in expected.attributes}
     if other := [c for c, a in known.items() if set(a.roles) != set(expected[c].roles) or a.of != expected[c].of]:
-        yield f"{len(other)} have another role than the recipe gives them: {named(other)}"
+        yield f"{len(other)} have another role than the recipe gives them: {first_names(other)}"
     if other := [c for c, a in known.items() if not _kind_fits(a, expected[c])]:
-        yield f"{count_of(other)} of {table} are of another kind than the recipe says: {named(other)}"
+        yield f"{count_of(len(other), 'column')} of {table} are of another kind than the recipe says: {first_names(other)}"
 
 
 def _kind_fits(found: Attribute, said: Attribute) -> bool:
@@ -118,21 +109,21 @@ def _said_to_cut(steps: Sequence[Any]) -> bool:
     return any(isinstance(said, Mapping) and said.get("split") is True for said in options)
 
 
-def _values(certificate: Mapping[str, Any], released: Data) -> Claim | None:
+def numbers_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Amounts that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
-    wrong = [
-        f"{table}.{column}"
-        for table, frame in released.to_tables().items()
-        for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items()
-        if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and has_words(frame[column])
-    ]
-    return Claim("numbers", "fails", f"words stand where the recipe says numbers: {named(wrong)}") if wrong else None
+    wrong = []
+    for table, frame in shared.released.to_tables().items():
+        for column, said in schema_told(sections(certificate)[table]["columns"]).attributes.items():
+            if said.kind is Kind.NUMERIC and Role.QUASI not in said.roles and has_words(frame[column]):
+                wrong.append(f"{table}.{column}")
+    words = f"words stand where the recipe says numbers: {first_names(wrong)}"
+    return Claim("numbers", "fails", words) if wrong else None
 
 
 # Direct identifiers, levels, people.
 
 
-def _dropped(certificate: Mapping[str, Any]) -> Claim | None:
+def dropped_columns(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """The columns that are certified as dropped are those that the recipe calls direct."""
     names = [
         column
@@ -146,34 +137,29 @@ def _dropped(certificate: Mapping[str, Any]) -> Claim | None:
     return Claim("direct identifiers gone", "fails", words)
 
 
-def _levels(certificate: Mapping[str, Any], released: Data) -> Claim | None:
+def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Columns that are said to be generalised to a level hold values of that level, or of one above it.
 
     A table is not asked in which a later step may have changed the values.
     """
-    name, described = "levels", columns_in_recipe(certificate["recipe"])
-    places = dict[tuple[str, str], Any]()
+    described, tables = columns_in_recipe(certificate["recipe"]), shared.released.to_tables()
+    levels = dict[tuple[str, str], Any]()
     for plan in certificate["plan"]:
         table = plan.get("table")
-        if table in described and registry.is_placed("steps", plan["step"], plan, released.shape):
-            places = {at: place for at, place in places.items() if at[0] != table}
-            places |= {(table, column): place for column, place in plan.get("levels", {}).items()}
-    wrong = [
-        f"{table}.{column}"
-        for (table, column), place in places.items()
-        if not is_on_level(
-            described[table].get(column, {}), place, released.to_tables()[table].get_column(column, default=None)
-        )
-    ]
-    return (
-        Claim(name, "fails", f"the values are not of the levels that are certified: {named(wrong)}") if wrong else None
-    )
+        if table in described and registry.is_placed("steps", plan["step"], plan, shared.shape):
+            levels = {place: level for place, level in levels.items() if place[0] != table}
+            levels |= {(table, column): level for column, level in plan.get("levels", {}).items()}
+    wrong = []
+    for (table, column), level in levels.items():
+        if not is_on_level(described[table].get(column, {}), level, tables[table].get_column(column, default=None)):
+            wrong.append(f"{table}.{column}")
+    words = f"the values are not of the levels that are certified: {first_names(wrong)}"
+    return Claim("levels", "fails", words) if wrong else None
 
 
-def _people_gone(certificate: Mapping[str, Any]) -> Claim | None:
+def people_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """No fewer people are said to have gone than the steps say went; whoever goes with a row is not told of there."""
-    said, plans = certificate["suppressed_people"], certificate["plan"]
-    told = sum(plan.get("people_dropped", 0) for plan in plans)
+    said, told = certificate["suppressed_people"], sum(plan.get("people_dropped", 0) for plan in certificate["plan"])
     if said is None or told <= said:
         return None
     return Claim("steps", "fails", f"{told:,} people went by the steps, and {said:,} are certified as left out")

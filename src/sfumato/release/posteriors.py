@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from sfumato.core import registry
 from sfumato.core.attack import Scene
 from sfumato.core.limits import limits_of
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import TablePair, levels_of
 from sfumato.errors import ParameterError
 from sfumato.release.limit_checks import UNHURRIED
 
 if TYPE_CHECKING:
     from sfumato.core.model import Posterior
-    from sfumato.release.release import Release
+    from sfumato.release.table_release import TableRelease
 
 
-def posteriors_of(release: Release) -> tuple[Posterior, ...]:
+def posteriors_of(release: TableRelease) -> tuple[Posterior, ...]:
     """What the attacks that the recipe limits believe of who is behind each released record, where a promise asks for it.
 
     The intruder knows all quasi-identifiers of everybody.
@@ -24,7 +24,7 @@ def posteriors_of(release: Release) -> tuple[Posterior, ...]:
     recipe, original, released, seed = release.recipe, release.original, release.released, release.seed
     from sfumato.release.intruders import intruder_from
 
-    pair = Pair.of(original, released, levels_of(plan.describe() for _, plan in release.plans))
+    pair = TablePair.of(original, released, levels_of(plan.describe() for _, plan in release.plans))
     who = intruder_from(pair, pair.quasi, sample=len(original), seed=seed)
     scene = Scene(pair, who, recipe.steps, recipe.meet, seed=seed, seconds=UNHURRIED)
     attacks = [registry.measured(limit) for limit in limits_of(recipe.limits) if limit.name in registry.attacks()]

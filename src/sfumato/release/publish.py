@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -11,142 +10,33 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
 from sfumato.core import environment
-from sfumato.core.dataset import NOBODY
 from sfumato.core.exchange import in_place
-from sfumato.core.indented_json import indented_json
-from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
+from sfumato.core.portable import PRIVATE_FOLDER
+from sfumato.core.table import NOBODY
 from sfumato.core.threads import meanwhile
-from sfumato.data.table.form import Form, runnable_cells
-from sfumato.data.table.write import suffix_of, write_table
-from sfumato.errors import ParameterError, printable_json
+from sfumato.data.table.form import Form
+from sfumato.data.table.write import write_table
+from sfumato.errors import ParameterError
 from sfumato.release import VERBS
-from sfumato.release.certificates import FILE, public_half, signed
-from sfumato.release.documents import (
-    CERTIFICATE_VERSION,
-    Told,
-    certificate,
-    digest_of,
-    lock,
-    owner_record,
-)
-from sfumato.release.manifest import DATA, DESCRIPTIONS, PICTURES, REPORT, manifest_of, sha256_of, sha256_of_parts
+from sfumato.release.documents import Told, certificate, lock, owner_record
+from sfumato.release.manifest import DATA, REPORT, sha256_of_parts
 from sfumato.release.read_back import Target, as_written, require_kept, stored
-from sfumato.release.report.pages import owner_page, owner_pictures, public_page, public_pictures
-from sfumato.release.report.pictures import png
-from sfumato.release.report.rendering import as_shown
+from sfumato.release.sealing import seal
 from sfumato.release.table_release import TableRelease
+from sfumato.release.written_files import ALIGNMENT, ORIGINAL_ROW, WrittenFiles, write_json, write_section
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
-# The documents of a written release, made so that the certificate covers all that is shared.
-#
-# The public report and its pictures are drawn first, from what the certificate will say; then every file of the folder is listed
-# in it, and only then it gets its digest and signature. So nothing in ``share/`` can be exchanged without a word.
-
 PEOPLE = "people.parquet"
 """In the owner's folder: whom drawn rows were learnt from, and who was set aside before."""
-SEALS = ("files", "digest", "signature")
-"""What a certificate says about itself."""
-
-
-def seal(
-    folder: Path, body: Mapping[str, Any], record: Mapping[str, Any], *, sign: Path | None, pictures: bool
-) -> dict[str, Any]:
-    """Write reports, certificate and the owner's record into a folder that nobody sees yet; return the certificate.
-
-    ``body`` is what the certificate says, ``record`` what its owner may see besides.
-    """
-    share, owner = folder / "share", folder / "owner"
-    said = {key: value for key, value in body.items() if key not in SEALS} | {
-        "sfumato_certificate": CERTIFICATE_VERSION
-    }
-    _write_public(share, said if sign is None else {**said, "signature": public_half(sign)}, pictures=pictures)
-    said["files"] = manifest_of(share)
-    public = {**said, "digest": digest_of(said)}
-    if sign is not None:
-        public = signed(public, sign)
-    write_json(share / FILE, public)
-    _write_owner(owner, {"certificate": public, **{k: v for k, v in record.items() if k != "certificate"}}, pictures)
-    for file in [*share.rglob("*"), *owner.rglob("*")]:
-        if file.is_file():
-            _sync(file)
-    for place in (share / DATA, share, owner, folder):
-        if place.is_dir():
-            sync_folder(place)
-    keep_private(owner)
-    return public
-
-
-def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> None:
-    replace(share / REPORT, drawn_page(said).encode())
-    if pictures:
-        write_pictures(share / PICTURES, drawn_pictures(said))
-
-
-def drawn_page(certificate: Mapping[str, Any]) -> str:
-    """The page for people that goes with a certificate, sealed or not."""
-    return public_page(_unsealed(certificate))
-
-
-def drawn_pictures(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The pictures of that page, by name."""
-    return public_pictures(as_shown(_unsealed(certificate)))
-
-
-def _unsealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page tells of a certificate: all but what covers the page itself."""
-    said = {key: value for key, value in certificate.items() if key not in SEALS}
-    signature = certificate.get("signature")
-    told = {} if signature is None else {"signature": {key: signature[key] for key in ("algorithm", "public_key")}}
-    return said | told
-
-
-def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
-    write_json(owner / "release.json", record)
-    replace(owner / REPORT, owner_page(record).encode())
-    if pictures:
-        write_pictures(owner / PICTURES, owner_pictures(as_shown(record)))
-
-
-def write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
-    """The pictures of a report as PNG files, with what they show in words beside them; earlier ones go."""
-    folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.png"):
-        if old.stem not in drawn:
-            old.unlink()
-    for name, picture in drawn.items():
-        replace(folder / f"{name}.png", png(picture.svg))
-    replace(folder / DESCRIPTIONS, described_pictures(drawn).encode())
-
-
-def described_pictures(drawn: Mapping[str, Any]) -> str:
-    """What pictures show, in words."""
-    words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
-    return "\n\n".join(words) + "\n"
-
-
-def write_json(file: Path, document: Mapping[str, Any]) -> None:
-    """Write a document as people can read it."""
-    replace(file, (printable_json(indented_json(document)) + "\n").encode())
-
-
-def replace(file: Path, content: bytes) -> None:
-    """Write a file anew: one that another folder shares by a link is left alone."""
-    file.unlink(missing_ok=True)
-    file.write_bytes(content)
-
-
-def _sync(file: Path) -> None:
-    with file.open("rb") as handle:
-        os.fsync(handle.fileno())
 
 
 def linked(source: str, target: str) -> None:
@@ -155,15 +45,6 @@ def linked(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class WrittenFiles:
-    """What was written of a release: the release as the files hold it, what its certificate says, and what its owner may see besides."""
-
-    release: Any
-    certificate: dict[str, Any]
-    record: dict[str, Any]
 
 
 def publish(
@@ -186,9 +67,8 @@ def publish(
     require_kept(release)
     beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
     if into is not None:
-        if not isinstance(release, TableRelease):
-            raise ParameterError(f"a release of shape {release.shape} is not written into a database; leave into out")
-        beside = stored(release, into)
+        release.original.require_options({"into": into})
+        beside = stored(cast("TableRelease", release), into)
     with in_place(folder, force=force) as draft, beside as table:
         share, owner = draft / "share", draft / "owner"
         share.mkdir()
@@ -218,7 +98,7 @@ def drafted(release: TableRelease, *, format: str | None = None, within: Path | 
         salt = environment.fresh_salt()
         body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
         seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=None, pictures=False)
-        public, private = ((place / "report.html").read_text(encoding="utf-8") for place in (share, owner))
+        public, private = ((place / REPORT).read_text(encoding="utf-8") for place in (share, owner))
     return public, private
 
 
@@ -264,7 +144,7 @@ def write_table_files(
         data_file["table"] = dict(table)
     body = certificate(release, told=summary, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
-    _write_alignment(release, owner / "alignment.parquet")
+    _write_alignment(release, owner / ALIGNMENT)
     _write_people(release, owner / PEOPLE)
     return WrittenFiles(release, body, owner_record(release, told=summary, input_digest=input_digest))
 
@@ -305,17 +185,9 @@ def _write_data(
         return release, _put_parts(release.parts, share, format, defuse=defuse)
     source, frame = release.original.source, release.released.to_polars()
     chosen = format or ("csv" if source.format == "frame" else source.format)
-    file = share / f"data{suffix_of(chosen)}"
-    form = write_table(frame, file, source, format=chosen, defuse=defuse)
-    formulas = {"formulas": runnable_cells(frame)} if chosen == "csv" else {}
+    table = write_section(DATA, frame, share, source, chosen, defuse=defuse)
     del frame  # not beside what is read back: of a large table there is no room for both
-    return as_written(release, file, form), {
-        "file": file.name,
-        "sha256": sha256_of(file),
-        "format": chosen,
-        "form": form.to_dict(),
-        **formulas,
-    }
+    return as_written(release, table.file, table.form), table.section
 
 
 def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse: bool) -> dict[str, Any]:  # noqa: A002
@@ -340,7 +212,7 @@ def _write_alignment(release: TableRelease, file: Path) -> None:
     rows = np.arange(len(release.released)) if origin is None else origin
     ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.released.drawn else ()))
     kind = np.result_type(*map(np.min_scalar_type, ends))
-    pl.DataFrame({"original_row": rows.astype(kind)}).write_parquet(file, compression="lz4")
+    pl.DataFrame({ORIGINAL_ROW: rows.astype(kind)}).write_parquet(file, compression="lz4")
 
 
 def _write_people(release: TableRelease, file: Path) -> None:
@@ -350,4 +222,4 @@ def _write_people(release: TableRelease, file: Path) -> None:
     aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out
     rows = np.concatenate([release.learnt_from, aside])
     held_out = np.arange(len(rows)) >= len(release.learnt_from)
-    pl.DataFrame({"original_row": rows, "held_out": held_out}).write_parquet(file, compression="lz4")
+    pl.DataFrame({ORIGINAL_ROW: rows, "held_out": held_out}).write_parquet(file, compression="lz4")

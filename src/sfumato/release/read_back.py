@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shlex
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato.core.acceptance import text_only_columns
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.core.step import accounts
+from sfumato.core.table import Table
 from sfumato.data.lazy.databases import Name, Transaction, address
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.drivers import begun
@@ -32,9 +33,9 @@ from sfumato.data.table.form import Form
 from sfumato.data.table.formats import listed
 from sfumato.data.table.indistinct import guessed
 from sfumato.data.table.read import read_written
+from sfumato.data.table.write import write_table
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.release.assessment import assess
-from sfumato.release.certificates import read_certificate
 from sfumato.release.make import judge_again
 from sfumato.release.manifest import near
 
@@ -61,9 +62,7 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     if form.format == "parquet" and _all_came_back(release.released, file):
         return release
     frame = _read_back(release, file, form)
-    others = [name for name in frame.columns if not _came_back(release.released, frame[name])]
-    if others:
-        release = _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
+    release = _with_rows(release, frame, form)
     text_only = text_only_columns(release.recipe.accept)
     numbers = {n: c for n, c in guessed(frame).items() if n not in text_only} if form.format == "csv" else {}
     if numbers:
@@ -75,6 +74,31 @@ def as_written(release: TableRelease, file: Path, form: Form) -> TableRelease:
     for reading in read_as_one(frame, form.format, but=text_only):
         _judged_as_read(release, frame, reading)
     return release
+
+
+def as_it_stands(release: TableRelease, found: Table, data: Mapping[str, Any]) -> TableRelease:
+    """A release made again, judged on the values that its file holds: a format may write some as missing, or as others.
+
+    ``found`` is what was read of the file that stands, which the ``data`` section of its certificate describes.
+    """
+    if found.columns == release.released.columns and all(
+        len(column) == len(release.released) and _came_back(release.released, column)
+        for column in map(found.column, found.columns)
+    ):
+        return release
+    with tempfile.TemporaryDirectory() as place:
+        file, defuse = Path(place) / data["file"], bool(data.get("form", {}).get("defused"))
+        made = release.released.to_polars()
+        form = write_table(made, file, release.original.source, format=data["format"], defuse=defuse)
+        return _with_rows(release, _read_back(release, file, form), form)
+
+
+def _with_rows(release: TableRelease, frame: pl.DataFrame, form: Form) -> TableRelease:
+    """The release with the rows that were read back in its place, judged again where they are others."""
+    others = [name for name in frame.columns if not _came_back(release.released, frame[name])]
+    if not others:
+        return release
+    return _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
 
 
 def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsOne) -> None:
@@ -91,7 +115,7 @@ def _judged_as_read(release: TableRelease, frame: pl.DataFrame, reading: ReadAsO
         ) from None
 
 
-def _all_came_back(released: Dataset, file: Path) -> bool:
+def _all_came_back(released: Table, file: Path) -> bool:
     """Whether a Parquet file holds what was released, looked at part by part: text of a large table fills the memory."""
     ends: dict[str, int] = {}  # by column how many rows were read
     with contextlib.suppress(SfumatoError, OSError):
@@ -129,7 +153,7 @@ def _judged(release: TableRelease, frame: pl.DataFrame, reason: str) -> TableRel
         ) from None
 
 
-def _came_back(released: Dataset, column: pl.Series, start: int | None = None) -> bool:
+def _came_back(released: Table, column: pl.Series, start: int | None = None) -> bool:
     """Whether a column that was read holds what was released in it, in all rows or in as many from ``start`` on."""
     if column.name in released.coded and column.dtype == pl.String:
         return released.encoded(column.name).holds(column, start)
@@ -153,16 +177,18 @@ def read_described(file: Path, data: Mapping[str, Any], *, lists: bool = False) 
     return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})), lists=lists)
 
 
-def read_certified(file: Path) -> Dataset | None:
+def read_certified(file: Path) -> Table | None:
     """A file beside the certificate that names it, read as it says; None for any other file, and for a folder of parts."""
+    from sfumato.release.certificate_files import read_certificate
+
     try:
-        data = read_certificate(file.parent)["data"]
-    except UnreadableInput:
+        data = read_certificate(file.parent, Shape.TABLE)["data"]
+    except (UnreadableInput, ParameterError):
         return None
     if data["file"] != file.name or file.is_dir():
         return None
     frame, source = read_described(file, data)
-    return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+    return Table(frame, source=source).with_text_coded()  # type: ignore[arg-type]
 
 
 # A release as a table of a database.
@@ -253,8 +279,7 @@ def stored(release: TableRelease, target: Target) -> Iterator[dict[str, Any]]:
     with target.begun(release.original.source, release.released_columns) as running:
         digest = _put(release, running, name)
         _require_same(release, LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)), digest)  # type: ignore[arg-type]
-        check = f"sfumato check URI --table {shlex.quote(str(name))} -r recipe.yaml"
-        yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest, "check": check}
+        yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest}
         running.commit()
 
 

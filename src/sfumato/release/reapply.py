@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.hierarchy import is_fixed
+from sfumato.core.shape import Shape
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.release.certificates import read_certificate
-from sfumato.release.documents import digest_of
-from sfumato.release.folder import read_json, require_both
+from sfumato.release.certificate_files import read_certificate
+from sfumato.release.folder import require_both
+from sfumato.release.signatures import digest_of
+from sfumato.release.written_files import read_json
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -25,8 +27,8 @@ def recipe_like(folder: str | Path) -> tuple[Recipe, tuple[str, ...]]:
     """
     made = Path(folder)
     require_both(made)
-    certificate = read_certificate(made / "share")
-    if certificate.get("digest") != digest_of(certificate):
+    certificate = read_certificate(made / "share", Shape.TABLE)
+    if certificate["digest"] != digest_of(certificate):
         raise UnreadableInput(f"the certificate in {made / 'share'} was edited: nobody knows what was decided")
     plans = certificate.get("plan", ())
     try:

@@ -1,339 +1,217 @@
-"""A release is what the recipe of its certificate accounts for, whatever the shape of its data: files, steps, bounds and attacks.
+"""Checks of what the recipe of a certificate accounts for, whatever the shape of the data: steps, bounds and attacks.
 
-What is left is what only the original tells (values, and rows that were never there), and what nobody can compute again: when, by whom
-and by which versions a release was made. What is particular to the columns of one table, or of several, stands in ``table_checks`` and
-``person_checks``.
+What is left is what only the original tells (values, and rows that were never there), and what nobody can compute again: when,
+by whom and by which versions a release was made. What is particular to the columns of one table, or of several, stands in
+``table_checks`` and ``person_checks``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.attack import Finding
 from sfumato.core.limits import Limit, limits_of
-from sfumato.core.mechanism import told_in_plans
 from sfumato.core.metric import Measure, Risk
-from sfumato.core.model import Model
-from sfumato.core.pair import of_a_sample
+from sfumato.core.parameters import label_of
 from sfumato.core.recipe import columns_in_recipe
-from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.release.attack_report import Tried
-from sfumato.release.certificates import known_statements, pseudonymized, shape_of
-from sfumato.release.consistency import (
-    hides,
-    loose_claim,
-    made_by_this_version,
-    named,
-    recipe_claim,
-    shown_recipe,
-    steps_claim,
-    told_otherwise,
-)
+from sfumato.release.certificate_words import is_better_when_higher
 from sfumato.release.limit_checks import about_all_releases, kept_within
 from sfumato.release.manifest import Claim, near
+from sfumato.release.public_recipe import fields_of, hides, name_of, pseudonym_columns
+from sfumato.release.replay import NEEDS_REGISTER
+from sfumato.release.shared_folder import UnreadableRecipe
 
 if TYPE_CHECKING:
-    from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.recipe import Kept
+    from sfumato.core.shape import Shape
+    from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
+Fields = Mapping[str, Any]
+
 COLUMNS = "columns are what the recipe says"
-AUTHORISED = "authorised"
-"""A step that leaves out records, and does not call them suppressed."""
-
-RecipeCheck = Callable[["SharedFolder", "Recipe"], Iterable[Claim | None]]
-"""What a released folder is held to by the recipe that its certificate shows."""
+MOST_NAMED = 5
+NEEDS_BOTH = "give --original and --owner"
 
 
-def accounted_for(shared: SharedFolder, checks: Sequence[RecipeCheck]) -> list[Claim | None]:
-    """Everything that a stranger can hold against the recipe without the original; an edited certificate may lack anything.
+def first_names(columns: Sequence[str]) -> str:
+    """A few columns by name."""
+    return ", ".join(columns[:MOST_NAMED]) + (" …" if len(columns) > MOST_NAMED else "")
 
-    ``checks`` are told in their order: all of ``SHARED_CHECKS``, and what only data of this shape are held to.
-    """
-    if (broken := recipe_claim(shared.certificate, shared.shape)) is not None:
-        return [broken]
-    claims: list[Claim | None] = []
+
+def recipe_readable(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """A recipe that nobody could run is not the one that was run; parts that its owner keeps are not looked at."""
     try:
-        recipe = _public_recipe(shared)
-        for check in checks:
-            claims.extend(check(shared, recipe))
-    except SfumatoError as error:
-        claims.append(Claim(COLUMNS, "fails", f"the recipe cannot have made them: {error}"))
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        claims.append(Claim(COLUMNS, "fails", "the certificate lacks what its columns are held against"))
-    return claims
+        shared.recipe  # noqa: B018 - it is read when it is first asked for
+    except UnreadableRecipe as error:
+        return Claim("recipe", "fails", str(error))
+    return None
 
 
-def _public_recipe(shared: SharedFolder) -> Recipe:
-    """The recipe without what its owner keeps."""
-    said = shared.certificate["recipe"]
-    contract = [spec for spec in said.get("contract") or [] if not hides(spec)]
-    return recipes.any_from_dict({**shown_recipe(said, shared.shape), "contract": contract})
-
-
-def original_size(shared: SharedFolder) -> int | None:
-    """How many records or people the original had, where the certificate tells."""
-    gone = shared.certificate[f"suppressed_{shared.judged.units}"]
-    return None if gone is None else int(shared.judged.size + gone)
-
-
-def statement_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """A statement that this version knows nothing of, in a certificate that it wrote, is somebody else's."""
-    certificate = shared.certificate
-    known = known_statements(certificate)
-    more = [key for key in certificate if key not in known]
-    if more and made_by_this_version(certificate):
-        yield Claim("certificate", "fails", f"it says what no release says: {named(more)}")
-
-
-def file_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """Every file of the folder is judged, but for the page and its pictures."""
-    if "files" not in shared.certificate:
-        return
-    judged = list[str]()
-    for file in shared.files.values():
-        parts = sorted(file.iterdir()) if file.is_dir() else []
-        judged += [file.name, *(f"{file.name}/{part.name}" for part in parts)]
-    yield loose_claim(shared.certificate, judged)
-
-
-def direct_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
+def direct_identifiers_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """Direct identifiers are dropped, or replaced by pseudonyms; a column of that name is one of them that is still there."""
-    name, named_direct, left = "direct identifiers gone", list[str](), list[str]()
-    replaced = {column for columns in pseudonymized(shared.certificate) for column in columns}
-    for table, columns in columns_in_recipe(shared.certificate["recipe"]).items():
+    name, direct_columns, left = "direct identifiers gone", list[str](), list[str]()
+    replaced = {column for columns in pseudonym_columns(certificate) for column in columns}
+    for table, columns in columns_in_recipe(certificate["recipe"]).items():
         direct = [column for column, spec in columns.items() if "direct" in spec["role"]]
         there = shared.tables[table].columns if table in shared.tables else ()
-        named_direct += direct
+        direct_columns += direct
         left += [column for column in direct if column in there and column not in replaced]
     if left:
-        yield Claim(name, "fails", f"still there: {', '.join(left)}")
-        return
-    words = f"{len(named_direct) - len(replaced)} dropped"
+        return Claim(name, "fails", f"still there: {', '.join(left)}")
+    words = f"{len(direct_columns) - len(replaced)} dropped"
     if replaced:
         words += f", {len(replaced)} replaced by pseudonyms"
-    yield Claim(name, "holds", words if named_direct else "there were none")
+    return Claim(name, "holds", words if direct_columns else "there were none")
 
 
-def step_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """The plan tells of the steps of the recipe, and neither it nor the data contradict one."""
-    size = original_size(shared)
-    yield steps_claim(
-        shared.certificate,
-        shared.shape,
-        lambda step, plan: step.contradicted(plan, recipe.schema, size) or step.contradicted_by(shared.released),
-    )
-
-
-def doubt_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """What the data themselves show that no release holds."""
+def proven_by_data(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """What the data themselves show: that no release holds it, or that it is so."""
     for name, words in shared.released.doubts().items():
         yield Claim(name, "fails", words)
+    for name, words in shared.released.proven().items():
+        yield Claim(name, "holds", words)
 
 
-# Limits and contract: a bound, what was measured, and the sentence that follows from both.
+# Steps and what their plans tell.
 
 
-def limit_claim(shared: SharedFolder, said: Mapping[str, Any]) -> Claim | None:
-    """A limit on a risk of the file, measured again; None where the limit is on something that needs the original."""
-    limit = limit_said(shared.certificate, said)
-    risk = registry.family("risk", shared.shape).get(said["name"])
-    if risk is None or not issubclass(risk, Risk):
-        return None
-    alike = made_by_this_version(shared.certificate)
-    measure = registry.measured(limit, shared.shape).measure(shared.judged.evidence(()))
-    found = kept_within(limit, measure)
-    if not near(found.value, said["value"]):
-        return Claim(limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
-    words = _bound_told(found, said, alike=alike)
-    return Claim(limit.label, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
-
-
-def limit_said(certificate: Mapping[str, Any], said: Mapping[str, Any]) -> Limit:
-    """The limit of a certificate's recipe that a verdict is about: the one with the same name and parameters."""
-    several = limits_of(certificate["recipe"].get("limits") or {})
-    about = (said["name"], said.get("parameters", {}))
-    for limit in several:
-        if (limit.name, limit.parameters) == about:
-            return limit
-    raise ParameterError("the certificate judges other limits than its recipe names")
-
-
-def bound_problem(certificate: Mapping[str, Any], said: Mapping[str, Any]) -> str | None:
-    """Why a limit that needs the original cannot be as it is said: value, bound, verdict and sentence follow from each other."""
-    shape, alike = shape_of(certificate), made_by_this_version(certificate)
-    families = [registry.family(family, shape) for family in registry.MEASURED]
-    cls = next((known[said["name"]] for known in families if said["name"] in known), None)
-    if cls is None or said["value"] is None:
-        return "what is limited was not measured"
-    better: Any = "lower" if said["name"] in registry.family("risk", shape) else cls.better
-    measure = Measure(said["name"], float(said["value"]), better, "")
-    limit = limit_said(certificate, said)
-    found = [kept_within(limit, measure, where) for where in ("", _of_a_sample(certificate))]
-    if not found[0].holds:
-        return "it is not kept"
-    if about_all_releases(said["name"]):  # the register has words of its own for it
-        return _bound_otherwise(found[0], said)
-    told = [_bound_told(one, said, alike=alike) for one in found]
-    return None if None in told else told[-1]
-
-
-def _of_a_sample(certificate: Mapping[str, Any]) -> str:
-    sampled = certificate.get("sampled")
-    return "" if sampled is None else of_a_sample(sampled["records"], sampled["of"])
-
-
-def _bound_told(found: Kept, said: Mapping[str, Any], *, alike: bool) -> str | None:
-    """What a certificate says otherwise of a bound than what follows from its value."""
-    return _bound_otherwise(found, said) or told_otherwise(found.to_dict(), said, alike=alike)
-
-
-def _bound_otherwise(found: Kept, said: Mapping[str, Any]) -> str | None:
-    again = found.to_dict()
-    parts = ("name", "holds", "refuses", "parameters")
-    exact = [part for part in parts if said.get(part) != again.get(part)]
-    if exact or not near(found.limit, said["limit"]):
-        return f"the certificate says otherwise what is {' and '.join(exact or ['limit'])}"
+def steps_in_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """The plan tells of the steps of the recipe, in their order, and what each says everybody can see is so."""
+    specs, plans = certificate["recipe"]["steps"], certificate["plan"]
+    if [name_of(spec) for spec in specs] != [plan["step"] for plan in plans]:
+        return Claim("steps", "fails", "the plan tells of other steps than the recipe names")
+    for spec, plan in zip(specs, plans, strict=True):
+        words = _field_contradiction(spec, plan, shared.shape) or _step_contradiction(spec, plan, shared)
+        if words is not None:
+            return Claim("steps", "fails", words)
     return None
 
 
-def contract_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """The contract is the one of the recipe, and every verdict on it follows from what was measured."""
-    yield _contract_problem(shared.certificate, recipe)
-
-
-def _contract_problem(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
-    name, asked = "contract", certificate["recipe"].get("contract") or []
-    if (certificate.get("differential_privacy") or {}).get("certified"):
-        return Claim(name, "fails", "it is told beside a certified ε") if certificate["contract"] else None
-    if len(asked) != len(certificate["contract"]):
-        return Claim(name, "fails", "the certificate judges another contract than its recipe names")
-    shown = [said for spec, said in zip(asked, certificate["contract"], strict=True) if not hides(spec)]
-    for agreement, said in zip(recipe.contract, shown, strict=True):
-        if said["value"] is None:
+def _field_contradiction(spec: Any, plan: Fields, shape: Shape) -> str | None:
+    """That a plan gives a field of its step another value than the recipe."""
+    if "certified" in plan:  # an accounted step tells what it attained: ε is judged as a whole
+        return None
+    fields = fields_of(spec)
+    method = registry.method_class("steps", str(name_of(spec)), fields, shape)
+    retold = () if method is None else method.retold  # the step itself holds these against each other
+    other = []
+    for field in fields:
+        if field not in plan or field in ("step", *retold):
             continue
-        found = agreement.held(float(said["value"]))
+        if type(plan[field]) is type(fields[field]) and plan[field] != fields[field]:
+            other.append(field)  # where types differ, one lists what the other describes further
+    return f"recipe and plan of {plan['step']} differ in {first_names(other)}" if other else None
+
+
+def _step_contradiction(spec: Any, plan: Fields, shared: SharedFolder) -> str | None:
+    """What a step says cannot be, of its plan or of the released data."""
+    if hides(spec) or hides(plan):
+        return None
+    try:
+        step = registry.build("steps", spec, shape=shared.shape)
+        lacking = [field for field in step.tells if field not in plan]
+        if lacking:
+            return f"the plan of {step.name} lacks {first_names(lacking)}"
+        schemas = shared.recipe.schemas
+        schema = schemas.get(
+            plan.get("table", ""), shared.recipe.schema
+        )  # of a step of several tables, that of its own
+        problem: str | None = step.contradicted(plan, schema, shared.original_size)
+        return problem or step.contradicted_by(shared.released)
+    except SfumatoError as error:
+        return f"a step of the recipe cannot have been run: {error}"
+
+
+# Limits and contract: a bound, what was measured, and what follows from both.
+
+
+def limits_kept(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """Every limit of the recipe is judged; one on a risk of the file is measured again, another must agree with itself."""
+    try:
+        limits = limits_of(certificate["recipe"].get("limits") or {})
+    except (ParameterError, AttributeError, TypeError):  # an edited recipe may hold anything
+        limits = ()
+    judged = certificate["limits"]
+    pairs = [(limit.name, limit.parameters) for limit in limits]
+    if pairs != [(said["name"], said.get("parameters", {})) for said in judged] or not all(
+        near(limit.bound, said["limit"]) for limit, said in zip(limits, judged, strict=True)
+    ):
+        yield Claim("limits", "fails", "the certificate judges other limits than its recipe names")
+        return
+    if not limits and certificate["recipe"].get("limits"):
+        yield Claim("limits", "fails", "what the recipe names as limits is none")
+    for limit, said in zip(limits, judged, strict=True):
+        try:
+            yield _limit_claim(limit, said, shared)
+        except SfumatoError as error:
+            yield Claim(limit.label, "fails", str(error), True)
+
+
+def _limit_claim(limit: Limit, said: Fields, shared: SharedFolder) -> Claim:
+    risk = registry.family("risk", shared.shape).get(limit.name)
+    if risk is not None and issubclass(risk, Risk):
+        measure = registry.measured(limit, shared.shape).measure(shared.judged.evidence(()))
+        found = kept_within(limit, measure)
+        if not near(found.value, said["value"]):
+            return Claim(limit.label, "fails", f"measured {found.value:.4g}, certified {said['value']}", True)
+        words = _bound_contradiction(found, said)
+        return Claim(limit.label, "holds" if found.holds and words is None else "fails", words or found.sentence, True)
+    registry.measured(limit, shared.shape)  # raises where nobody could have measured it
+    if said["value"] is None:
+        return Claim(limit.label, "fails", "what is limited was not measured", True)
+    better = "higher" if is_better_when_higher(limit.name, shared.shape) else "lower"
+    found = kept_within(limit, Measure(limit.name, float(said["value"]), better, ""))  # type: ignore[arg-type]
+    words = _bound_contradiction(found, said)
+    if not found.holds or words is not None:
+        return Claim(limit.label, "fails", words or "it is not kept", True)
+    reason = NEEDS_REGISTER if about_all_releases(limit.name) else NEEDS_BOTH
+    return Claim(label_of(limit.name, limit.parameters), "needs original", reason, True)
+
+
+def _bound_contradiction(found: Kept, said: Fields) -> str | None:
+    """Which fields of a bound are other than what follows from its value."""
+    stated = (said["name"], said["holds"], said["refuses"], said.get("parameters", {}))
+    if stated == (found.name, found.holds, found.refuses, dict(found.parameters)) and near(found.limit, said["limit"]):
+        return None
+    return "bound, value and verdict contradict each other"
+
+
+def contract_kept(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """The contract is the one of the recipe, and every verdict on it follows from what was measured."""
+    asked, judged = certificate["recipe"].get("contract") or [], certificate["contract"]
+    if certificate.get("differential_privacy", {}).get("certified"):
+        return Claim("contract", "fails", "it is told beside a certified ε") if judged else None
+    if len(asked) != len(judged):
+        return Claim("contract", "fails", "the certificate judges another contract than its recipe names")
+    shown = [said for spec, said in zip(asked, judged, strict=True) if not hides(spec)]
+    for agreement, said in zip(shared.recipe.contract, shown, strict=True):
+        measured = "it was not measured" if said["value"] is None else float(said["value"])
+        found = agreement.held(measured)
         if found.refuses and not found.holds:
-            return Claim(name, "fails", f"{said['name']} is not kept")
-        if words := _bound_told(found, said, alike="sampled" not in certificate):
-            return Claim(name, "fails", f"{said['name']}: {words}")
+            return Claim("contract", "fails", f"{said['name']} is not kept")
+        if words := _bound_contradiction(found, said):
+            return Claim("contract", "fails", f"{said['name']}: {words}")
     return None
-
-
-# Promises about a mechanism: a step of the recipe must have applied it, and nothing may have come after it.
-
-
-def mechanism_problem(shared: SharedFolder, spec: Any, said: Mapping[str, Any]) -> Claim | None:
-    """That a promise is about a mechanism which the plans of a certificate do not tell of; None: they do, or it is about none."""
-    certificate = shared.certificate
-    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
-    cls: Any = registry.family("models", shared.shape).get(str(name))
-    if cls is None or cls.released_by is Model.released_by or not isinstance(fields, Mapping):
-        return None
-    column = fields.get("sensitive")
-    quasi = [one for one, roles in certificate["roles"].items() if Role.QUASI in roles]
-    shown = [step for step in certificate["recipe"]["steps"] if not hides(step)]
-    if told_in_plans(certificate["plan"], str(column), quasi) and _may_apply(spec, shown):
-        return None
-    words = f"no step of the recipe released {column} by this mechanism, last of all that changed classes, records or values"
-    return Claim(str(said.get("promise")), "fails", words, True)
-
-
-def _may_apply(spec: Any, shown: list[Any]) -> bool:
-    """Whether a step that the certificate shows applies exactly this mechanism; yes where the owner keeps the mechanism."""
-    if recipes.keeps_back("models", spec):
-        return True
-    try:
-        column, rule = registry.build("models", spec).released_by
-        return any(registry.build("steps", step).mechanisms.get(column) == rule for step in shown)
-    except (SfumatoError, TypeError):  # an edited recipe may hold anything
-        return False
-
-
-# Which columns the steps of a certificate touch.
-
-
-def roles_in(role: str | list[str]) -> list[str]:
-    """The roles of a column as a recipe writes them, one or several."""
-    return [role] if isinstance(role, str) else role
-
-
-READ_ONLY = ("within", "label", "sensitive", "confidential", "weights", "importance")
-"""Fields of steps that name columns to look at, not to change."""
-
-
-def released_unchanged(certificate: Mapping[str, Any], columns: Iterable[str]) -> bool:
-    """Whether, as far as the certificate tells, the released records have these values as the original has them.
-
-    Recipe and plan must both say so: of a plan that was edited nobody knows what it leaves out. Quasi-identifiers are what recoding is for.
-    """
-    steps = certificate["recipe"]["steps"]
-    if any(map(hides, steps)) or "drawn_anew" in certificate:
-        return False
-    if any(plan["step"] == AUTHORISED or plan.get("unit", "row") != "row" for plan in certificate["plan"]):
-        return False  # how many records these left out nothing else tells
-    try:
-        changed = touched_columns(certificate) | {c for spec in steps for c in _changed_by(spec)}
-        quasi = {c for c, spec in certificate["recipe"]["columns"].items() if Role.QUASI in roles_in(spec["role"])}
-    except (SfumatoError, KeyError, TypeError, AttributeError):  # an edited certificate may hold anything
-        return False
-    return (changed | quasi).isdisjoint(columns) and not any("certified" in plan for plan in certificate["plan"])
-
-
-def _changed_by(spec: Any) -> Iterator[str]:
-    """Columns that a step is told to change, and of a step that does not say which, every word that may be one."""
-    step = registry.build("steps", spec)
-    yield from step.masks
-    if not step.masks and isinstance(spec, Mapping):
-        for fields in spec.values():
-            yield from _words({name: value for name, value in fields.items() if name not in READ_ONLY})
-
-
-def _words(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for part in value:
-            yield from _words(part)
-            if isinstance(value, Mapping):
-                yield from _words(value[part])
-
-
-def touched_columns(certificate: Mapping[str, Any]) -> set[str]:
-    """Columns that a plan says anything of."""
-    told = ("levels", "columns", "masked", "suppressed_cells")
-    return {c for plan in certificate["plan"] for part in told for c in plan.get(part, ())}
 
 
 # What was measured beside the original: only what its numbers say of each other can be asked.
 
 
-def attack_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
+def attack_numbers(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """What is said of an attack follows from its rate, from guessing and from what is allowed."""
-    attacks = shared.certificate.get("attacks") or {}
-    wrong = [str(one["attack"]) for one in attacks.get("tried", ()) if not _attack_fits(one)]
-    if wrong:
-        yield Claim("attacks", "fails", f"numbers contradict each other: {named(wrong)}")
+    wrong = [str(attack["attack"]) for attack in certificate["attacks"]["tried"] if not _attack_fits(attack)]
+    return Claim("attacks", "fails", f"numbers contradict each other: {first_names(wrong)}") if wrong else None
 
 
-def _attack_fits(one: Mapping[str, Any]) -> bool:
-    interval = None if one["interval"] is None else tuple(one["interval"])
-    finding = Finding(one["attack"], one["value"], one["sentence"], interval=interval, baseline=one["baseline"])
-    again = Tried(one["intruder"], tuple(one["knows"]), finding, one["threshold"], one["limit"]).to_dict()
-    exact = ("exceeds", "certain")
-    return near(again["beyond_guessing"], one["beyond_guessing"]) and all(again[part] == one[part] for part in exact)
-
-
-SHARED_CHECKS: tuple[RecipeCheck, ...] = (
-    statement_claims,
-    direct_claims,
-    file_claims,
-    step_claims,
-    contract_claims,
-    attack_claims,
-    doubt_claims,
-)
-"""What data of every shape are held to."""
+def _attack_fits(attack: Fields) -> bool:
+    interval = None if attack["interval"] is None else tuple(attack["interval"])
+    finding = Finding(attack["attack"], attack["value"], "", interval=interval, baseline=attack["baseline"])
+    tried = Tried(attack["intruder"], tuple(attack["knows"]), finding, attack["threshold"], attack["limit"])
+    if not near(finding.beyond_guessing, attack["beyond_guessing"]):
+        return False
+    return (tried.exceeds, finding.certain) == (attack["exceeds"], attack["certain"])

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
-from sfumato.release.certificates import read_certificate
+from sfumato.release.manifest import FILE
+from sfumato.release.written_files import read_json
 
 if TYPE_CHECKING:
     from sfumato.release.register.joint_disclosure import Together
@@ -126,6 +127,6 @@ def remember(
 def _digest(folder: Path) -> str | None:
     """The digest of the certificate in the folder of a release; None where none stands there."""
     try:
-        return str(read_certificate(folder / "share")["digest"])
+        return str(read_json(folder / "share" / FILE)["digest"])
     except (SfumatoError, KeyError):
         return None

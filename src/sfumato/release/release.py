@@ -9,48 +9,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sfumato.core import environment
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
-from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.parameters import Members
 from sfumato.core.step import accounts
+from sfumato.core.words import counts_in_words, percent, plain_name
 from sfumato.data.table.formats import chosen_format
 from sfumato.release import VERBS
+from sfumato.release.attack_report import before_and_after
 from sfumato.release.epsilon_certification import Certified, certified
 from sfumato.release.evaluation import evaluate
 from sfumato.release.limit_checks import check_agreement, judge_limits
 from sfumato.release.report.curves import curves_on_white
-from sfumato.release.report.headline import headline
-from sfumato.release.report.wording import counts_in_words
+from sfumato.release.report.headline import NOT_ATTACKED, headline
 
 if TYPE_CHECKING:
     import altair as alt
 
     from sfumato.core.attack import Memory
-    from sfumato.core.data import Context
-    from sfumato.core.metric import Utility
+    from sfumato.core.data import Context, Data
+    from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
     from sfumato.core.progress import Progress
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
-    from sfumato.core.step import Plan
+    from sfumato.core.step import Plan, Preserved
     from sfumato.release.attack_report import AttackReport
+    from sfumato.release.column_changes import ColumnChange
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.report.headline import Headline
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Reportable):
     """What a run made of data of any shape. ``released`` is what is shared; everything else says what it is worth and how it came about.
 
     ``attacks_before`` is what attacks find in the original as it is, ``attacks`` what they find in the release, ``utility`` what is
     left of it; None: nobody has tried or measured yet.
     """
 
-    released: Any
-    original: Any
+    released: Data
+    original: Data
     recipe: Recipe
     plans: tuple[tuple[str, Plan], ...]
     seed: Seed
@@ -64,6 +67,8 @@ class Release:
     utility: Evaluation | None = None
     made_for: str = "csv"
     """The format whose values were told apart from the start."""
+    columns: tuple[ColumnChange, ...] = ()
+    """What happened to each column, where the data are one table."""
 
     # How a run makes it; see release/make.py.
 
@@ -205,6 +210,47 @@ class Release:
         """The released tables by name."""
         return self.released.to_tables()
 
+    @property
+    def told_records(self) -> str:
+        """How many people were released, and how many were left out, in one line."""
+        size = self.original.size
+        left_out = f"{self.suppressed:,} of {size:,} people left out ({percent(self.suppressed / max(1, size))})"
+        return f"{counts_in_words(self.released.counts())} released, {left_out}"
+
+    @property
+    def risks(self) -> list[tuple[Measure, Measure]]:
+        """The risks of a file, before and after, where classes of records tell them."""
+        return []
+
+    @property
+    def preserved(self) -> tuple[Preserved, ...]:
+        """What masking steps kept of the original, exactly or approximately."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """The files that hold what was released already; none where it is in memory."""
+        return ()
+
+    def summary(self) -> dict[str, Any]:
+        """The release as plain data, for who calls from elsewhere: verdicts, counts, attacks, measures; no data values."""
+        return {
+            "holds": self.holds,
+            "headline": self.headline.text,
+            "shape": str(self.shape),
+            "counts_before": self.original.counts(),
+            "counts": self.released.counts(),
+            "suppressed": self.suppressed,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "plan": [{"step": name, **plan.describe()} for name, plan in self.plans],
+            "limits": [limit.to_dict() for limit in self.limits],
+            "contract": [kept.to_dict() for kept in self.contract],
+            "attacks_before": None if self.attacks_before is None else self.attacks_before.to_dict(),
+            "attacks": None if self.attacks is None else self.attacks.to_dict(),
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
     # Attacks and measures.
 
     def attack(self, **options: Any) -> AttackReport:
@@ -288,61 +334,40 @@ class Release:
         reports = [None if report is None else report.to_dict() for report in (self.attacks_before, self.attacks)]
         return curves_on_white(*reports)
 
-    def _repr_html_(self) -> str:
-        """Verdicts, counts, attacks and measures in a notebook, without a data value."""
-        verdict, was, now = self.headline, self.original.counts(), self.released.counts()
-        counts = [(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])]
-        attacks = "" if self.attacks is None else self.attacks._repr_html_()
-        worth = "" if self.utility is None else self.utility._repr_html_()
-        return (
-            html_headline(verdict.text, good=verdict.state == "holds")
-            + html_verdicts(v.to_dict() for v in self.verdicts)
-            + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
-            + html_table(f"{self.original.source.name} ({self.shape})", ("what", "before", "after"), counts)
-            + attacks
-            + worth
-            + html_list("Warnings:", self.warnings)
-        )
+    def blocks(self) -> Sequence[Block]:
+        """What was released, whether it holds, what attacks find and what it is worth, without a data value."""
+        return [
+            *self.headline.blocks(),
+            Paragraph(f"{self.original.source.name}: {self.told_records}"),
+            *(verdict.verdict_block for verdict in self.verdicts),
+            *(VerdictBlock(kept.holds, kept.sentence) for kept in (*self.limits, *self.contract)),
+            *self.change_blocks(),
+            *self.attack_blocks(),
+            *(() if self.utility is None else self.utility.blocks()),
+            *(Paragraph(warning, "warning") for warning in self.warnings),
+        ]
+
+    def change_blocks(self) -> Sequence[Block]:
+        """What became of the data."""
+        was, now = self.original.counts(), self.released.counts()
+        rows = tuple((plain_name(name), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now]))
+        return [TableBlock((str(self.shape), "before", "after"), rows)]
+
+    def attack_blocks(self) -> Sequence[Block]:
+        """What attacks reach in the original and in the release; what is unknown is not left out."""
+        if self.attacks is None:
+            return [Paragraph(NOT_ATTACKED, "quiet")]
+        return before_and_after(self.attacks_before, self.attacks)
 
     def __repr__(self) -> str:
         return str(self)
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.original.source.name} ({self.shape}): {self.headline.text}",
-            f"  released: {counts_in_words(self.released.counts())}",
-            f"  {self.suppressed:,} of {self.original.size:,} people left out",
-            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
-            *(f"  {line}" for line in self._before_and_after()),
-            *(f"  {m.name.replace('_', ' ')}: {m.value:.4f} ({m.meaning})" for m in self._measures),
-            *(f"  warning: {warning}" for warning in self.warnings),
-        ]
-        return "\n".join(lines)
-
-    @property
-    def _measures(self) -> tuple[Any, ...]:
-        return () if self.utility is None else self.utility.measures
-
-    def _before_and_after(self) -> list[str]:
-        """What attacks reach in the original and in the release, one line each; what is unknown is told."""
-        if self.attacks is None:
-            return ["no attack was tried"]
-        was = {} if self.attacks_before is None else self.attacks_before.values()
-        told = [
-            f"{t.finding.words}: {_share(was.get(t.finding.label))}{t.finding.value:.2%}" for t in self.attacks.tried
-        ]
-        return [*told, *(f"? {s.words} is unknown: {s.reason}" for s in self.attacks.unknown)]
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.2%} → "
 
 
 _KINDS = Members("sfumato.release", {"table": "table_release:TableRelease", "lazy": "lazy_release:LazyRelease"})
 """Releases of tables, which know more: classes of records, columns, alternatives."""
 
 
-def release_class(data: Any) -> type[Release]:
+def release_class(data: Data) -> type[Release]:
     """The class of releases of such data."""
     kind: type[Release] = _KINDS.get(data.release_kind, Release)
     return kind

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import Memory
 from sfumato.core.data import Context
-from sfumato.core.dataset import Dataset
-from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Kept, Recipe
+from sfumato.core.shape import Shape
 from sfumato.core.step import accounts
+from sfumato.core.table import Table
 from sfumato.data.lazy.observed_values import Fingerprint
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.fixed_form import in_fixed_form
@@ -29,44 +29,27 @@ from sfumato.data.table.indistinct import made_one
 from sfumato.data.table.read import read_written
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.methods.formulas.dependence_search import LOOKED_FOR
-from sfumato.release.documents import commitment, is_locked, told_drawn, versions
-from sfumato.release.implied import not_accepted
+from sfumato.release.data_files import write_tables
+from sfumato.release.documents import is_locked, versions
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.make import make_release
-from sfumato.release.manifest import Claim, Status, near
+from sfumato.release.manifest import Status
 from sfumato.release.release import Release
-from sfumato.release.shaped.reading import sections
-from sfumato.release.shaped.writing import write_tables
 from sfumato.release.table_release import TableRelease
-from sfumato.release.verification import AGAINST_ORIGINAL
+from sfumato.release.table_sections import sections
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
-    from sfumato.core.pair import Pair
-    from sfumato.core.shape import Shape
-    from sfumato.release.release import Release
+    from sfumato.core.pair import TablePair
+    from sfumato.release.shared_folder import SharedFolder
 
 MADE_HERE = "row for row what this run made from recipe and seed; sfumato verify makes it again"
+GIVE_ORIGINAL = "give --original to check it"
 NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
 
 
-@dataclasses.dataclass(frozen=True)
-class Replay:
-    """How a release of one shape is made again and compared, and what its claims call the rows."""
-
-    rows: str
-    """What is released, as the claim calls it."""
-    make: Callable[[Mapping[str, Any], Any, Recipe, Mapping[str, Any], ReplayInputs], Any]
-    """The release that a recipe and a lock make of the original."""
-    compare: Callable[[Any, Any, Mapping[str, Any]], tuple[bool, str]]
-    """Whether a release that was made again is the one that stands, in words."""
-    more: Callable[[Any, Mapping[str, Any]], list[Claim]]
-    """What else a release that was made again tells of the certificate."""
-    prepare: Callable[[Any, Path | None], Any] = lambda original, owner: original
-    """The original with what the owner's folder adds to it."""
-    left_out_last: bool = False
-    """Whether the claim about who was left out is told after the promises."""
+class UnreadableLock(UnreadableInput):
+    """The owner's lock, or what lies beside it, is damaged or that of another release."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,31 +57,63 @@ class ReplayInputs:
     """What a release is made again with besides the original: the owner's folder, a second table, and what was made before."""
 
     owner: Path | None = None
-    population: Dataset | None = None
+    population: Table | None = None
     release: TableRelease | None = None
 
 
-def claims_from_original(
-    certificate: Mapping[str, Any], released: Any, original: Any, replay: Replay, context: ReplayInputs
-) -> list[Claim]:
-    """The claims that need the original, the owner's lock where it is given, and a second table if one was used."""
-    drawn = "drawn_anew" in certificate
-    name = f"{replay.rows} are those drawn from the original" if drawn else f"{replay.rows} are the recoded original"
-    left_out = f"suppressed {released.units}"
-    if original is None:
-        names = ["input is the committed one", name]
-        if not drawn:
-            names.append(left_out)
-        return [Claim(open_claim, "needs original", "give --original to check it") for open_claim in names]
-    lock = read_lock(context.owner)
-    try:
-        opened = committed(certificate, original.input_digest(), lock)
-    except (KeyError, TypeError, ValueError):
-        raise UnreadableInput(f"{context.owner} holds a lock that does not go with the certificate") from None
-    prepared = replay.prepare(original, context.owner)
-    same, *more = _replayed(name, certificate, released, prepared, lock, replay, context)
-    suppressed = Claim(left_out, *_suppressed(certificate, released, original))
-    return [opened, same, *more, suppressed] if replay.left_out_last else [opened, same, suppressed, *more]
+@dataclasses.dataclass(frozen=True)
+class Replayed:
+    """A release made again from original, recipe and seed: whether it is the one that stands, as far as could be found."""
+
+    status: Status
+    detail: str
+    release: Any = None
+
+    @property
+    def same(self) -> bool:
+        """Whether the same rows came out."""
+        return self.status == "holds"
+
+
+class Original:
+    """What is at hand besides the shared folder: the original data, the owner's folder, and a key that is trusted.
+
+    Of a folder of outputs the owner's folder is that of the session; of a study the original is the study.
+    """
+
+    def __init__(
+        self,
+        shared: SharedFolder,
+        data: Any = None,
+        trusted_key: Path | None = None,
+        inputs: ReplayInputs = ReplayInputs(),  # noqa: B008 - frozen
+    ) -> None:
+        self.shared, self.data, self.trusted_key, self.inputs = shared, data, trusted_key, inputs
+
+    @property
+    def owner(self) -> Path | None:
+        """The owner's folder."""
+        return self.inputs.owner
+
+    @functools.cached_property
+    def lock(self) -> dict[str, Any] | None:
+        """The owner's lock, where it is at hand."""
+        return read_lock(self.owner)
+
+    @functools.cached_property
+    def as_judged(self) -> Any:
+        """The original as promises compare with it; None where it is not at hand."""
+        if self.data is None or self.shared.shape is not Shape.TABLE:
+            return self.data
+        return _table_as_judged(self.shared, self.data, self.owner)
+
+    @functools.cached_property
+    def replayed(self) -> Replayed:
+        """The release made again; one that this process has made is compared as it is."""
+        return _replay(self)
+
+
+# Making a release again.
 
 
 POLICIES = "policies.parquet"
@@ -112,7 +127,7 @@ def with_policies(original: Any, owner: Path | None) -> Any:
     try:
         kinds = pl.read_parquet(owner / POLICIES)
     except (OSError, pl.exceptions.PolarsError):
-        raise UnreadableInput(f"{owner / POLICIES} cannot be read") from None
+        raise UnreadableLock(f"{owner / POLICIES} cannot be read") from None
     if len(kinds) != len(original) or set(kinds.columns) & set(original.columns):
         return original
     return original.with_columns({name: kinds[name] for name in kinds.columns})
@@ -125,7 +140,7 @@ def read_lock(owner: Path | None) -> dict[str, Any] | None:
     try:
         loaded = json.loads((owner / "lock.json").read_text(encoding="utf-8"))
     except ValueError:
-        raise UnreadableInput(f"{owner / 'lock.json'} is not valid JSON") from None
+        raise UnreadableLock(f"{owner / 'lock.json'} is not valid JSON") from None
     return loaded if isinstance(loaded, dict) else None
 
 
@@ -149,24 +164,21 @@ def as_released(certificate: Mapping[str, Any], original: Any) -> Any:
     return LazyTable.of(original) if in_parts(certificate) else original.collected()
 
 
-def table_as_judged(
-    certificate: Mapping[str, Any], original: Any, owner: Path | None, columns: Sequence[str]
-) -> Dataset | None:
+def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) -> Table:
     """The original with the values that were told apart when the release was made: promises compare with these.
 
-    Of a table in parts the ``columns`` that promises look at, counted.
+    Of a table in parts the columns that promises look at, counted.
     """
-    if original is None:
-        return None
-    if in_parts(certificate):
-        table: Dataset = original.counted(name for name in columns if name in original.columns)
+    if in_parts(shared.certificate):
+        seen = shared.first.seen
+        table: Table = original.counted(name for name in seen if name in original.columns)
     else:
         table = _as_taken_in(original, locked_recipe(owner, original.shape))
-    made_for = _made_for(certificate, read_lock(owner))
+    made_for = _made_for(shared.certificate, read_lock(owner))
     return table if made_for is None else made_one(table, made_for)[0]
 
 
-def _as_taken_in(original: Dataset, recipe: Recipe | None) -> Dataset:
+def _as_taken_in(original: Table, recipe: Recipe | None) -> Table:
     """The original in the form that its recipe alone decides, where a step accounts for an ε; as it is otherwise."""
     if recipe is None or not accounts(recipe.steps, recipe.schema) or not original.has(recipe.schema.attributes):
         return original
@@ -179,53 +191,37 @@ def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) ->
     return found if found is None else require_format(found)
 
 
-def committed(certificate: Mapping[str, Any], digest: str, lock: Mapping[str, Any] | None) -> Claim:
-    """Whether an input with this digest is the one that a release was made from, as far as the lock is at hand."""
-    name = "input is the committed one"
+def _replay(original: Original) -> Replayed:
+    """Make the release again from the original, the recipe and the seed, and compare."""
+    shared, lock, inputs = original.shared, original.lock, original.inputs
+    if original.data is None:
+        return Replayed("needs original", GIVE_ORIGINAL)
     if lock is None:
-        return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
-    fits = commitment(digest, lock["salt"]) == certificate["input_commitment"]["value"]
-    return Claim(
-        name,
-        "holds" if fits else "fails",
-        "the commitment opens" if fits else "this is not the input that was committed to",
-    )
-
-
-def _replayed(
-    name: str,
-    certificate: Mapping[str, Any],
-    released: Any,
-    original: Any,
-    lock: Mapping[str, Any] | None,
-    replay: Replay,
-    context: ReplayInputs,
-) -> list[Claim]:
-    """Make the release again from the original, the recipe and the seed, and compare; the first claim is that it is the same.
-
-    One that this process has made is compared as it is.
-    """
-    if lock is None:
-        return [Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed")]
-    if lock.get("population_given") and context.population is None:
-        return [Claim(name, "needs original", "give --population with the second table it was made with")]
+        return Replayed("needs original", "give --owner with the lock file, which holds recipe and seed")
+    if lock.get("population_given") and inputs.population is None:
+        return Replayed("needs original", "give --population with the second table it was made with")
+    is_table = shared.shape is Shape.TABLE
+    data = with_policies(original.data, inputs.owner) if is_table else original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
-        if recipe.shape is not released.shape:
-            return [Claim(name, "fails", f"the lock is about data of shape {recipe.shape}")]
+        if recipe.shape is not shared.shape:
+            return Replayed("fails", f"the lock is about data of shape {recipe.shape}")
         if (words := unseeded(recipe, seed)) is not None:
-            return [Claim(name, "needs original", words)]
-        again = _made_here(context.release, original, lock)
-        here = again is not None
-        if again is None:
-            again = replay.make(certificate, original, recipe, lock, context)
-        same, words = replay.compare(again, released, certificate)
+            return Replayed("needs original", words)
+        here = _made_here(inputs.release, data, lock)
+        if here is not None:
+            again: Any = here
+        elif is_table:
+            again = make_table_again(shared.certificate, data, recipe, lock, inputs)
+        else:
+            again = _make_people_again(shared.certificate, data, recipe, lock)
+        compare = _compare_rows if is_table else _compare_files
+        same, words = compare(again, shared.released, shared.certificate)
     except KeyError:
-        return [Claim(name, "fails", "the lock lacks what a release is made again from")]
+        return Replayed("fails", "the lock lacks what a release is made again from")
     except SfumatoError as error:
-        return [Claim(name, "fails", f"the release cannot be made again: {error}")]
-    claim = Claim(name, "holds" if same else "fails", MADE_HERE if same and here else words)
-    return [claim, *replay.more(again, certificate), *kept_again(again, certificate, same=same)]
+        return Replayed("fails", f"the release cannot be made again: {error}")
+    return Replayed("holds" if same else "fails", MADE_HERE if same and here is not None else words, again)
 
 
 def _made_here(release: TableRelease | None, original: Any, lock: Mapping[str, Any]) -> TableRelease | None:
@@ -233,40 +229,6 @@ def _made_here(release: TableRelease | None, original: Any, lock: Mapping[str, A
     if release is None or not is_locked(release, lock) or lock["input_sha256"] != original.input_digest():
         return None
     return release
-
-
-def _implied_again(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
-    """Whether released columns undo the release, but for pairs that the certificate says were accepted.
-
-    Nothing is said where nothing was hidden that a column could tell, and where an ε is accounted for: there nothing may be decided so.
-    """
-    implied = again.implied
-    if not implied.found.compared or not implied.decides:
-        return []
-    name = f"released columns beside the labels{AGAINST_ORIGINAL}"
-    said = accepted_pairs(read_acceptances(certificate["recipe"].get("accept")))
-    if undoing := not_accepted(implied, set(said)):
-        told = "they tell more of quasi-identifiers than the released labels, and the certificate does not say that this was accepted"
-        return [Claim(name, "fails", f"{told}: {'; '.join(undoing)}")]
-    accepted = [each.pair for each in implied.found.found if implied.is_accepted(each)]
-    told = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs; found none of these kinds"
-    if accepted:
-        told = f"looked for {LOOKED_FOR} in {implied.found.compared:,} pairs; accepted: {'; '.join(accepted)}"
-    if implied.found.unknown:
-        told += f"; too few records tell of {len(implied.found.unknown):,} pairs"
-    return [Claim(name, "holds", told + implied.sampled)]
-
-
-def _drawn_again(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
-    """Whose the rows are, beside what the certificate says of it; nothing where they are people's and it says nothing else."""
-    found = told_drawn(again, again.certified) if again.released.drawn else None
-    said = certificate.get("drawn_anew")
-    if found is None and said is None:
-        return []
-    name = f"whose the rows are{AGAINST_ORIGINAL}"
-    if found != said:
-        return [Claim(name, "fails", "the certificate says otherwise whose they are, or who was learnt from")]
-    return [Claim(name, "holds", "drawn anew, nobody's; learnt from as many people as said")]
 
 
 def unseeded(recipe: Recipe, seed: Seed) -> str | None:
@@ -283,32 +245,12 @@ class AsCertified(Memory):
 
     certificate: Mapping[str, Any]
 
-    def kept(self, limit: float, pair: Pair) -> Kept:
+    def kept(self, limit: float, pair: TablePair) -> Kept:
         """As it is certified."""
         said = next((known for known in self.certificate["limits"] if about_all_releases(known["name"])), None)
         if said is None or not isinstance(said["value"], int | float):
             raise UnreadableInput("the certificate does not say what the release tells together with earlier ones")
-        return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), str(said["sentence"]))
-
-
-def kept_again(again: Release, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
-    """The promises and limits of a release that was made again, beside what its certificate says of them."""
-    claims = []
-    for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
-        fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
-        fits = fits and verdict.of_persons == said.get("of_persons", True)
-        name = f"{verdict.promise}{AGAINST_ORIGINAL}"
-        claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence, True))
-    for limit, known in zip(again.limits, certificate["limits"], strict=False):
-        if about_all_releases(limit.name):
-            claims.append(Claim(f"{limit.label}{AGAINST_ORIGINAL}", "needs original", NEEDS_REGISTER, True))
-            continue
-        fits = same and limit.holds and near(finite(limit.value), known["value"])
-        fits = fits and known.get("holds") is True and near(limit.limit, known.get("limit"))
-        fits = fits and (limit.name, limit.parameters) == (known["name"], known.get("parameters", {}))
-        name = f"{limit.label}{AGAINST_ORIGINAL}"
-        claims.append(Claim(name, "holds" if fits else "fails", limit.sentence, True))
-    return claims
+        return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), "")
 
 
 def make_table_again(
@@ -323,8 +265,8 @@ def make_table_again(
     return release
 
 
-def _make_persons_again(
-    certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any], inputs: ReplayInputs
+def _make_people_again(
+    certificate: Mapping[str, Any], original: Data, recipe: Recipe, lock: Mapping[str, Any]
 ) -> Release:
     """The release that a recipe and a seed make of people who are described by more than a row."""
     context = Context(Seed.of(lock["seed"]), shuffle=certificate["shuffled"], format=lock["made_for"], refuse=False)
@@ -332,7 +274,7 @@ def _make_persons_again(
     return release
 
 
-def _same_files(again: Release, released: Data, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_files(again: Release, released: Data, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether a release gives the files that stand; another version may write the same values in other bytes."""
     said = sections(certificate)
     with tempfile.TemporaryDirectory() as place:
@@ -347,7 +289,7 @@ def _same_files(again: Release, released: Data, certificate: Mapping[str, Any]) 
     return False, "the recipe gives other files than were released"
 
 
-def _same_rows_again(again: TableRelease, released: Any, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+def _compare_rows(again: TableRelease, released: Any, certificate: Mapping[str, Any]) -> tuple[bool, str]:
     if is_same(again, released, certificate):
         return True, "made again from recipe and seed, row for row"
     return False, "the recipe gives other rows than were released"
@@ -373,18 +315,7 @@ def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
     return total.text
 
 
-def _suppressed(certificate: Mapping[str, Any], released: Any, original: Any) -> tuple[Status, str]:
-    if "drawn_anew" in certificate:
-        return "holds", "none: the rows were drawn anew and stand for nobody"
-    said, found = certificate[f"suppressed_{released.units}"], original.size - released.size
-    if said is None:
-        return "holds", "the certificate does not tell, so that the size of the original stays secret"
-    if found == said:
-        return "holds", f"{found:,} of {original.size:,}"
-    return "fails", f"{found:,} are missing, {said:,} certified"
-
-
-def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
+def _as_written(made: Table, certificate: Mapping[str, Any]) -> Table:
     """The table as a file of the certified format gives it back; as it is where no certificate says how a file is read."""
     data = certificate["data"]
     if "types" not in data.get("form", {}):
@@ -392,10 +323,10 @@ def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / data["file"]
         form = write_table(made.to_polars(), file, made.source, format=data["format"])
-        return Dataset(read_written(file, form)[0])  # type: ignore[arg-type]
+        return Table(read_written(file, form)[0])  # type: ignore[arg-type]
 
 
-def _rows_as_text(dataset: Dataset) -> pl.DataFrame:
+def _rows_as_text(dataset: Table) -> pl.DataFrame:
     """All cells as text; columns are numbered, for the name of one may mean something else to a frame, as "*" and "len" do."""
     columns = [dataset.column(name).alias(str(place)) for place, name in enumerate(dataset.columns)]
     return pl.DataFrame([c.bin.encode("hex") if c.dtype == pl.Binary else c.cast(pl.String) for c in columns])
@@ -407,12 +338,3 @@ def _same_rows(one: pl.DataFrame, other: pl.DataFrame) -> bool:
         return True
     counted = [rows.group_by(pl.all()).len().sort(pl.all()) for rows in (one, other)]
     return counted[0].equals(counted[1])
-
-
-def _about_rows(again: TableRelease, certificate: Mapping[str, Any]) -> list[Claim]:
-    """Whose the rows are, and whether columns undo the release."""
-    return [*_drawn_again(again, certificate), *_implied_again(again, certificate)]
-
-
-TABLE_REPLAY = Replay("rows", make_table_again, _same_rows_again, _about_rows, prepare=with_policies)
-PERSONS_REPLAY = Replay("people", _make_persons_again, _same_files, lambda again, certificate: [], left_out_last=True)

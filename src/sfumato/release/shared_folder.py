@@ -3,75 +3,139 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import columns_seen
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.shape import DATA
+from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source
+from sfumato.core.table import Table
 from sfumato.data.lazy.open_table import held, parts_of
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.form import runnable_cells
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.release.certificates import shape_of
-from sfumato.release.manifest import own_file, require_plain_file
+from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.public_recipe import read_public_recipe
 from sfumato.release.read_back import read_described
-from sfumato.release.shaped.reading import read_released as read_people
-from sfumato.release.shaped.reading import sections
+from sfumato.release.read_data import TableRead, digest_of, require_roles
+from sfumato.release.table_sections import schema_told, sections
 
 if TYPE_CHECKING:
     from sfumato.core.data import Data
-    from sfumato.core.shape import Shape
+    from sfumato.core.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TableFound:
+class FileOfTable:
     """One released table as its file holds it: its size, and no rows, since there may be many.
 
-    ``seen`` are the columns that promises look at. ``formulas`` tells of the cells that a spreadsheet would run, where the
+    ``seen`` are the columns that promises look at. ``formulas`` counts the cells that a spreadsheet would run, where the
     certificate may tell of them.
     """
 
     rows: int
     columns: Sequence[str]
     seen: Sequence[str]
-    formulas: Any = None
+    formulas: dict[str, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SharedFolder:
-    """What claims are held against: a certificate, and what lies beside it.
+class OpenedData:
+    """What the files hold: ``released`` are the data, ``judged`` what promises look at.
 
-    ``files`` are by table the file, or the folder of its parts. ``released`` are the data, ``judged`` what promises look
-    at: the same, or the counted combinations of a table in parts.
+    Both are the same, but for a table in parts: of that the combinations are counted.
     """
 
-    certificate: Mapping[str, Any]
-    files: Mapping[str, Path]
-    tables: Mapping[str, TableFound]
+    tables: Mapping[str, FileOfTable]
     released: Any
     judged: Any
 
-    @property
+
+class UnreadableData(UnreadableInput):
+    """The data files cannot be read as the certificate says."""
+
+
+class UnreadableRecipe(UnreadableInput):
+    """What a certificate gives as its recipe is none."""
+
+
+class SharedFolder:
+    """What claims are held against: a folder, its certificate, and what lies beside it, read when it is first asked for."""
+
+    def __init__(self, folder: Path, certificate: Mapping[str, Any]) -> None:
+        self.folder, self.certificate = folder, certificate
+
+    @functools.cached_property
+    def listed(self) -> Claim:
+        """Whether the folder holds the files that the certificate lists, and no others."""
+        return folder_claim(self.certificate, self.folder)
+
+    @functools.cached_property
     def shape(self) -> Shape:
         """The shape of the data that the certificate is about."""
-        return shape_of(self.certificate)
+        return Shape(self.certificate["shape"])
+
+    @functools.cached_property
+    def files(self) -> dict[str, Path]:
+        """By table its file, or the folder of its parts; refused where one is not there or is no plain file."""
+        return {name: _file_of(self.folder, section) for name, section in sections(self.certificate).items()}
+
+    @functools.cached_property
+    def opened(self) -> OpenedData:
+        """The data of the files; :class:`UnreadableData` where they are not what the certificate says."""
+        self.require_plain_parts()
+        try:
+            return _open_table(self) if self.shape is Shape.TABLE else _open_people(self)
+        except SfumatoError as error:
+            raise UnreadableData(str(error)) from None
+
+    def require_plain_parts(self) -> None:
+        """Raise where something among the parts of a table is no plain file: a pipe would be waited for."""
+        for file in self.files.values():
+            if file.is_dir() and not all(part.is_file() and not part.is_symlink() for part in file.iterdir()):
+                raise UnreadableData(f"{file} holds something that is no plain file, which a release never does")
 
     @property
-    def first(self) -> TableFound:
+    def tables(self) -> Mapping[str, FileOfTable]:
+        """The released tables by name."""
+        return self.opened.tables
+
+    @property
+    def released(self) -> Any:
+        """The released data."""
+        return self.opened.released
+
+    @property
+    def judged(self) -> Any:
+        """What promises look at."""
+        return self.opened.judged
+
+    @property
+    def first(self) -> FileOfTable:
         """The first of the tables, or the only one."""
         return next(iter(self.tables.values()))
 
+    @functools.cached_property
+    def recipe(self) -> Recipe:
+        """The recipe without what its owner keeps; :class:`UnreadableRecipe` where nobody could run it."""
+        try:
+            return read_public_recipe(self.certificate["recipe"], self.shape)
+        except SfumatoError as error:
+            raise UnreadableRecipe(f"what the certificate gives as recipe is none: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise UnreadableRecipe("what the certificate gives as recipe is none") from None
 
-def files_of(folder: Path, certificate: Mapping[str, Any]) -> dict[str, Path]:
-    """The file of every released table, or the folder of its parts; refused where one is not there or is no plain file."""
-    return {name: _file_of(folder, section) for name, section in sections(certificate).items()}
+    @property
+    def original_size(self) -> int | None:
+        """How many records or people the original had, where the certificate tells."""
+        suppressed = self.certificate[f"suppressed_{self.judged.units}"]
+        return None if suppressed is None else int(self.judged.size + suppressed)
 
 
 def _file_of(folder: Path, section: Mapping[str, Any]) -> Path:
@@ -81,35 +145,23 @@ def _file_of(folder: Path, section: Mapping[str, Any]) -> Path:
     return require_plain_file(folder, name)
 
 
-def require_plain_parts(file: Path) -> None:
-    """Raise where something among the parts of a table is no plain file: a pipe would be waited for."""
-    if file.is_dir() and not all(part.is_file() and not part.is_symlink() for part in file.iterdir()):
-        raise UnreadableInput(f"{file} holds something that is no plain file, which a release never does")
-
-
 # One table.
 
 
-def read_table(folder: Path, certificate: Mapping[str, Any]) -> Dataset | LazyTable:
-    """The released table of a shared folder, described as its certificate says."""
-    table: Dataset | LazyTable = open_table(folder, certificate).released
-    return table
-
-
-def open_table(folder: Path, certificate: Mapping[str, Any]) -> SharedFolder:
-    """A shared folder that holds one table; of one in parts the combinations that promises look at are counted."""
-    files = files_of(folder, certificate)
-    released: Dataset | LazyTable
-    if ("parts" in certificate[DATA]) != files[DATA].is_dir():
-        raise UnreadableInput(f"{files[DATA]} is one file, and the certificate tells of a table in parts")
-    if files[DATA].is_dir():
-        released = _parts(files[DATA], certificate)
+def _open_table(shared: SharedFolder) -> OpenedData:
+    """One table; of one in parts the combinations that promises look at are counted."""
+    certificate, file = shared.certificate, shared.files[DATA]
+    released: Table | LazyTable
+    if ("parts" in certificate[DATA]) != file.is_dir():
+        raise UnreadableInput(f"{file} is one file, and the certificate tells of a table in parts")
+    if file.is_dir():
+        released = _parts(file, certificate)
         judged = released.counted(columns_seen(_shown_models(certificate), released.schema))
     else:
-        released = judged = _in_memory(files[DATA], certificate)
+        released = judged = _in_memory(file, certificate)
     formulas = runnable_cells(judged.to_polars()) if _tells_formulas(certificate[DATA]) else None
-    table = TableFound(judged.records, released.columns, judged.columns, formulas)
-    return SharedFolder(certificate, files, {DATA: table}, released, judged)
+    table = FileOfTable(judged.records, released.columns, judged.columns, formulas)
+    return OpenedData({DATA: table}, released, judged)
 
 
 def _tells_formulas(section: Mapping[str, Any]) -> bool:
@@ -117,7 +169,7 @@ def _tells_formulas(section: Mapping[str, Any]) -> bool:
     return section["format"] == "csv" or "formulas" in section
 
 
-def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Dataset:
+def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Table:
     frame, source = read_described(file, certificate[DATA])
     schema = _released_schema(certificate)
     missing = [name for name in schema.attributes if name not in frame.columns]
@@ -125,7 +177,7 @@ def _in_memory(file: Path, certificate: Mapping[str, Any]) -> Dataset:
         raise UnreadableInput(
             f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
         )
-    table = Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+    table = Table(frame, source=source).with_text_coded()  # type: ignore[arg-type]
     return table.with_schema(schema)
 
 
@@ -162,21 +214,30 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
 # People who are described by more than a row.
 
 
-def read_persons(folder: Path, certificate: Mapping[str, Any]) -> Data:
-    """The released people of a shared folder, described as their certificate says."""
-    return read_people(folder, certificate, shape_of(certificate))
+def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Data:
+    """The people of a shared folder, read and described as its certificate says and no other way."""
+    tables, schemas = {}, {}
+    for name, section in sections(said).items():
+        file = require_plain_file(share, own_file(section))
+        frame, source = read_described(file, section, lists=True)
+        tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
+    require_roles(tables, shape, schemas)
+    frames = {name: table.frame for name, table in tables.items()}
+    source = dataclasses.replace(next(iter(tables.values())).source, digest=digest_of(tables))
+    return registry.data_class(shape).from_tables(frames, schemas, source)
 
 
-def open_persons(folder: Path, certificate: Mapping[str, Any]) -> SharedFolder:
-    """A shared folder that holds people in one or several files, with the hierarchies that the recipe shows."""
-    files = files_of(folder, certificate)
-    released = read_persons(folder, certificate).described_further(_hierarchies(certificate))
+def _open_people(shared: SharedFolder) -> OpenedData:
+    """People in one or several files, with the hierarchies that the recipe shows."""
+    certificate = shared.certificate
+    people = read_released(shared.folder, certificate, shared.shape)
+    released = people.described_further(_hierarchies(certificate))
     tables = {}
     for name, section in sections(certificate).items():
-        frame, _ = read_described(files[name], section, lists=True)
+        frame, _ = read_described(shared.files[name], section, lists=True)
         formulas = runnable_cells(frame) if _tells_formulas(section) else None
-        tables[name] = TableFound(frame.height, frame.columns, frame.columns, formulas)
-    return SharedFolder(certificate, files, tables, released, released)
+        tables[name] = FileOfTable(frame.height, frame.columns, frame.columns, formulas)
+    return OpenedData(tables, released, released)
 
 
 def _hierarchies(certificate: Mapping[str, Any]) -> dict[str, Schema]:

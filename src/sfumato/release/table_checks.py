@@ -12,94 +12,77 @@ from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
+from sfumato.core.shape import DATA
+from sfumato.core.words import count_of
 from sfumato.data.table.default_readers import read_as_one
 from sfumato.errors import SfumatoError
-from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 from sfumato.release.assessment import DEFAULT_THRESHOLD, assess
-from sfumato.release.certificates import IMPLIED
-from sfumato.release.consistency import (
-    count_of,
-    hides,
-    is_on_level,
-    left_out,
-    made_by_this_version,
-    named,
-    nodes_above,
-)
 from sfumato.release.evaluation import default_metrics
+from sfumato.release.level_checks import is_on_level, nodes_above
 from sfumato.release.manifest import NEAR, Claim, near
 from sfumato.release.promise_checks import lacking_for
+from sfumato.release.public_recipe import hides, left_out_columns, roles_in, touched_columns
 from sfumato.release.read_back import has_words
-from sfumato.release.recipe_checks import COLUMNS, original_size, roles_in, touched_columns
+from sfumato.release.recipe_checks import COLUMNS, first_names
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
-    from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
+    from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
+
+Fields = Mapping[str, Any]
 
 SAMPLE = "sample"
 """A step that leaves out records, and does not call them suppressed."""
 
 
-def recipe_claims(shared: SharedFolder, recipe: Recipe) -> Iterator[Claim | None]:
-    """What the recipe accounts for in a table, without the original."""
-    certificate, released = shared.certificate, shared.judged
-    names = list(shared.tables["data"].columns)
-    expected = _expected(recipe, names)
-    records = original_size(shared)
-    yield _columns(certificate, expected, names)
-    yield _values(expected, released, _unknown(certificate))
-    yield _levels(certificate, released)
-    yield _records_gone(certificate)
-    yield _story(certificate, released, records)
-    yield _utility(certificate, recipe, released, records)
-    yield _implied(certificate, recipe)
-
-
 # Columns.
 
 
-def _expected(recipe: Recipe, names: list[str]) -> Schema:
-    """What the columns are once the steps that the recipe shows were taken."""
-    schema = recipe.schema
-    for step in recipe.steps:
-        schema = step.released_schema(schema, names)
-    return schema
-
-
-def _unknown(certificate: Mapping[str, Any]) -> set[str]:
-    """Columns that steps changed of which the owner keeps a part: what became of them is not all told."""
-    both = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
-    return {column for spec, plan in both if hides(spec) for column in plan.get("masked", {})}
-
-
-def _columns(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Claim:
+def columns_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """The file has the columns of the recipe and no others, with the same roles and rules for missing values."""
+    expected = _expected_schema(shared)
+    names = list(shared.tables[DATA].columns)
     problems = [*_roles(certificate, expected, names), *_missing_rules(certificate, expected)]
     if problems:
         return Claim(COLUMNS, "fails", "; ".join(problems))
     return Claim(COLUMNS, "holds", "the same columns and roles, no others")
 
 
-def _roles(certificate: Mapping[str, Any], expected: Schema, names: list[str]) -> Iterator[str]:
+def _expected_schema(shared: SharedFolder) -> Schema:
+    """What the columns are once the steps that the recipe shows were taken."""
+    schema = shared.recipe.schema
+    for step in shared.recipe.steps:
+        schema = step.released_schema(schema, list(shared.tables[DATA].columns))
+    return schema
+
+
+def _unknown(certificate: Fields) -> set[str]:
+    """Columns that steps changed of which the owner keeps a part: what became of them is not all told."""
+    pairs = zip(certificate["recipe"]["steps"], certificate["plan"], strict=False)
+    return {column for spec, plan in pairs if hides(spec) for column in plan.get("masked", {})}
+
+
+def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[str]:
     """What is wrong with the columns of the file, in words."""
     said, unknown, known = certificate["roles"], _unknown(certificate), expected.attributes
     if strange := [c for c in names if c not in known and c not in unknown]:
-        yield f"{count_of(strange)} are not in the recipe: {named(strange)}"
+        yield f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
     replaced = {c for c in unknown if c not in known or known[c].has(Role.DIRECT)}
     roles = {c: [Role.PLAIN] if c in replaced else list(known[c].roles) for c in names if c in known or c in replaced}
     if other := [c for c in roles if sorted(said.get(c, ())) != sorted(map(str, roles[c]))]:
-        yield f"{count_of(other)} have another role than the recipe gives them: {named(other)}"
+        yield f"{count_of(len(other), 'column')} have another role than the recipe gives them: {first_names(other)}"
     dropped = [c for c in certificate["recipe"]["columns"] if c not in names]
     gone = [c for c in dropped if c in known and not known[c].has(Role.DIRECT)]
-    if gone := [c for c in gone if c not in left_out(certificate["plan"])]:
-        yield f"{count_of(gone)} are missing, and no step left them out: {named(gone)}"
+    if gone := [c for c in gone if c not in left_out_columns(certificate)]:
+        yield f"{count_of(len(gone), 'column')} are missing, and no step left them out: {first_names(gone)}"
     if sorted(certificate["dropped_columns"]) != sorted(dropped):
         yield "the certificate lists other columns as dropped than the file lacks"
 
 
-def _missing_rules(certificate: Mapping[str, Any], expected: Schema) -> Iterator[str]:
+def _missing_rules(certificate: Fields, expected: Schema) -> Iterator[str]:
     """A missing value counts as the recipe says, or as a cell that a step says it suppressed."""
     said, recipe = certificate["missing_rule"], certificate["recipe"]["columns"]
     quasi = [c for c, roles in certificate["roles"].items() if Role.QUASI in roles]
@@ -113,45 +96,51 @@ def _missing_rules(certificate: Mapping[str, Any], expected: Schema) -> Iterator
     ruled = {c: recipe.get(c, {}).get("missing", Missing.CATEGORY) for c in said}
     wild = [c for c in said if said[c] == Missing.WILDCARD and (c in emptied or kept)]
     if other := [c for c in said if said[c] != ruled[c] and c not in wild]:
-        yield f"missing values of {named(other)} count otherwise than the recipe says"
+        yield f"missing values of {first_names(other)} count otherwise than the recipe says"
 
 
-def _values(expected: Schema, released: Dataset, unknown: set[str]) -> Claim | None:
-    """Amounts and days that are released as they are hold numbers: a column of them that holds words in most of its cells is another one."""
-    kinds = (Kind.NUMERIC, Kind.DATE)
+def numbers_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """Amounts and days that are released as they are hold numbers.
+
+    A column of them that holds words in most of its cells is another one.
+    """
+    expected, released, unknown = _expected_schema(shared), shared.judged, _unknown(certificate)
     there = [c for c in released.columns if c in expected.attributes and c not in unknown]
-    exact = [c for c in there if expected[c].kind in kinds and not expected[c].has(Role.QUASI)]
+    exact = [c for c in there if expected[c].kind in (Kind.NUMERIC, Kind.DATE) and not expected[c].has(Role.QUASI)]
     wrong = [c for c in exact if not released.dtype(c).is_numeric() and has_words(released.column(c))]
-    return Claim("numbers", "fails", f"words stand where the recipe says numbers: {named(wrong)}") if wrong else None
+    words = f"words stand where the recipe says numbers: {first_names(wrong)}"
+    return Claim("numbers", "fails", words) if wrong else None
 
 
 # Levels and records.
 
 
-def _levels(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Columns that are said to be generalised to a level hold values of that level, or of one above it.
 
     A column is not asked whose values a later step changed.
     """
-    places = dict[str, Any]()
+    levels = dict[str, Any]()
     for plan in certificate["plan"]:
         changed = {*plan.get("masked", ()), *plan.get("columns", ())}
-        places = {c: place for c, place in places.items() if c not in changed} | plan.get("levels", {})
-    said = certificate["recipe"]["columns"]
-    if strange := [c for c in places if c not in said]:
-        return Claim("levels", "fails", f"{count_of(strange)} are not in the recipe: {named(strange)}")
-    there = [c for c in places if c in released.columns]
-    wrong = [c for c in there if not is_on_level(said[c], places[c], released.column(c))]
-    told = f"the values are not of the levels that are certified: {named(wrong)}"
-    return Claim("levels", "fails", told) if wrong else None
+        levels = {c: place for c, place in levels.items() if c not in changed} | plan.get("levels", {})
+    described, released = certificate["recipe"]["columns"], shared.judged
+    if strange := [c for c in levels if c not in described]:
+        return Claim(
+            "levels", "fails", f"{count_of(len(strange), 'column')} are not in the recipe: {first_names(strange)}"
+        )
+    there = [c for c in levels if c in released.columns]
+    wrong = [c for c in there if not is_on_level(described[c], levels[c], released.column(c))]
+    words = f"the values are not of the levels that are certified: {first_names(wrong)}"
+    return Claim("levels", "fails", words) if wrong else None
 
 
-def _records_gone(certificate: Mapping[str, Any]) -> Claim | None:
+def records_gone(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """As many records are said to have gone as the steps say they suppressed, or more where others leave records out, too."""
     said, plans = certificate["suppressed_records"], certificate["plan"]
     told = sum(plan.get("suppressed_records", 0) + _not_drawn(plan) for plan in plans)
     whole = all("suppressed_records" in plan for plan in plans)
-    if said is None or (0 <= said == told if whole else told <= said):
+    if said is None or (said == told if whole else told <= said):
         return None
     return Claim("steps", "fails", f"{told:,} records went by the steps, and {said:,} are certified as suppressed")
 
@@ -167,18 +156,14 @@ def _not_drawn(plan: Mapping[str, Any]) -> int:
 # What was measured beside the original: only what its numbers say of each other can be asked.
 
 
-def _story(certificate: Mapping[str, Any], released: Dataset, records: int | None) -> Claim | None:
+def pictures_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """What pictures show fits the recipe and the plan: columns, roles, shares, and columns that no step touched."""
-    story = certificate.get("story")
-    if story is None:
-        return None
-    problem = next(_drawn_wrongly(certificate, story), None) or next(
-        _lost_wrongly(certificate, released, records), None
-    )
+    problems = _drawn_wrongly(certificate, certificate["story"])
+    problem = next(problems, None) or next(_lost_wrongly(certificate, shared.judged, shared.original_size), None)
     return None if problem is None else Claim("pictures", "fails", problem)
 
 
-def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> Iterator[str]:
+def _drawn_wrongly(certificate: Fields, story: Mapping[str, Any]) -> Iterator[str]:
     columns, cards, maps, gone = (
         certificate["recipe"]["columns"],
         story["cards"],
@@ -198,7 +183,7 @@ def _drawn_wrongly(certificate: Mapping[str, Any], story: Mapping[str, Any]) -> 
         yield "a share lies outside 0 to 1"
 
 
-def _lost_wrongly(certificate: Mapping[str, Any], released: Dataset, records: int | None) -> Iterator[str]:
+def _lost_wrongly(certificate: Fields, released: Table, records: int | None) -> Iterator[str]:
     """Columns that no step touched lost what went with the records, and what they had lost before they came."""
     touched = touched_columns(certificate)
     if records is None or "sampled" in certificate or "parts" in certificate["data"]:
@@ -218,7 +203,7 @@ def _lost_wrongly(certificate: Mapping[str, Any], released: Dataset, records: in
         yield "a column that no step touched is said to have lost something"
 
 
-def _came_coarse(spec: Mapping[str, Any], released: Dataset, column: str) -> int:
+def _came_coarse(spec: Mapping[str, Any], released: Table, column: str) -> int:
     """How many cells of a column that no step touched may stand for several values: it was generalised before it came.
 
     Any of them, where the hierarchy is made from the data or kept by its owner, and where labels may be ranges.
@@ -232,33 +217,27 @@ def _came_coarse(spec: Mapping[str, Any], released: Dataset, column: str) -> int
     return sum(amount for label, amount in zip(different, amounts, strict=True) if coarse is None or label in coarse)
 
 
-def _utility(certificate: Mapping[str, Any], recipe: Recipe, released: Dataset, records: int | None) -> Claim | None:
+def utility_of_file(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Measures of utility that the released table gives alone are as it gives them."""
-    said = certificate.get("utility", {})
-    if records is None or "sampled" in certificate or "parts" in certificate["data"]:
+    said, records = certificate["utility"], shared.original_size
+    if "classes" not in certificate or records is None or "sampled" in certificate or "parts" in certificate[DATA]:
         return None
-    known = [metric for metric in default_metrics() if metric.name in said]
-    alone = {metric.name: metric.told_alone(released, recipe.schema, records) for metric in known}
+    metrics = [metric for metric in default_metrics() if metric.name in said]
+    alone = {metric.name: metric.told_alone(shared.judged, shared.recipe.schema, records) for metric in metrics}
     wrong = [name for name, found in alone.items() if found is not None and not near(found, said[name])]
-    return Claim("utility", "fails", f"the file gives another {named(wrong)}") if wrong else None
+    return Claim("utility", "fails", f"the file gives another {first_names(wrong)}") if wrong else None
 
 
-def _implied(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
+def implied_of_recipe(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """What is said of columns that may undo the release can be said of these columns, and accepts what the recipe does.
 
     What was found in them only the original tells.
     """
-    said, name = certificate.get("implied"), "released columns beside the labels"
-    if said is None:
-        return None
-    more = [key for key in said if key not in (*IMPLIED, "sampled")]
-    if made_by_this_version(certificate) and (more or said["looked_for"] != LOOKED_FOR):
-        return Claim(name, "fails", "the certificate says of them what no release says")
-    if not 0 <= said["unknown"] <= said["compared"] <= len(certificate["roles"]) * len(recipe.schema.quasi):
+    said, recipe, name = certificate["implied"], shared.recipe, "released columns beside the labels"
+    if not said["unknown"] <= said["compared"] <= len(certificate["roles"]) * len(recipe.schema.quasi):
         return Claim(name, "fails", "more pairs are counted than there are")
-    accepted = accepted_pairs(recipe.accept)
-    taken_on = {(column, one["implies"]) for one in said["accepted"] for column in one["columns"]}
-    if taken_on <= set(accepted):
+    taken_on = {(column, pair["implies"]) for pair in said["accepted"] for column in pair["columns"]}
+    if taken_on <= set(accepted_pairs(recipe.accept)):
         return None
     return Claim(name, "fails", "the certificate says that more was accepted than the recipe accepts")
 
@@ -266,38 +245,37 @@ def _implied(certificate: Mapping[str, Any], recipe: Recipe) -> Claim | None:
 # Classes and readers.
 
 
-def classes_claim(shared: SharedFolder, original: Dataset | None) -> Claim:
+def class_sizes(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """The classes of the file and its risks are those certified."""
-    found, said = assess(shared.judged), shared.certificate["classes"]
+    found, said = assess(shared.judged), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
-    risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
-    if made_by_this_version(shared.certificate):
-        risks_fit = risks_fit and set(said["risks"]) == {m.name for m in found.measures}
+    risks = {measure.name: measure.value for measure in found.measures}
+    risks_fit = all(name in risks and near(risks[name], value) for name, value in said["risks"].items())
     counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
-    told = (said["sizes"], said["count"], said["smallest"], said.get("risk_threshold", DEFAULT_THRESHOLD))
-    if counted == told and risks_fit:
+    stated = (said["sizes"], said["count"], said["smallest"], said["risk_threshold"])
+    if counted == stated and risks_fit:
         return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
     return Claim("class sizes and risks", "fails", "the classes of the file are not those certified")
 
 
-def default_readers_claim(shared: SharedFolder, original: Dataset | None) -> Claim | None:
-    """Whether promises hold for readers that take several values of the file for one, too; nothing is said where none does."""
-    certificate, released = shared.certificate, shared.judged
-    if "parts" in certificate["data"]:  # in Parquet, which says what is text
+def default_readers(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """Promises hold for readers that take several values of the file for one, too; nothing is said where none does."""
+    released = shared.judged
+    if "parts" in certificate[DATA]:  # in Parquet, which says what is text
         return None
     accepted = certificate["recipe"].get("accept") or {}
     text_only = [c for c, spec in accepted.items() if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])]
-    for reading in read_as_one(released.to_polars(), certificate["data"]["format"], but=text_only):
-        before = None if original is None else reading.of(original)
+    for reading in read_as_one(released.to_polars(), certificate[DATA]["format"], but=text_only):
+        before = None if original.as_judged is None else reading.of(original.as_judged)
         for spec in certificate["recipe"]["meet"]:
             if (broken := _broken_for(reading.of(released), spec, before)) is not None:
                 names = ", ".join(reading.keys)
-                told = f"{reading.reader} takes several values of {names} for one, and {broken}"
-                return Claim("default readers", "fails", told)
+                words = f"{reading.reader} takes several values of {names} for one, and {broken}"
+                return Claim("default readers", "fails", words)
     return None
 
 
-def _broken_for(released: Dataset, spec: Any, original: Dataset | None) -> str | None:
+def _broken_for(released: Table, spec: Any, original: Table | None) -> str | None:
     """That a promise does not hold of a table, in words; None where it does, or what it needs is not at hand."""
     if recipes.keeps_back("models", spec):
         return None

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
 
+from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, Share, TableBlock
 from sfumato.core.data import StepsResult
 from sfumato.core.design import link_warnings, weight_warnings
 from sfumato.core.evidence import needed
-from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.step import Span, accounts
 from sfumato.core.threads import meanwhile
+from sfumato.core.words import percent, plain_name, score
 from sfumato.data.table.fixed_form import without_hierarchies
 from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
@@ -22,6 +23,7 @@ from sfumato.release.assessment import assess, assessing
 from sfumato.release.column_changes import changes_of
 from sfumato.release.implied import Implied, implied_by
 from sfumato.release.release import Release
+from sfumato.release.report.headline import NOT_ATTACKED
 from sfumato.release.report.pictures import risk_chart
 
 if TYPE_CHECKING:
@@ -31,14 +33,14 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Memory
     from sfumato.core.data import Context
-    from sfumato.core.dataset import Dataset
     from sfumato.core.mechanism import Mechanism
     from sfumato.core.metric import Measure
     from sfumato.core.model import Posterior
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.step import Plan, Preserved, Step
+    from sfumato.core.table import Table
     from sfumato.release.alternatives import Alternatives
     from sfumato.release.assessment import Assessment
     from sfumato.release.column_changes import ColumnChange
@@ -59,13 +61,12 @@ class TableRelease(Release):
     what the searches made small.
     """
 
-    released: Dataset
-    original: Dataset
+    released: Table
+    original: Table
     before: Assessment = None  # type: ignore[assignment]
     after: Assessment = None  # type: ignore[assignment]
-    columns: tuple[ColumnChange, ...] = ()
     scores: dict[str, float] = dataclasses.field(default_factory=dict)
-    population: Dataset | None = None
+    population: Table | None = None
     learnt_from: NDArray[np.int64] | None = None
     """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
     held_out: NDArray[np.int64] | None = None
@@ -105,7 +106,7 @@ class TableRelease(Release):
         return StepsResult(self.released, self.plans, self.learnt_from, self.held_out, self.mechanisms)
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> TablePair:
         """The original and what is shared of it, side by side, at the levels that the plans say.
 
         It is the same pair until the release was measured: what the search for implied columns reads is not read again.
@@ -116,13 +117,13 @@ class TableRelease(Release):
         """Let go of the pair and of all that was read of its columns: of a large table that is as much as the table."""
         self.released.memo.pop(("release", "pair"), None)
 
-    def judged(self, released: Dataset, *, bounds: bool = True) -> Self:
+    def judged(self, released: Table, *, bounds: bool = True) -> Self:
         """The release with this table in its place, judged as if it had come out."""
         release = super().judged(released, bounds=bounds)
         columns = self.column_changes(released)
         return dataclasses.replace(release, after=assess(released), columns=columns)
 
-    def column_changes(self, released: Dataset) -> tuple[ColumnChange, ...]:
+    def column_changes(self, released: Table) -> tuple[ColumnChange, ...]:
         """What happened to every column."""
         return changes_of(self.original, released, self.plans)
 
@@ -154,15 +155,16 @@ class TableRelease(Release):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What steps warn of, why no ε is certified where a step accounts for one, weights that nearly number the records, and lost links."""
-        lost = link_warnings(self.released, self.original)
-        of_the_table = (*weight_warnings(self.released), *lost, *self._seen_before())
+        of_the_table = [*weight_warnings(self.released), *link_warnings(self.released, self.original)]
+        if self.held_out is not None:
+            of_the_table += self._seen_before()
         return (*super().warnings, *of_the_table, *self.implied.warnings)
 
     def _seen_before(self) -> tuple[str, ...]:
         """That people set aside were looked at all the same: a control that steps before have learnt from is none."""
         drawing = next((place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0)
         looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
-        if self.held_out is None or not looked:
+        if not looked:
             return ()
         told = (
             "looked at all people before some were set aside: copies may be more than attacks tell; draw records first"
@@ -184,7 +186,7 @@ class TableRelease(Release):
         self.released.memo["release", name] = (run, value)
         return value
 
-    def before_step(self, place: int) -> Dataset:
+    def before_step(self, place: int) -> Table:
         """The table as a step of the recipe saw it, by its place."""
         shared = self.original.drop(self.original.schema.direct)
         for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
@@ -226,7 +228,8 @@ class TableRelease(Release):
         """How many records were released, and what became of the others, in one line."""
         made, given = self.released.records, self.original.records
         if not self.released.drawn:
-            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
+            lost = percent(self.suppressed / max(1, given))
+            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed ({lost})"
         learnt = given if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
         return (
@@ -243,6 +246,26 @@ class TableRelease(Release):
             return []
         after = {measure.name: measure for measure in self.after.measures}
         return [(before, after[before.name]) for before in self.before.measures if before.name in after]
+
+    def summary(self) -> dict[str, Any]:
+        """The release as plain data: verdicts, risks before and after, plans; no data values."""
+        attacks = {} if self.attacks is None else {"attacks": self.attacks.to_dict()}
+        return {
+            "holds": self.holds,
+            "headline": self.headline.text,
+            "records": self.released.records,
+            "suppressed": self.suppressed,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "plan": [{"step": name, **plan.describe()} for name, plan in self.plans],
+            "scores": self.scores,
+            "risks_before": {m.name: m.value for m in self.before.measures},
+            "risks_after": {m.name: m.value for m in self.after.measures},
+            "limits": [limit.to_dict() for limit in self.limits],
+            "contract": [kept.to_dict() for kept in self.contract],
+            "preserved": [dataclasses.asdict(kept) for kept in self.preserved],
+            "warnings": list(self.warnings),
+            **attacks,
+        }
 
     @property
     def data(self) -> Any:
@@ -291,38 +314,25 @@ class TableRelease(Release):
         asked = [v.crowd for v in self.verdicts if v.crowd]
         return risk_chart(was, now, 1 / max(asked) if asked else None)
 
-    def _repr_html_(self) -> str:
-        """Verdicts, columns and risks in a notebook, without a data value."""
-        changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
-        told, verdict = str(self).split("\n"), self.headline
-        return (
-            html_headline(verdict.text, good=verdict.state == "holds")
-            + html_verdicts(v.to_dict() for v in self.verdicts)
-            + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
-            + html_table(
-                f"{self.original.source.name}: {told[1].strip()}",
-                ("column", "role", "what happened", "values", "released"),
-                changes,
-            )
-            + html_table("", ("risk", "before", "after"), risks)
-            + html_list("Warnings:", self.warnings)
-        )
-
-    def __str__(self) -> str:
-        head = self.headline.text
-        lines = [
-            f"{self.original.source.name}: {head}",
-            f"  {self.told_records}",
-            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
-            *(f"  {c.name}: {c.action}" for c in self.columns),
-            *(
-                f"  marketer risk {was.value:.2%} → {now.value:.2%}"
-                for was, now in self.risks
-                if was.name == "marketer_risk"
-            ),
-            *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
-            *(f"  {kept}" for kept in self.preserved),
-            *(f"  warning: {warning}" for warning in self.warnings),
+    def change_blocks(self) -> Sequence[Block]:
+        """What happened to each column, what the risks were and are, and what masking kept."""
+        columns = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
+        risks = [(plain_name(was.name), Share(was.value), Share(now.value)) for was, now in self.risks]
+        blocks: list[Block] = [
+            TableBlock(("column", "role", "what happened", "values", "released"), tuple(columns)),
         ]
-        return "\n".join(lines)
+        if risks:
+            blocks.append(TableBlock(("risk", "before", "after"), tuple(risks)))
+        if self.scores:
+            scores = tuple((plain_name(name), score(value)) for name, value in self.scores.items())
+            blocks.append(TableBlock(("score of the search", "value"), scores))
+        if self.preserved:
+            kept = tuple(f"{'=' if one.exactly else '≈'} {one}" for one in self.preserved)
+            blocks.append(ListBlock(kept, "What masking kept:"))
+        return blocks
+
+    def attack_blocks(self) -> Sequence[Block]:
+        """What intruders found, strongest first."""
+        if self.attacks is None:
+            return [] if self.certified is not None else [Paragraph(NOT_ATTACKED, "quiet")]
+        return [Heading("Attacks"), *self.attacks.blocks()[1:]]

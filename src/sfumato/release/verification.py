@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.release.certificates import signature_holds
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.words import count_of, inflect
 from sfumato.release.manifest import Claim
+from sfumato.release.signatures import signature_holds
 
 AGAINST_ORIGINAL = ", against the original"
 """Ends the name of a promise that was judged a second time, beside the original."""
@@ -19,10 +22,11 @@ EXIT_CODES: dict[Result, int] = {"verified": 0, "false": 1, "not all verified": 
 WORSE = ("holds", "vouched", "needs original", "fails")
 """Statuses of a claim, from the best to the worst."""
 MARKS = {"holds": "✓", "fails": "✗", "needs original": "?", "vouched": "≈"}
+HELD = {"holds": True, "fails": False, "needs original": None, "vouched": True}
 
 
 @dataclasses.dataclass(frozen=True)
-class Verification:
+class Verification(Reportable):
     """All claims of a certificate, and what comes of them."""
 
     folder: str
@@ -33,15 +37,14 @@ class Verification:
 
     @classmethod
     def of(
-        cls, folder: Path, claims: Iterable[Claim | None], certificate: Mapping[str, Any], trusted: Path | None = None
+        cls, folder: Path, claims: Iterable[Claim], certificate: Mapping[str, Any], trusted: Path | None = None
     ) -> Verification:
         """The claims; who signed with a trusted key vouches for promises that nobody could check."""
-        known = [claim for claim in claims if claim is not None]
-        signer = None
+        settled, signer = _without_replayed(list(claims)), None
         if trusted is not None and signature_holds(certificate, trusted):
             signer = trusted.name
-            known = [_vouched(claim, signer) for claim in known]
-        return cls(str(folder), tuple(known), "signature" in certificate, signer)
+            settled = [_vouched(claim, signer) for claim in settled]
+        return cls(str(folder), tuple(settled), "signature" in certificate, signer)
 
     @property
     def promises(self) -> dict[str, str]:
@@ -98,10 +101,10 @@ class Verification:
         promises = [status for _, status in self._statuses()]
         if self.result == "false":
             count = sum(claim.status == "fails" for claim in self.claims)
-            return f"false: {count:,} {'claim fails' if count == 1 else 'claims fail'}"
+            return f"false: {count:,} {inflect(count, 'claim fails', 'claims fail')}"
         if self.result == "not all verified":
             count = promises.count("needs original")
-            needs = f"{count:,} of {_plural(len(promises))} {'needs' if count == 1 else 'need'} the original"
+            needs = f"{count:,} of {_plural(len(promises))} {inflect(count, 'needs', 'need')} the original"
             return f"not all verified: {needs if promises else 'nothing that was promised could be checked'}"
         count = promises.count("vouched")
         vouched = f", {count:,} vouched for by {self.vouched_by}" if count else ""
@@ -122,18 +125,25 @@ class Verification:
             "claims": [dataclasses.asdict(c) for c in self.claims],
         }
 
-    def __str__(self) -> str:
-        return "\n".join([self.headline, *(f"{MARKS[c.status]} {c.name}: {c.detail}" for c in self.claims)])
+    def blocks(self) -> Sequence[Block]:
+        """What comes of it, and every claim with what was found."""
+        holds = {"verified": True, "false": False}.get(self.result)
+        return [
+            VerdictBlock(holds, self.headline, headline=True),
+            *(VerdictBlock(HELD[claim.status], claim.name, claim.detail) for claim in self.claims),
+        ]
 
 
-def without_replayed(promises: Iterable[Claim], again: Iterable[Claim]) -> list[Claim]:
-    """Promises on the file, but for open ones that were judged beside the original.
+def _without_replayed(claims: list[Claim]) -> list[Claim]:
+    """The claims, but for open promises that were judged beside the original.
 
     Only a promise settles a promise: a certificate may call one like some other claim.
     """
-    judged = {claim.name for claim in again if claim.promise}
+    judged = {claim.name for claim in claims if claim.promise}
     return [
-        claim for claim in promises if claim.status != "needs original" or claim.name + AGAINST_ORIGINAL not in judged
+        claim
+        for claim in claims
+        if not claim.promise or claim.status != "needs original" or claim.name + AGAINST_ORIGINAL not in judged
     ]
 
 
@@ -144,4 +154,4 @@ def _vouched(claim: Claim, signer: str) -> Claim:
 
 
 def _plural(count: int) -> str:
-    return f"{count:,} promise{'s'[: count != 1]}"
+    return count_of(count, "promise")

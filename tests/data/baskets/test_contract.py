@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
 from sfumato.core.attack import Attack, Scene
-from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.data import Evidence, Pair
 from sfumato.core.metric import Utility
 from sfumato.core.parameters import known_as
 from sfumato.core.randomness import Seed
@@ -72,12 +72,12 @@ def test_promises_round_trip_and_judge(spec):
     model = registry.build("models", spec, shape=Shape.BASKETS)
     again = registry.build("models", registry.write(model), shape=Shape.BASKETS)
     assert again == model
-    verdict = model.judge(DataEvidence(PEOPLE))
+    verdict = model.judge(Evidence(PEOPLE))
     assert verdict.promise == model.promise
     assert verdict.sentence
     assert not any(label in repr(verdict) for label in PEOPLE.labels)
     assert shown(verdict.to_dict())
-    moved = model.judge(DataEvidence(PEOPLE.shuffled(np.random.default_rng(1))))
+    moved = model.judge(Evidence(PEOPLE.shuffled(np.random.default_rng(1))))
     assert (moved.holds, moved.attained, moved.records) == (verdict.holds, verdict.attained, verdict.records)
 
 
@@ -99,7 +99,7 @@ def test_means_round_trip_and_reach_their_promise(name):
     goal = Goal(models=(model,), seed=Seed(2))
     plan = step.plan(people, goal)
     released = step.apply(people, plan)
-    assert model.judge(DataEvidence(released)).holds
+    assert model.judge(Evidence(released)).holds
     assert people.to_tables()["data"].equals(before)  # arguments are never changed
     told = shown([plan.describe(), plan.effort(), plan.warnings, plan.scores(), repr(plan)])
     assert not any(f'"{label}"' in told for label in people.labels)
@@ -126,7 +126,7 @@ def test_attacks_keep_their_contract(name):
 def test_metrics_keep_their_contract(name):
     metric = registry.build("utility", name, shape=Shape.BASKETS)
     assert isinstance(metric, Utility)
-    measure = metric.measure(DataPair(PEOPLE, PEOPLE.shuffled(np.random.default_rng(3))))
+    measure = metric.measure(Pair(PEOPLE, PEOPLE.shuffled(np.random.default_rng(3))))
     best = 0.0 if metric.better == "lower" else 1.0
     assert measure.value == pytest.approx(best)
     assert measure.better == metric.better

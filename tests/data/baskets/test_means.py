@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.randomness import Seed
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
@@ -67,7 +67,7 @@ def test_recoding_keeps_its_promise_and_stays_true(step, models, baskets):
     assume(sum(map(bool, baskets)) >= 3)
     people = people_of(baskets)
     released, plan = made(step, people, *models)
-    assert all(model.judge(DataEvidence(released)).holds for model in models)
+    assert all(model.judge(Evidence(released)).holds for model in models)
     assert truthful(baskets, sets_of(released))
     assert [bool(one) for one in sets_of(released)] == [bool(one) for one in baskets]
     assert plan.describe()["ncp"] == pytest.approx(ncp(baskets, sets_of(released)), abs=1e-6)
@@ -82,12 +82,12 @@ def test_no_cut_is_cheaper_than_the_optimal_one(baskets, k, m):
     costs = []
     for cut in cuts.all_cuts(people.taxonomy):
         labels = people.taxonomy.labels
-        if model.judge(DataEvidence(people.with_sets(people.sets.mapped(cut, len(labels)), labels))).holds:
+        if model.judge(Evidence(people.with_sets(people.sets.mapped(cut, len(labels)), labels))).holds:
             costs.append(cuts.cost(cut, people.sets.supports, people.taxonomy))
     assert plan.describe()["ncp"] == pytest.approx(min(costs), abs=1e-6)
     assert other.describe()["ncp"] >= plan.describe()["ncp"]
-    assert model.judge(DataEvidence(best)).holds
-    assert model.judge(DataEvidence(quick)).holds
+    assert model.judge(Evidence(best)).holds
+    assert model.judge(Evidence(quick)).holds
 
 
 def test_all_cuts_are_cuts():
@@ -172,7 +172,7 @@ def test_suppression_leaves_no_violation(baskets, k, m):
         with pytest.raises(Unsatisfiable, match="item_recoding"):
             made(SuppressItems(), people, model)
         return
-    assert model.judge(DataEvidence(released)).holds
+    assert model.judge(Evidence(released)).holds
     gone = set(people.labels) - set(released.labels)
     assert plan.describe()["items_deleted"] == len(gone)
     assert sets_of(released) == [one - gone for one in baskets]
@@ -187,7 +187,7 @@ def test_suppression_for_private_items(baskets, share):
             released, _ = made(SuppressItems(), people, model)
         except Unsatisfiable:
             continue
-        assert model.judge(DataEvidence(released)).holds
+        assert model.judge(Evidence(released)).holds
 
 
 def test_worked_suppression():
@@ -202,7 +202,7 @@ def test_coherence_by_a_cut_that_keeps_private_items_apart():
     people = examples.baskets()
     model = HkpCoherence(0.5, 2, 2, ["c1", "c2"])
     released, _ = made(ItemRecoding("optimal"), people, model)
-    assert model.judge(DataEvidence(released)).holds
+    assert model.judge(Evidence(released)).holds
     assert {"c1", "c2"} <= set(released.labels)
 
 
@@ -212,7 +212,7 @@ def test_a_promise_that_no_cut_keeps():
     with pytest.raises(Unsatisfiable, match="does not reach"):
         made(ItemRecoding(), people, sure)
     released, plan = made(ItemRecoding(), people, sure, KmAnonymity(2, 2))
-    assert KmAnonymity(2, 2).judge(DataEvidence(released)).holds
+    assert KmAnonymity(2, 2).judge(Evidence(released)).holds
     assert "left to the steps that follow" in plan.warnings[0]
 
 
@@ -222,7 +222,7 @@ def test_own_columns_and_items_are_recoded_together(baskets, data, k):
     own = data.draw(st.lists(st.integers(20, 29), min_size=len(baskets), max_size=len(baskets)))
     people, model = people_of(baskets, own), KKmAnonymity(k, 2)
     released, plan = made(GroupedRecoding(), people, model)
-    assert model.judge(DataEvidence(released)).holds
+    assert model.judge(Evidence(released)).holds
     assert truthful(baskets, sets_of(released))
     for age, shown in zip(own, released.own["own"].cast(pl.String).to_list(), strict=True):
         low, _, high = shown.partition("..")
@@ -233,7 +233,7 @@ def test_own_columns_and_items_are_recoded_together(baskets, data, k):
 def test_own_columns_alone_need_no_item_hierarchy():
     people = people_of([{"a1"}, {"a2"}, {"b1"}, {"b2"}], ["x", "x", "y", "z"], hierarchy=False)
     released, _ = made(GroupedRecoding(), people, OwnColumnsK(2))
-    assert OwnColumnsK(2).judge(DataEvidence(released)).holds
+    assert OwnColumnsK(2).judge(Evidence(released)).holds
     assert released.own["own"].to_list() == ["x", "x", "*", "*"]
     assert sets_of(released) == sets_of(people)
 
@@ -306,15 +306,15 @@ def test_baskets_taken_apart_and_put_together(baskets, seed):
         return
     shuffled = released.shuffled(np.random.default_rng(seed))
     read = Baskets.from_tables(shuffled.to_tables(), {"data": people.schema}, Source())
-    assert model.judge(DataEvidence(shuffled)).holds
-    assert model.judge(DataEvidence(read)).holds
+    assert model.judge(Evidence(shuffled)).holds
+    assert model.judge(Evidence(read)).holds
     assert read.counts() == shuffled.counts() == released.counts()
     assert shuffled.people == sum(map(bool, baskets)) == people.people - plan.left_out
     again = reconstructed(read, np.random.default_rng(seed))
     kept = {item for cluster in released.clusters for item in cluster.terms}
     for label in set(people.labels) - kept:  # supports of items that are not bare stay what they were
         assert int(again.sets.supports[again.codes_of((label,))[0]]) == sum(label in one for one in baskets)
-    assert not KmAnonymity(2, 2).judge(DataEvidence(read)).holds
+    assert not KmAnonymity(2, 2).judge(Evidence(read)).holds
 
 
 MEANS = [
@@ -355,7 +355,7 @@ def test_recoding_needs_a_hierarchy_that_has_all_items():
 def test_baskets_that_were_recoded_can_be_recoded_again():
     people = people_of([{"A", "b1"}, {"a1", "b1"}, {"P"}, {"*", "a2"}, {"c1"}, {"c1"}])
     released, _ = made(ItemRecoding("apriori"), people, KmAnonymity(2, 2))
-    assert KmAnonymity(2, 2).judge(DataEvidence(released)).holds
+    assert KmAnonymity(2, 2).judge(Evidence(released)).holds
     assert truthful(sets_of(people), sets_of(released))
 
 

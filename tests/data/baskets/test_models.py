@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.data.baskets import models
 from sfumato.errors import ParameterError, SchemaError
 from tests.data.baskets.ten import BASKETS, people_of, sets_of
@@ -28,7 +28,7 @@ HOLDS_SMALLER = [frozenset({"a1", "a2", "a3", "c1"}), frozenset({"a1", "c1"}), f
 @given(BASKETS, st.integers(1, 4), st.integers(1, 4))
 @example(HOLDS_SMALLER, 2, 3)
 def test_km_anonymity(baskets, k, m):
-    verdict = models.KmAnonymity(k, m).judge(DataEvidence(people_of(baskets)))
+    verdict = models.KmAnonymity(k, m).judge(Evidence(people_of(baskets)))
     if not any(baskets):
         assert not verdict.holds
         return
@@ -41,11 +41,11 @@ def test_km_anonymity(baskets, k, m):
 
 @given(BASKETS, st.integers(1, 4))
 def test_whole_baskets(baskets, k):
-    verdict = models.BasketKAnonymity(k).judge(DataEvidence(people_of(baskets)))
+    verdict = models.BasketKAnonymity(k).judge(Evidence(people_of(baskets)))
     filled = [b for b in baskets if b]
     assert verdict.holds == (bool(filled) and all(baskets.count(b) >= k for b in filled))
     if verdict.holds:  # it implies k^m for every m
-        assert all(models.KmAnonymity(k, m).judge(DataEvidence(people_of(baskets))).holds for m in (1, 2, 5))
+        assert all(models.KmAnonymity(k, m).judge(Evidence(people_of(baskets))).holds for m in (1, 2, 5))
 
 
 def _share(baskets, known, private) -> float:
@@ -60,7 +60,7 @@ def test_coherence(baskets, h, k, p):
     people = people_of(baskets)
     wrong = oracle.minimal_violations(baskets, k, p, private, h)
     if any(baskets):
-        assert model.judge(DataEvidence(people)).holds == (not wrong)
+        assert model.judge(Evidence(people)).holds == (not wrong)
         assert {frozenset(one) for one in named(people, model)} == wrong
         known = {
             frozenset(q)
@@ -69,7 +69,7 @@ def test_coherence(baskets, h, k, p):
             for q in itertools.combinations(sorted(own - private), size)
         }
         shares = [_share(baskets, q, e) for q in known for e in private]
-        assert model.judge(DataEvidence(people)).attained == pytest.approx(
+        assert model.judge(Evidence(people)).attained == pytest.approx(
             max(shares, default=0.0)
         )  # whether it holds or not
 
@@ -78,7 +78,7 @@ def test_coherence(baskets, h, k, p):
 def test_rho_uncertainty(baskets, rho):
     sensitive = frozenset({"c1", "c2"})
     if any(baskets):
-        verdict = models.RhoUncertainty(rho, sorted(sensitive)).judge(DataEvidence(people_of(baskets)))
+        verdict = models.RhoUncertainty(rho, sorted(sensitive)).judge(Evidence(people_of(baskets)))
         assert verdict.holds == oracle.is_rho(baskets, rho, sensitive)
         assert verdict.attained == pytest.approx(oracle.worst_rule(baskets, sensitive))
 
@@ -90,14 +90,14 @@ def test_own_columns_and_items_together(baskets, data, k, m):
     if any(baskets):
         people = people_of(baskets, own)
         fine = all(len(one) >= k and oracle.is_km(one, k, m) for one in classes)
-        assert models.KKmAnonymity(k, m).judge(DataEvidence(people)).holds == fine
-        assert models.OwnColumnsK(k).judge(DataEvidence(people)).holds == all(len(one) >= k for one in classes)
+        assert models.KKmAnonymity(k, m).judge(Evidence(people)).holds == fine
+        assert models.OwnColumnsK(k).judge(Evidence(people)).holds == all(len(one) >= k for one in classes)
 
 
 def test_the_worked_example():
     """Section 14-A of our notes on baskets, worked out by hand and by enumeration."""
     people = examples.baskets()
-    assert models.RhoUncertainty(0.6, ["c1", "c2"]).judge(DataEvidence(people)).attained == 0.5
+    assert models.RhoUncertainty(0.6, ["c1", "c2"]).judge(Evidence(people)).attained == 0.5
     assert named(people, models.KmAnonymity(2, 2)) == [
         ["a1", "a2"],
         ["a3", "c1"],
@@ -111,17 +111,17 @@ def test_the_worked_example():
 def test_facts_of_the_literature():
     # {a},{ab},{ab} is 2^m for every m, yet {a} is alone (Terrovitis et al. 2008 do not cover negative knowledge)
     people = people_of([{"a1"}, {"a1", "b1"}, {"a1", "b1"}])
-    assert models.KmAnonymity(2, 3).judge(DataEvidence(people)).holds
-    assert not models.BasketKAnonymity(2).judge(DataEvidence(people)).holds
+    assert models.KmAnonymity(2, 3).judge(Evidence(people)).holds
+    assert not models.BasketKAnonymity(2).judge(Evidence(people)).holds
     # (x,pq),(x,r),(y,pq),(y,r): 2-anonymous and 2², but not together (Poulis et al. 2013)
     people = people_of([{"a1", "a2"}, {"b1"}, {"a1", "a2"}, {"b1"}], ["x", "x", "y", "y"])
-    assert models.KmAnonymity(2, 2).judge(DataEvidence(people)).holds
-    assert models.OwnColumnsK(2).judge(DataEvidence(people)).holds
-    assert not models.KKmAnonymity(2, 2).judge(DataEvidence(people)).holds
+    assert models.KmAnonymity(2, 2).judge(Evidence(people)).holds
+    assert models.OwnColumnsK(2).judge(Evidence(people)).holds
+    assert not models.KKmAnonymity(2, 2).judge(Evidence(people)).holds
     # {x,s},{x,y},{y,s}: P(s|x) = P(s|y) = 1/2; x and y merged give 2/3: a coarser cut may break coherence
     fine, merged = [{"b1", "c1"}, {"b1", "b2"}, {"b2", "c1"}], [{"B", "c1"}, {"B"}, {"B", "c1"}]
-    assert models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(DataEvidence(people_of(fine))).holds
-    coarse = models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(DataEvidence(people_of(merged)))
+    assert models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(Evidence(people_of(fine))).holds
+    coarse = models.HkpCoherence(0.5, 1, 1, ["c1"]).judge(Evidence(people_of(merged)))
     assert not coarse.holds
     assert coarse.attained == pytest.approx(2 / 3)
 
@@ -129,21 +129,21 @@ def test_facts_of_the_literature():
 def test_a_group_that_holds_a_private_item_is_no_pass():
     people = people_of([{"C", "a1"}, {"C", "a1"}, {"C", "a1"}])
     for model in (models.HkpCoherence(1, 1, 1, ["c1"]), models.RhoUncertainty(1, ["c2"])):
-        verdict = model.judge(DataEvidence(people))
+        verdict = model.judge(Evidence(people))
         assert not verdict.holds
         assert "group" in verdict.sentence
 
 
 def test_private_items_that_no_hierarchy_has_are_an_error():
     with pytest.raises(SchemaError, match="private items must be in the hierarchy of 'item'") as refused:
-        models.HkpCoherence(1, 1, 1, ["misspelt"]).judge(DataEvidence(examples.baskets()))
+        models.HkpCoherence(1, 1, 1, ["misspelt"]).judge(Evidence(examples.baskets()))
     assert "misspelt" not in str(refused.value)
-    verdict = models.HkpCoherence(1, 1, 1, ["c1", "misspelt"]).judge(DataEvidence(people_of([{"c1"}], hierarchy=False)))
+    verdict = models.HkpCoherence(1, 1, 1, ["c1", "misspelt"]).judge(Evidence(people_of([{"c1"}], hierarchy=False)))
     assert "1 of 2 private items occur" in verdict.sentence
 
 
 def test_too_many_closed_sets_are_no_pass():
-    verdict = models.RhoUncertainty(1, ["c1"], most=3).judge(DataEvidence(examples.baskets()))
+    verdict = models.RhoUncertainty(1, ["c1"], most=3).judge(Evidence(examples.baskets()))
     assert not verdict.holds
     assert verdict.attained is None
     assert "not known" in verdict.sentence
@@ -152,13 +152,13 @@ def test_too_many_closed_sets_are_no_pass():
 def test_nobody_with_an_item_is_no_pass():
     people = people_of([set(), set()], ["x", "x"])
     for model in (models.KmAnonymity(1, 1), models.BasketKAnonymity(1), models.KKmAnonymity(1, 1)):
-        assert not model.judge(DataEvidence(people)).holds
+        assert not model.judge(Evidence(people)).holds
 
 
 def test_own_columns_are_needed():
     for model in (models.OwnColumnsK(2), models.KKmAnonymity(2, 2)):
         with pytest.raises(SchemaError, match="quasi"):
-            model.judge(DataEvidence(examples.baskets()))
+            model.judge(Evidence(examples.baskets()))
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_parameters_out_of_range(wrong):
 
 def test_people_without_items_are_in_no_crowd():
     people = people_of([{"a1"}, {"a1"}, set()])
-    assert models.KmAnonymity(2, 1).judge(DataEvidence(people)).attained == 2
-    assert models.BasketKAnonymity(2).judge(DataEvidence(people)).holds
+    assert models.KmAnonymity(2, 1).judge(Evidence(people)).attained == 2
+    assert models.BasketKAnonymity(2).judge(Evidence(people)).holds
 
 
 def test_missing_own_values_are_a_value():
     people = people_of([{"a1"}] * 3, pl.Series(["x", None, None], dtype=pl.String))
-    assert models.OwnColumnsK(2).judge(DataEvidence(people)).records == 1
+    assert models.OwnColumnsK(2).judge(Evidence(people)).records == 1
     assert sets_of(people) == [frozenset({"a1"})] * 3
 
 
@@ -197,7 +197,7 @@ def test_own_columns_that_a_promise_does_not_look_at_are_told():
         models.HkpCoherence(1, 1, 1, ["c1"]),
         models.RhoUncertainty(1, ["c1"]),
     ):
-        assert model.judge(DataEvidence(people)).sentence.endswith("(what is known of own besides is not covered)")
-        assert "not covered" not in model.judge(DataEvidence(silent)).sentence
+        assert model.judge(Evidence(people)).sentence.endswith("(what is known of own besides is not covered)")
+        assert "not covered" not in model.judge(Evidence(silent)).sentence
     for model in (models.KKmAnonymity(1, 1), models.OwnColumnsK(1)):
-        assert "not covered" not in model.judge(DataEvidence(people)).sentence
+        assert "not covered" not in model.judge(Evidence(people)).sentence

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from sfumato import examples
-from sfumato.core.data import Data
+from sfumato.core.data import is_data
 from sfumato.core.schema import Attribute, Schema
 from sfumato.core.source import Source
 from sfumato.data.baskets.baskets import Baskets
@@ -43,7 +43,7 @@ def read(table, roles=None, people=None, people_roles=None):
 
 def test_rows_of_items():
     people = read(LONG)
-    assert isinstance(people, Data)
+    assert is_data(people)
     assert sets_of(people) == [{"milk"}, {"milk", "tea"}, set(), set()]
     assert people.own.to_dict(as_series=False) == {"age": [20, 30, 40, 50], "ill": ["b", "a", None, "c"]}
     assert people.counts() == {"people": 4, "items": 2, "occurrences": 3, "empty": 2}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.data import Evidence, Pair
 from sfumato.core.step import Goal
 from sfumato.data.baskets.rules import HiddenItemRules, HideItemRules, ItemRuleSideEffects
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -34,7 +34,7 @@ def done(people, promise, **how):
 @given(BASKETS, st.integers(1, 3), st.sampled_from(["0.25", "0.5", "0.7", "1.0"]))
 def test_judged_as_the_definition_says(baskets, least, confidence):
     people = people_of([*baskets, {"a1"}])
-    holds = HiddenItemRules("a1, b1 -> c1", least, float(confidence)).judge(DataEvidence(people)).holds
+    holds = HiddenItemRules("a1, b1 -> c1", least, float(confidence)).judge(Evidence(people)).holds
     assert holds != oracle.found([*baskets, {"a1"}], ("a1", "b1"), ("c1",), least, Fraction(confidence))
 
 
@@ -44,7 +44,7 @@ def test_rules_are_hidden_by_taking_items_out(baskets, method, least):
     people = people_of([*baskets, {"a1", "a2"}, {"a1", "b1"}, {"c2"}])
     promise = HiddenItemRules(["a1 -> b1", "a2, b1 -> c1", "a1, a2"], least, 0.5)
     plan, released = done(people, promise, method=method)
-    assert promise.judge(DataEvidence(released)).holds
+    assert promise.judge(Evidence(released)).holds
     before, after = sets_of(people), sets_of(released)
     assert all(new <= old for old, new in zip(before, after, strict=True))
     assert plan.describe()["occurrences_deleted"] == sum(map(len, before)) - sum(map(len, after))
@@ -57,7 +57,7 @@ def test_worked_example(method, lost, ghosts):
     plan, released = done(people, HiddenItemRules("b -> c", 2, 0.7), method=method)
     told = plan.effort()["promise 1"]
     assert (told["lost"], told["ghosts"], told["still_found"]) == (lost, ghosts, 0)
-    measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(DataPair(people, released))
+    measured = ItemRuleSideEffects(support=2 / 6, confidence=0.7, hidden="b -> c").measure(Pair(people, released))
     assert measured.raw == lost + ghosts and "0 of 1 are still found" in measured.meaning
     assert bool(plan.describe()["occurrences_added"]) == (method == "isl")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 
 from sfumato import examples
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.step import Goal
 from sfumato.data.baskets.disassociated_km import DisassociatedKm
 from sfumato.data.baskets.disassociation import Disassociation, reconstructed
@@ -34,18 +34,18 @@ def test_item_loss(baskets):
     people, released = parts(baskets)
     names = sets_of(released)
     placed = [names[released.origin.tolist().index(person)] for person in range(people.people)]
-    assert ItemNcp().measure(DataPair(people, released)).value == pytest.approx(ncp(baskets, placed))
-    assert ItemNcp().measure(DataPair(people, people)).value == 0
+    assert ItemNcp().measure(Pair(people, released)).value == pytest.approx(ncp(baskets, placed))
+    assert ItemNcp().measure(Pair(people, people)).value == 0
 
 
 def test_worked_item_loss():
     """14-A: {A,B,C} loses 65/189."""
     people, step = examples.baskets(), ItemRecoding()
     released = step.apply(people, step.plan(people, Goal(models=(KmAnonymity(2, 2),))))
-    assert ItemNcp().measure(DataPair(people, released)).value == pytest.approx(65 / 189)
+    assert ItemNcp().measure(Pair(people, released)).value == pytest.approx(65 / 189)
     left = released.taken(np.arange(5))  # who is not released has lost everything
     lost = 13 / 27
-    rest = ItemNcp().measure(DataPair(people, left)).value
+    rest = ItemNcp().measure(Pair(people, left)).value
     assert rest == pytest.approx((sum(SIZES[n] / 7 * c for n, c in (("A", 6), ("B", 7), ("C", 1)))) / 27 + lost)
 
 
@@ -69,7 +69,7 @@ def test_frequent_sets_kept(baskets):
     assume(sum(map(bool, baskets)) >= 2)
     people, released = parts(baskets)
     least = max(1, int(np.ceil(0.3 * len(baskets))))
-    measure = ItemsetSurvival(0.3, 2).measure(DataPair(people, released))
+    measure = ItemsetSurvival(0.3, 2).measure(Pair(people, released))
     before, after = frequent(baskets, least, 2), frequent(lifted(sets_of(released), 0), least, 2)
     assert measure.value == pytest.approx(len(before & after) / len(before) if before else 1.0)
     assert measure.per_column["new sets"] == len(after - before)
@@ -94,7 +94,7 @@ def test_pair_supports(baskets):
         )
         support = oracle.support(baskets, pair)
         errors.append(abs(guess - support) / support)
-    measure = PairSupportError().measure(DataPair(people, released))
+    measure = PairSupportError().measure(Pair(people, released))
     assert measure.raw == pytest.approx(np.mean(errors) if errors else 0.0)
     assert measure.value == pytest.approx(np.mean(np.minimum(errors, 1)) if errors else 0.0)
 
@@ -103,30 +103,30 @@ def test_without_a_hierarchy_items_are_there_or_gone():
     people = people_of([{"a1", "b1"}, {"a1"}], hierarchy=False)
     image = np.array([0, -1])
     released = people.with_sets(people.sets.mapped(image, 2), people.labels)
-    assert ItemNcp().measure(DataPair(people, released)).value == pytest.approx(1 / 3)
-    assert PairSupportError().measure(DataPair(people, released)).value == 1
-    assert ItemsetSurvival(0.5).measure(DataPair(people, released)).value == pytest.approx(1 / 3)
+    assert ItemNcp().measure(Pair(people, released)).value == pytest.approx(1 / 3)
+    assert PairSupportError().measure(Pair(people, released)).value == 1
+    assert ItemsetSurvival(0.5).measure(Pair(people, released)).value == pytest.approx(1 / 3)
 
 
 def test_what_was_taken_apart_is_measured_when_put_together():
     people, step = examples.baskets(), Disassociation(5)
     apart = step.apply(people, step.plan(people, Goal(models=(DisassociatedKm(2, 2),))))
     for metric in (ItemNcp(), ItemsetSurvival(), PairSupportError()):
-        assert "put together" in metric.applies(DataPair(people, apart))
-        assert metric.applies(DataPair(people, people)) is None
+        assert "put together" in metric.applies(Pair(people, apart))
+        assert metric.applies(Pair(people, people)) is None
     again = reconstructed(apart, np.random.default_rng(3))
-    assert 0 <= PairSupportError().measure(DataPair(people, again)).value <= 1
+    assert 0 <= PairSupportError().measure(Pair(people, again)).value <= 1
 
 
 def test_too_many_frequent_sets_are_refused(monkeypatch):
     monkeypatch.setattr("sfumato.data.baskets.utility.MOST_SETS", 5)
     with pytest.raises(ParameterError, match="larger support"):
-        ItemsetSurvival(0.1).measure(DataPair(examples.baskets(), examples.baskets()))
+        ItemsetSurvival(0.1).measure(Pair(examples.baskets(), examples.baskets()))
 
 
 def test_loss_of_items_tells_groups_apart_from_what_is_gone():
     people = examples.baskets()
     step, goal = ItemRecoding(), Goal(models=(KmAnonymity(2, 2),))
     coarser = step.apply(people, step.plan(people, goal))
-    assert "as a group" in ItemNcp().measure(DataPair(people, coarser)).meaning
-    assert "as a group" not in ItemNcp().measure(DataPair(people, people)).meaning
+    assert "as a group" in ItemNcp().measure(Pair(people, coarser)).meaning
+    assert "as a group" not in ItemNcp().measure(Pair(people, people)).meaning

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 
 Node = tuple[int, ...]
 
 
-def generalized(dataset: Dataset, node: Node) -> list[tuple[str, ...]]:
+def generalized(dataset: Table, node: Node) -> list[tuple[str, ...]]:
     """Rows of quasi-identifiers lifted to a node of the lattice, cell by cell."""
     lifted = []
     for column, level in zip(dataset.schema.quasi, node, strict=True):
@@ -28,7 +28,7 @@ def generalized(dataset: Dataset, node: Node) -> list[tuple[str, ...]]:
     return list(zip(*lifted, strict=True))
 
 
-def lattice(dataset: Dataset) -> list[Node]:
+def lattice(dataset: Table) -> list[Node]:
     depths = []
     for column in dataset.schema.quasi:
         hierarchy = dataset.schema[column].hierarchy
@@ -37,7 +37,7 @@ def lattice(dataset: Dataset) -> list[Node]:
     return list(itertools.product(*map(range, depths)))
 
 
-def minimal(dataset: Dataset, k: int, suppressed: int) -> dict[Node, tuple[int, list[int]]]:
+def minimal(dataset: Table, k: int, suppressed: int) -> dict[Node, tuple[int, list[int]]]:
     """k-minimal nodes by looking at all of them: node to rows lost and sizes of the classes kept."""
     fitting = {}
     for node in lattice(dataset):

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -33,7 +33,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def build(name: str, options: dict[str, Any]) -> Dataset:
+def build(name: str, options: dict[str, Any]) -> Table:
     return examples.load(name, **options)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 
 Counts = Counter[Any]
 
@@ -57,7 +57,7 @@ def tree_distance(inside: Counts, table: Counts, rows: dict[str, tuple[str, ...]
     return cost
 
 
-def per_class(dataset: Dataset, column: str, values_in: Callable[..., Any]) -> tuple[list[Counts], Counts]:
+def per_class(dataset: Table, column: str, values_in: Callable[..., Any]) -> tuple[list[Counts], Counts]:
     return list(values_in(dataset, column).values()), Counter(dataset.column(column).to_list())
 
 

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Role
+from sfumato.core.table import Table
 from sfumato.data.examples.people import PhiloxDraws, check_digit
 
 
-def digest(dataset: Dataset) -> str:
+def digest(dataset: Table) -> str:
     rows = "\n".join(map(repr, dataset.to_polars().rows()))
     return hashlib.sha256(rows.encode()).hexdigest()[:16]
 

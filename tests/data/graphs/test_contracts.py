@@ -41,4 +41,4 @@ def test_what_serves_tables_is_refused_by_name():
     with pytest.raises(RecipeError, match="for shape: graph; it serves table"):
         registry.build("models", {"k_anonymity": 5}, shape=Shape.GRAPH)
     assert Data in noun().__mro__
-    assert registry.shaped(Shape.GRAPH) is noun()
+    assert registry.data_class(Shape.GRAPH) is noun()

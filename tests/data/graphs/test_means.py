@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
@@ -116,7 +116,7 @@ def test_degree_anonymization_reaches_its_promise(people, k, deletions, seed):
         released = made(step, people, Goal(seed=Seed(seed)))
     except Unsatisfiable:
         assume(False)
-    assert KDegree(k).judge(DataEvidence(released)).holds
+    assert KDegree(k).judge(Evidence(released)).holds
     if not deletions:
         assert edges(people) <= edges(released)
 
@@ -125,13 +125,13 @@ def test_degree_anonymization_of_the_karate_club():
     karate = examples.karate()
     for k in (2, 3, 5, 17):
         plan = DegreeAnonymization(k).plan(karate, GOAL)
-        assert KDegree(k).judge(DataEvidence(plan.graph)).holds
+        assert KDegree(k).judge(Evidence(plan.graph)).holds
         assert plan.describe()["removed_edges"] == 0
         assert 2 * plan.describe()["added_edges"] >= {2: 7, 3: 15, 5: 25}.get(
             k, 0
         )  # nobody can do better than the sequence
         fewer = DegreeAnonymization(k, deletions=True).plan(karate, GOAL)
-        assert KDegree(k).judge(DataEvidence(fewer.graph)).holds
+        assert KDegree(k).judge(Evidence(fewer.graph)).holds
     assert (
         DegreeAnonymization(5, deletions=True).plan(karate, GOAL).scores()["edges_changed"]
         < DegreeAnonymization(5).plan(karate, GOAL).scores()["edges_changed"]
@@ -147,7 +147,7 @@ def test_a_complete_graph_minus_a_tie_and_too_few_people():
 
 def test_what_cannot_be_reached_by_adding_is_said():
     # a star of three leaves: four people of the same odd degree are possible (3: complete), two and two are not by adding
-    assert KDegree(2).judge(DataEvidence(made(DegreeAnonymization(2), graph(4, [(0, 1), (0, 2), (0, 3)])))).holds
+    assert KDegree(2).judge(Evidence(made(DegreeAnonymization(2), graph(4, [(0, 1), (0, 2), (0, 3)])))).holds
     # five people, one of them tied to all others: only a complete graph has all degrees alike
     released = made(DegreeAnonymization(5), graph(5, [(0, v) for v in range(1, 5)]))
     assert len(edges(released)) == 10
@@ -164,7 +164,7 @@ def test_quasi_identifiers_are_covered_or_missing(people, values, seed):
             plan = step.plan(labelled, goal)
         except Unsatisfiable:
             continue
-        verdict = model.judge(DataEvidence(step.apply(labelled, plan)))
+        verdict = model.judge(Evidence(step.apply(labelled, plan)))
         assert verdict.holds
         assert "and in sex" in verdict.sentence
         kept = plan.graph.own["sex"]
@@ -175,10 +175,10 @@ def test_quasi_identifiers_are_covered_or_missing(people, values, seed):
 @given(graphs(least=4, most=10), st.integers(2, 3), st.booleans())
 def test_blow_ups_reach_their_promise(people, k, closed):
     released = made(NeighbourSetBlowup(k, closed=closed), people)
-    assert KNeighbourSets(k, closed=closed).judge(DataEvidence(released)).holds
+    assert KNeighbourSets(k, closed=closed).judge(Evidence(released)).holds
     if not closed:  # the strongest promise: all others follow
         for model in (KDegree(k), KNeighbourhood(k), HRefinement(k, rounds=4)):
-            assert model.judge(DataEvidence(released)).holds
+            assert model.judge(Evidence(released)).holds
 
 
 def test_blow_ups_of_the_karate_club():
@@ -210,16 +210,16 @@ def test_blow_ups_cost_what_the_formula_says(people, k):
 @settings(max_examples=30)
 def test_neighbourhood_anonymization_reaches_its_promise(people, k):
     released = made(NeighbourhoodAnonymization(k, budget=100), people)
-    assert KNeighbourhood(k).judge(DataEvidence(released)).holds
+    assert KNeighbourhood(k).judge(Evidence(released)).holds
     assert edges(released) <= edges(people)
     more = made(NeighbourhoodAnonymization(k, deletions=False, budget=100), people)
-    assert KNeighbourhood(k).judge(DataEvidence(more)).holds
+    assert KNeighbourhood(k).judge(Evidence(more)).holds
     assert edges(people) <= edges(more)
 
 
 def test_neighbourhood_anonymization_says_where_it_ends():
     karate = examples.karate()
-    assert KNeighbourhood(3).judge(DataEvidence(made(NeighbourhoodAnonymization(3), karate))).holds
+    assert KNeighbourhood(3).judge(Evidence(made(NeighbourhoodAnonymization(3), karate))).holds
     with pytest.raises(
         Unsatisfiable,
         match=r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise h_refinement_k",
@@ -239,7 +239,7 @@ def test_pairs_of_degrees_are_reached(people, k, seed):
         released = made(step, people, Goal(seed=Seed(seed)))
     except Unsatisfiable:
         assume(False)
-    assert KDegree(k, directed=True).judge(DataEvidence(released)).holds
+    assert KDegree(k, directed=True).judge(Evidence(released)).holds
     arcs = {tuple(arc) for arc in released.arcs.T.tolist()}
     assert {tuple(arc) for arc in people.arcs.T.tolist()} <= arcs
     assert all(u != v for u, v in arcs)
@@ -248,7 +248,7 @@ def test_pairs_of_degrees_are_reached(people, k, seed):
 def test_pairs_of_a_larger_network():
     network = examples.social_network(400, 3)
     released = made(DegreeAnonymization(5, directed=True), network)
-    assert KDegree(5, directed=True).judge(DataEvidence(released)).holds
+    assert KDegree(5, directed=True).judge(Evidence(released)).holds
     assert released.directed is True
     with pytest.raises(ParameterError, match="deletions are for graphs without direction"):
         DegreeAnonymization(5, directed=True, deletions=True)

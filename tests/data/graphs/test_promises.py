@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.data.graphs.h_refinement import HRefinement
 from sfumato.data.graphs.k_degree import KDegree
 from sfumato.data.graphs.k_neighbour_sets import KNeighbourSets
@@ -59,7 +59,7 @@ def ego_partition(oracle: nx.Graph) -> list[int]:
 
 @given(graphs(), st.integers(1, 4))
 def test_k_degree(people, k):
-    verdict = KDegree(k).judge(DataEvidence(people))
+    verdict = KDegree(k).judge(Evidence(people))
     degrees = dict(as_networkx(people).degree())
     assert verdict.attained == smallest(degrees.values())
     assert verdict.holds == (smallest(degrees.values()) >= k)
@@ -69,7 +69,7 @@ def test_k_degree(people, k):
 @given(graphs(), st.integers(1, 4))
 def test_h_refinement(people, rounds):
     known = h(as_networkx(people), rounds)
-    assert HRefinement(2, rounds=rounds).judge(DataEvidence(people)).attained == smallest(known.values())
+    assert HRefinement(2, rounds=rounds).judge(Evidence(people)).attained == smallest(known.values())
     classes, _ = exact_classes(people, rounds)
     words = list(refined(people, rounds))[-1]
     for u in range(people.people):
@@ -87,7 +87,7 @@ def test_k_neighbourhood(people):
 def test_k_neighbour_sets(people, closed):
     oracle = as_networkx(people)
     sets = [frozenset(oracle[v]) | ({v} if closed else set()) for v in oracle]
-    assert KNeighbourSets(2, closed=closed).judge(DataEvidence(people)).attained == smallest(sets)
+    assert KNeighbourSets(2, closed=closed).judge(Evidence(people)).attained == smallest(sets)
 
 
 @given(graphs(), st.lists(st.sampled_from("xy"), min_size=9, max_size=9))
@@ -96,20 +96,20 @@ def test_attributes_count_with_the_place(people, values):
     labelled = graph(people.people, pairs, {"sex": values[: people.people]}, {"quasi": "sex"})
     degrees = people.ties.degrees.tolist()
     both = list(zip(degrees, values, strict=False))
-    assert KDegree(2).judge(DataEvidence(labelled)).attained == smallest(both)
-    verdict = KDegree(2, with_attributes=False).judge(DataEvidence(labelled))
+    assert KDegree(2).judge(Evidence(labelled)).attained == smallest(both)
+    verdict = KDegree(2, with_attributes=False).judge(Evidence(labelled))
     assert verdict.attained == smallest(degrees)
     assert "what is known of sex is not covered" in verdict.sentence
     known = list(zip(h(as_networkx(people), 2).values(), values, strict=False))
-    assert HRefinement(2).judge(DataEvidence(labelled)).attained == smallest(known)
+    assert HRefinement(2).judge(Evidence(labelled)).attained == smallest(known)
 
 
 @given(graphs(most=7))
 def test_the_strongest_promise_implies_the_others(people):
     for closed in (False, True):
-        k = int(KNeighbourSets(1, closed=closed).judge(DataEvidence(people)).attained)
+        k = int(KNeighbourSets(1, closed=closed).judge(Evidence(people)).attained)
         for model in (KDegree(k), KNeighbourhood(k), HRefinement(k, rounds=3)):
-            assert model.judge(DataEvidence(people)).holds
+            assert model.judge(Evidence(people)).holds
 
 
 def test_karate_club():
@@ -136,7 +136,7 @@ def test_pairs_of_degrees_tell_more_than_degrees():
     # 1→2, 1→3, 2→3, 4→3, 4→1: out-degree alone leaves 2 people alone, pairs leave 4
     people = graph(4, [(0, 1), (0, 2), (1, 2), (3, 2), (3, 0)])
     assert sum(1 for c in Counter(people.out.degrees.tolist()).values() if c == 1) == 2
-    verdict = KDegree(2, directed=True).judge(DataEvidence(people))
+    verdict = KDegree(2, directed=True).judge(Evidence(people))
     assert verdict.sentence.startswith("4 of 4 people are alone")
 
 
@@ -154,18 +154,18 @@ def test_refinement_of_arcs(people, rounds):
             )
             for v in oracle
         }
-    assert HRefinement(1, rounds=rounds, directed=True).judge(DataEvidence(people)).attained == smallest(known.values())
+    assert HRefinement(1, rounds=rounds, directed=True).judge(Evidence(people)).attained == smallest(known.values())
 
 
 def test_what_is_too_large_is_unknown_and_does_not_hold():
     # two cliques of 7: everybody has six neighbours, all of them tied
     pairs = [(u + base, v + base) for base in (0, 7) for u in range(7) for v in range(u)]
     people = graph(14, pairs)
-    assert KNeighbourhood(14).judge(DataEvidence(people)).holds
-    verdict = KNeighbourhood(2, cap=5).judge(DataEvidence(people))
+    assert KNeighbourhood(14).judge(Evidence(people)).holds
+    verdict = KNeighbourhood(2, cap=5).judge(Evidence(people))
     assert not verdict.holds
     assert verdict.sentence.startswith("unknown for 14 of 14 people")
-    assert KNeighbourhood(1, cap=5).judge(DataEvidence(people)).holds
+    assert KNeighbourhood(1, cap=5).judge(Evidence(people)).holds
 
 
 @pytest.mark.parametrize(

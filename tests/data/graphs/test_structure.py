@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.data.graphs import FAMILIES
@@ -60,7 +60,7 @@ def test_large_graphs_are_solved_by_iterations():
 def test_ties_changed_by_the_numbers_of_the_original(people, seed):
     stream = np.random.default_rng(seed)
     other = graph(people.people, [(u, v) for u in range(people.people) for v in range(u) if stream.random() < 0.4])
-    measure = EdgesChanged().measure(DataPair(people, other.shuffled(stream)))
+    measure = EdgesChanged().measure(Pair(people, other.shuffled(stream)))
     before, after = edges(people), edges(other)
     assert measure.raw == len(before ^ after)
     assert measure.value == pytest.approx(len(before ^ after) / len(before | after) if before | after else 0.0)
@@ -72,7 +72,7 @@ def test_degree_distance_is_the_earth_movers(one, other):
 
     people = min(one.people, other.people)
     cut = [graph(people, [(u, v) for u, v in g.edges.T.tolist() if max(u, v) < people]) for g in (one, other)]
-    measure = DegreeDistance().measure(DataPair(*cut))
+    measure = DegreeDistance().measure(Pair(*cut))
     assert measure.raw == pytest.approx(wasserstein_distance(cut[0].ties.degrees, cut[1].ties.degrees))
 
 
@@ -80,8 +80,8 @@ def test_degree_distance_is_the_earth_movers(one, other):
 def test_renumbering_people_loses_nothing(metric):
     network = examples.social_network(200, 3)
     released = network.shuffled(np.random.default_rng(2))
-    assert metric.applies(DataPair(network, released)) is None
-    measure = metric.measure(DataPair(network, released))
+    assert metric.applies(Pair(network, released)) is None
+    measure = metric.measure(Pair(network, released))
     assert measure.value == pytest.approx(0.0, abs=1e-5)
     assert measure.name == metric.name
 
@@ -90,14 +90,14 @@ def test_renumbering_people_loses_nothing(metric):
 def test_a_graph_without_ties_has_lost_something(metric):
     network = examples.social_network(100, 4)
     empty = network.with_edges(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    measure = metric.measure(DataPair(network, empty))
+    measure = metric.measure(Pair(network, empty))
     assert 0 < measure.value <= 1
-    assert metric.measure(DataPair(empty, empty)).value == 0.0
+    assert metric.measure(Pair(empty, empty)).value == 0.0
 
 
 def test_who_was_drawn_has_no_tie_in_common():
     karate = examples.karate()
     drawn = PrivateDegrees(1.0).plan(karate, Goal(seed=Seed(1))).graph
-    assert "stand for nobody" in EdgesChanged().applies(DataPair(karate, drawn))
+    assert "stand for nobody" in EdgesChanged().applies(Pair(karate, drawn))
     for metric in (Clustering(), PathLengths(), Spectrum()):
-        assert 0 <= metric.measure(DataPair(karate, drawn)).value <= 1
+        assert 0 <= metric.measure(Pair(karate, drawn)).value <= 1

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
+from sfumato.core.table import Table
 from sfumato.data.lazy import choice, on_duckdb, open_table
 from sfumato.data.lazy.table import LazyTable
 from sfumato.interfaces import cli
@@ -50,23 +50,23 @@ def test_distinct_rows_are_left_to_an_engine(tmp_path: Path) -> None:
 
 
 def test_rows_that_repeat_are_read_into_memory(tmp_path: Path) -> None:
-    assert isinstance(sf.read(table(tmp_path, distinct=False), engine="auto", recipe=recipe()), Dataset)
+    assert isinstance(sf.read(table(tmp_path, distinct=False), engine="auto", recipe=recipe()), Table)
 
 
 def test_few_rows_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "FEW_ROWS", ROWS)
     monkeypatch.setattr(choice, "bytes_needed", lambda *_: pytest.fail("looked at"))
-    assert isinstance(sf.read(table(tmp_path, distinct=True), engine="auto", recipe=recipe()), Dataset)
+    assert isinstance(sf.read(table(tmp_path, distinct=True), engine="auto", recipe=recipe()), Table)
 
 
 def test_what_no_engine_can_do_stays_in_memory(tmp_path: Path) -> None:
     whole = dataclasses.replace(recipe(), steps=(sf.RankSwap(["pay"], p=0.1), sf.GlobalRecoding()))
     assert not choice.can_be_held(whole)
-    assert isinstance(sf.read(table(tmp_path, distinct=True), engine="auto", recipe=whole), Dataset)
+    assert isinstance(sf.read(table(tmp_path, distinct=True), engine="auto", recipe=whole), Table)
 
 
 def test_nothing_changes_where_nobody_asks(tmp_path: Path) -> None:
-    assert isinstance(sf.read(table(tmp_path, distinct=True), recipe=recipe()), Dataset)
+    assert isinstance(sf.read(table(tmp_path, distinct=True), recipe=recipe()), Table)
 
 
 @pytest.mark.parametrize(

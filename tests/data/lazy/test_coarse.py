@@ -207,3 +207,72 @@ def test_a_lazy_frame_is_generalised_too(engine: str, monkeypatch: pytest.Monkey
         lazy = frame.lazy()
     made = sf.anonymize(described(sf.read(lazy)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)])
     assert any("too many to hold" in warning for warning in made.warnings)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [sf.GlobalRecoding(budget=0.05), sf.Suppress("tuple")],
+        [sf.GlobalRecoding(budget=0.05), sf.GlobalRecoding(budget=0.05)],
+        [sf.GlobalRecoding(budget=0.05, suppress="cell")],
+    ],
+)
+def test_steps_go_on_with_labels_that_the_first_one_released(
+    steps: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meet = [sf.KAnonymity(4)]
+    eager = sf.anonymize(described(sf.read(people())), meet, steps, seed=2, format="parquet")
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    lazy = sf.anonymize(held("polars", tmp_path / "in", people()), meet, steps, seed=2)
+    assert "least within levels ≥" in plan_of(lazy)["warning"]
+    assert all(verdict.holds for verdict in lazy.verdicts)
+    assert lazy.suppressed == eager.suppressed
+    assert plan_of(lazy)["levels"] == plan_of(eager)["levels"]
+
+
+def test_persons_are_renumbered_in_the_classes_of_a_generalised_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = people().with_columns(patient=pl.Series([f"P{row // 2}" for row in range(4000)]))
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 3900)
+    table = held("polars", tmp_path / "in", frame).with_roles(
+        quasi=["age", "zip", "sex"], sensitive=["illness"], unit=["patient"]
+    )
+    released = sf.anonymize(table, [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)], seed=2)
+    assert "least within levels ≥" in plan_of(released)["warning"]
+    rows = released.data.collect()
+    persons = rows.group_by("age", "zip", "sex").agg(pl.col("patient").n_unique())
+    assert persons["patient"].min() >= 4
+
+
+def test_alternatives_claim_nothing_about_levels_that_were_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meet, steps = [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.5)]
+    whole = sf.anonymize(described(sf.read(people())), meet, steps, format="parquet")
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 320)
+    coarse = sf.anonymize(held("polars", tmp_path / "in", people()), meet, steps)
+    assert coarse.scores["loss"] > whole.scores["loss"]
+    assert "within levels" not in str(whole.alternatives())
+    reasons = coarse.alternatives().reasons()
+    assert reasons.choice.startswith("This is the best of all 18 nodes within levels ≥ age 2, zip 3: proved")
+    assert "No budget, however large, would lower the score within these levels." in reasons.outlook
+
+
+def test_divergence_is_that_of_the_table_as_it_was_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, meet = people(missing=False), [sf.KAnonymity(4)]
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    step = sf.GlobalRecoding(budget=0.05, objective="kl_divergence")
+    coarse = sf.anonymize(held("polars", tmp_path / "in", frame), meet, [step])
+    levels = {name: at["level"] for name, at in plan_of(coarse)["levels"].items()}
+    floor = coarse.alternatives().floor
+
+    def divergence_at(node: dict[str, int], k: int, budget: float) -> float:
+        bounds = {name: (level, level) for name, level in node.items()}
+        fixed = sf.GlobalRecoding(budget=budget, objective="kl_divergence", levels=bounds)
+        release = sf.anonymize(described(sf.read(frame)), [sf.KAnonymity(k)], [fixed], format="parquet")
+        return release.scores["kl_divergence"]
+
+    # bits to the release = bits lost by counting coarsely + bits from the table so counted to the release
+    lost_by_counting = divergence_at(dict.fromkeys(levels, 0) | floor, k=1, budget=0.0)
+    assert coarse.scores["kl_divergence"] + lost_by_counting == pytest.approx(divergence_at(levels, k=4, budget=0.05))

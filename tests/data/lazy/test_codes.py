@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.codes import Coder, tallied
 from sfumato.data.lazy.table import unheard
@@ -42,7 +42,7 @@ def in_batches(frame: pl.DataFrame, size: int) -> list[pl.DataFrame]:
 @settings(deadline=None)
 def test_batches_are_counted_as_rows_are(frame: pl.DataFrame, size: int, most: int) -> None:
     coder, columns = Coder(most), frame.columns
-    parts = [tallied(coder.coded(Dataset(b)), columns, "n") for b in in_batches(frame, size)]  # type: ignore[arg-type]
+    parts = [tallied(coder.coded(Table(b)), columns, "n") for b in in_batches(frame, size)]  # type: ignore[arg-type]
     found = coder.decoded(tallied(coder.together(parts), columns, "n"), columns) if parts else pl.DataFrame()
     assert Counter({row[:-1]: row[-1] for row in found.rows()}) == Counter(frame.rows())
     assert not parts or found.schema == {**frame.schema, "n": pl.Int64}
@@ -52,7 +52,7 @@ def test_batches_are_counted_as_rows_are(frame: pl.DataFrame, size: int, most: i
 @settings(deadline=None)
 def test_coded_rows_come_back_and_hash_as_their_content_does(frame: pl.DataFrame, size: int, most: int) -> None:
     few, none = Coder(most), Coder(0)
-    batches = [(few.coded(Dataset(b)), none.coded(Dataset(b))) for b in in_batches(frame, size)]  # type: ignore[arg-type]
+    batches = [(few.coded(Table(b)), none.coded(Table(b))) for b in in_batches(frame, size)]  # type: ignore[arg-type]
     for coded, plain in batches:
         assert few.hashes(coded, 7).to_list() == none.hashes(plain, 7).to_list()
     if batches:
@@ -61,7 +61,7 @@ def test_coded_rows_come_back_and_hash_as_their_content_does(frame: pl.DataFrame
 
 def test_labels_that_hardly_repeat_stay_text() -> None:
     coder = Coder()
-    rows = Dataset(pl.DataFrame({"name": [str(i) for i in range(100)], "sex": ["f", "m"] * 50}))  # type: ignore[arg-type]
+    rows = Table(pl.DataFrame({"name": [str(i) for i in range(100)], "sex": ["f", "m"] * 50}))  # type: ignore[arg-type]
     assert coder.coded(rows).schema == {"name": pl.String, "sex": pl.UInt8}
 
 
@@ -78,7 +78,7 @@ def test_batches_without_new_labels_are_coded_as_others_are() -> None:
     """The third batch on takes the quick way, the sixth has a label that nobody knew, the eighth a missing one."""
     batches = [["f", "m"] * 20] * 5 + [["f", "x"] * 20, ["m", "x"] * 20, ["f", None] * 20, ["x", "m"] * 20]
     coder, frames = Coder(), [pl.DataFrame({"sex": cells}) for cells in batches]
-    coded = [coder.coded(Dataset(frame)) for frame in frames]  # type: ignore[arg-type]
+    coded = [coder.coded(Table(frame)) for frame in frames]  # type: ignore[arg-type]
     assert coder.decoded(coder.together(coded)).equals(pl.concat(frames))
     assert all(coder.is_coded(rows["sex"]) for rows in coded)
 

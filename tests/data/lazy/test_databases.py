@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import signal
 import sqlite3
@@ -318,7 +319,9 @@ def test_an_eager_release_is_written_into_a_database_beside_its_folder(
     stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
     assert rows_of(stored).equals(rows_of(release.data))
     told = (tmp_path / "out" / "share" / "certificate.json").read_text()
-    assert "sfumato check URI --table visits_released -r recipe.yaml" in told
+    named = json.loads(told)["data"]["table"]
+    assert (named["name"], named["kind"]) == ("visits_released", kind)
+    assert named["rows_digest"] == sf.read(uri, table="visits_released").digest
     assert uri not in told
     assert sf.verify(tmp_path / "out" / "share").holds
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import columns_seen
 from sfumato.core.randomness import Numbering, Seed, marked, row_keys
 from sfumato.core.step import Goal, Span, Step
+from sfumato.core.table import Table
 from sfumato.data.lazy.planning import Planning
 from sfumato.errors import ParameterError, SchemaError
 
@@ -168,7 +168,7 @@ def test_engines_release_what_memory_releases_and_measure_all_records(
 
 
 def test_rows_that_are_alike_are_numbered_once_whatever_threads_they_come_in() -> None:
-    rows = Dataset(pl.DataFrame({"a": [1, 2, 1, 3]}))  # type: ignore[arg-type]
+    rows = Table(pl.DataFrame({"a": [1, 2, 1, 3]}))  # type: ignore[arg-type]
     numbering = Numbering(np.unique(row_keys(rows)))
     with ThreadPoolExecutor(8) as pool:
         marks = [made.marks for made in pool.map(numbering.marked, [rows] * 400)]

@@ -158,7 +158,7 @@ def test_the_commands_take_a_release_in_parts(written: Path, command: Any) -> No
 def test_a_policy_is_not_held_against_parts(written: Path) -> None:
     from sfumato.policy.comply import read_released
 
-    with pytest.raises(ParameterError, match="in parts"):
+    with pytest.raises(ParameterError, match="a policy needs the rows of data, which polars holds"):
         read_released(written / "share")
 
 

@@ -11,7 +11,7 @@ import pytest
 from sfumato import examples
 from sfumato.core import registry
 from sfumato.core.attack import Scene
-from sfumato.core.data import Data, DataEvidence, DataPair
+from sfumato.core.data import Evidence, Pair, is_data
 from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
@@ -63,8 +63,8 @@ def test_recipe_and_object_are_the_same(family, name):
 
 
 def test_the_noun_and_its_families_are_what_they_say():
-    assert isinstance(examples.small_paths(), Data)
-    assert registry.shaped(Shape.PATHS) is Trajectories
+    assert is_data(examples.small_paths())
+    assert registry.data_class(Shape.PATHS) is Trajectories
     assert all(isinstance(made("models", name), Model) for name in FAMILIES["models"])
     assert all(isinstance(made("steps", name), Step) for name in FAMILIES["steps"])
 
@@ -72,11 +72,11 @@ def test_the_noun_and_its_families_are_what_they_say():
 @pytest.mark.parametrize("name", FAMILIES["models"])
 def test_verdicts_do_not_depend_on_order_and_show_nobody(name):
     people, model = examples.small_paths(), made("models", name)
-    told = model.judge(DataEvidence(people)).to_dict()
-    assert told == model.judge(DataEvidence(renamed(people, 3))).to_dict()
-    assert told == model.judge(DataEvidence(people.shuffled(np.random.default_rng(3)))).to_dict()
+    told = model.judge(Evidence(people)).to_dict()
+    assert told == model.judge(Evidence(renamed(people, 3))).to_dict()
+    assert told == model.judge(Evidence(people.shuffled(np.random.default_rng(3)))).to_dict()
     assert not {"p1", "north", "south"} & set(json.dumps(told).replace('"', " ").split())
-    assert model.judge(DataEvidence(people)).holds == (not model.broken(people))
+    assert model.judge(Evidence(people)).holds == (not model.broken(people))
 
 
 @pytest.mark.parametrize("name", FAMILIES["steps"])
@@ -111,7 +111,7 @@ def test_measures_do_not_depend_on_order(name):
         "steps", {"path_recoding": {"place_level": 3, "time_width": "8h", "cell": 500}}, shape=Shape.PATHS
     )
     coarse = step.apply(people, step.plan(people, Goal()))
-    one, other = (metric.measure(DataPair(people, coarse.shuffled(np.random.default_rng(seed)))) for seed in (1, 2))
+    one, other = (metric.measure(Pair(people, coarse.shuffled(np.random.default_rng(seed)))) for seed in (1, 2))
     assert one.value == pytest.approx(other.value)
     assert one.name == name
     json.dumps(one.to_dict())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.data.paths import (
@@ -81,7 +81,7 @@ def test_global_suppression_follows_its_rule(paths, length, k):
         return
     left = applied(PointSuppression(), people, promise)
     assert oracle.paths_of(left) == [path for path in rest if path]
-    assert promise.judge(DataEvidence(left)).holds
+    assert promise.judge(Evidence(left)).holds
 
 
 @settings(max_examples=25)
@@ -93,13 +93,13 @@ def test_local_suppression_keeps_its_promise(paths, length, data):
         left = applied(PointSuppression("local"), people, promise)
     except Unsatisfiable:
         return
-    assert promise.judge(DataEvidence(left)).holds
+    assert promise.judge(Evidence(left)).holds
     assert all(path <= paths[i] for i, path in zip(left.origin if left.origin is not None else itertools.count(), oracle.paths_of(left), strict=False))  # fmt: skip
 
 
 def test_suppression_says_what_it_cannot_do():
     people = examples.small_paths()
-    with pytest.raises(Unsatisfiable, match=r"58\.6% of the points") as caught:
+    with pytest.raises(Unsatisfiable, match=r"58\.6 % of the points") as caught:
         applied(PointSuppression(budget=0.1), people, LkcPrivacy(2, l=2))
     assert caught.value.closest == {"share_deleted": 0.586207, "people_left": 7}
     with pytest.raises(Unsatisfiable, match="0 people only"):
@@ -119,7 +119,9 @@ def test_recoding_says_what_else_can_be_done():
         Unsatisfiable, match=f"{coarser}let point_suppression follow, with a budget here, or promise less$"
     ):
         applied(PathRecoding(), flat, LkcPrivacy(2, l=1))
-    with pytest.raises(Unsatisfiable, match=rf"{coarser}let suppression delete more than 10% of the points \(budget\)"):
+    with pytest.raises(
+        Unsatisfiable, match=rf"{coarser}let suppression delete more than 10 % of the points \(budget\)"
+    ):
         applied(PathRecoding(budget=0.1), flat, LkcPrivacy(2, l=1))
 
 
@@ -138,14 +140,14 @@ def test_recoding_takes_the_least_loss_of_all_levels(paths, promise, value):
         for place in range(len(lattice.place_levels))
         for time in range(len(lattice.widths))
     ]
-    holding = [loss for loss, at in nodes if promise.judge(DataEvidence(at)).holds]
+    holding = [loss for loss, at in nodes if promise.judge(Evidence(at)).holds]
     if not holding:
         with pytest.raises(Unsatisfiable, match="not even the coarsest"):
             step.plan(people, Goal(models=(promise,)))
         return
     plan = step.plan(people, Goal(models=(promise,)))
     assert plan.loss == pytest.approx(min(holding))
-    assert promise.judge(DataEvidence(step.apply(people, plan))).holds
+    assert promise.judge(Evidence(step.apply(people, plan))).holds
 
 
 def test_recoding_then_suppression_within_the_budget():
@@ -153,9 +155,9 @@ def test_recoding_then_suppression_within_the_budget():
     step = PathRecoding(cell=500, budget=0.1)
     plan = step.plan(people, Goal(models=(promise,)))
     coarse = step.apply(people, plan)
-    assert not promise.judge(DataEvidence(coarse)).holds
+    assert not promise.judge(Evidence(coarse)).holds
     left = applied(PointSuppression(budget=0.2), coarse, promise)
-    assert promise.judge(DataEvidence(left)).holds
+    assert promise.judge(Evidence(left)).holds
     strict = PathRecoding(cell=500).plan(people, Goal(models=(promise,)))
     assert plan.loss < strict.loss
     assert plan.describe()["places"].startswith("cells of ")

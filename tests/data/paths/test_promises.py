@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.step import Goal
 from sfumato.data.paths import KmPoints, KmVisits, KWindows, LkcPrivacy, PathRecoding
 from sfumato.data.paths.point_suppression import minimal_sets
@@ -45,8 +45,8 @@ def test_a_limit_on_one_value_adds_two():
 )
 def test_windows_of_the_worked_example(tau, equals, contains):
     people = examples.small_paths()
-    assert KWindows(2, tau=tau).judge(DataEvidence(people)).records == equals
-    assert KWindows(2, tau=tau, match="contains").judge(DataEvidence(people)).records == contains
+    assert KWindows(2, tau=tau).judge(Evidence(people)).records == equals
+    assert KWindows(2, tau=tau, match="contains").judge(Evidence(people)).records == contains
 
 
 @given(oracle.some_paths(), st.integers(1, 3), st.integers(1, 3), st.data())
@@ -55,13 +55,13 @@ def test_sets_of_points(paths, k, length, data):
     people = oracle.people_of(paths, values)
     if people.people < k:
         return
-    plain = KmPoints(k, m=length).judge(DataEvidence(people))
+    plain = KmPoints(k, m=length).judge(Evidence(people))
     wanted = oracle.violating(paths, length, k)
     assert (plain.holds, len(plain.failing)) == (not wanted, len(wanted))
     assert plain.records == len({i for q in wanted for i in oracle.carriers(paths, q)})
     least = min(len(oracle.carriers(paths, q)) for q in oracle.point_sets(paths, length))
     assert plain.attained == least
-    limited = LkcPrivacy(k, l=length, c=0.6).judge(DataEvidence(people))
+    limited = LkcPrivacy(k, l=length, c=0.6).judge(Evidence(people))
     wanted = oracle.violating(paths, length, k, 0.6, values)
     assert (limited.holds, len(limited.failing)) == (not wanted, len(wanted))
 
@@ -71,7 +71,7 @@ def test_visits_in_order(paths, k, m):
     people = oracle.people_of(paths)
     if people.people < k:
         return
-    verdict = KmVisits(k, m=m).judge(DataEvidence(people))
+    verdict = KmVisits(k, m=m).judge(Evidence(people))
     rare, who = oracle.rare_sequences(paths, m, k)
     assert (verdict.holds, len(verdict.failing), verdict.records) == (not rare, len(rare), len(who))
     ways = [oracle.sequences(path, m) for path in paths]
@@ -91,7 +91,7 @@ def test_windows(paths, k, tau, every, match):
         return
     model = KWindows(k, tau=f"{tau}h", every=f"{every}h", match=match)
     low = oracle.small_windows(paths, tau, k, every, match)
-    verdict = model.judge(DataEvidence(people))
+    verdict = model.judge(Evidence(people))
     assert (verdict.holds, verdict.records) == (not low, len(low))
     assert model.broken(people) == bool(low)
 
@@ -106,8 +106,8 @@ def test_what_coarsening_keeps_is_kept(paths, model):
             step = PathRecoding(place_level=level, time_width=width)
             coarse = step.apply(people, step.plan(people, Goal()))
             finer = [(a, b) for a, b in held if a <= level and (b == width or _minutes(b) <= _minutes(width))]
-            assert model.judge(DataEvidence(coarse)).holds or not finer
-            if model.judge(DataEvidence(coarse)).holds:
+            assert model.judge(Evidence(coarse)).holds or not finer
+            if model.judge(Evidence(coarse)).holds:
                 held.add((level, width))
 
 
@@ -127,37 +127,37 @@ def test_coarsening_may_break_a_share():
     assert all(sum(values[i] == "s" for i in who) / len(who) == 0.5 for who in alone.values())
     assert not model.kept_by_coarsening(people)
     step = PathRecoding(place_level=1, time_width="1h")
-    assert model.judge(DataEvidence(step.apply(people, step.plan(people, Goal())))).attained == 2
+    assert model.judge(Evidence(step.apply(people, step.plan(people, Goal())))).attained == 2
 
 
 def test_points_that_become_equal_may_break_visits():
     """Both went to a twice, at 2 and 3, and at 3 and 4: in buckets of two hours one of them still does."""
     people = oracle.people_of([{(2, "a"), (3, "a")}, {(3, "a"), (4, "a")}])
     step = PathRecoding(place_level=0, time_width="2h")
-    assert KmVisits(2, m=2).judge(DataEvidence(people)).holds
-    assert not KmVisits(2, m=2).judge(DataEvidence(step.apply(people, step.plan(people, Goal())))).holds
+    assert KmVisits(2, m=2).judge(Evidence(people)).holds
+    assert not KmVisits(2, m=2).judge(Evidence(step.apply(people, step.plan(people, Goal())))).holds
     assert not KmVisits(2).kept_by_coarsening(people)
 
 
 def test_collapsing_after_coarsening_breaks_visits():
     """ab, ac, acb, cb keeps 2² of visits; a and b as g with repeats collapsed: g, gc, gcg, cg, where (g, g) is alone."""
     ways = ["ab", "ac", "acb", "cb"]
-    assert KmVisits(2, m=2).judge(DataEvidence(oracle.people_of([list(enumerate(way)) for way in ways]))).holds
+    assert KmVisits(2, m=2).judge(Evidence(oracle.people_of([list(enumerate(way)) for way in ways]))).holds
     collapsed = ["a", "ac", "aca", "ca"]
-    assert not KmVisits(2, m=2).judge(DataEvidence(oracle.people_of([list(enumerate(way)) for way in collapsed]))).holds
+    assert not KmVisits(2, m=2).judge(Evidence(oracle.people_of([list(enumerate(way)) for way in collapsed]))).holds
 
 
 @pytest.mark.parametrize(
     "model", [LkcPrivacy(9), KmPoints(9), KmVisits(9), KWindows(9, tau="2h")], ids=lambda m: m.name
 )
 def test_too_few_people_keep_no_promise_and_one_alone_is_refused(model):
-    verdict = model.judge(DataEvidence(examples.small_paths()))
+    verdict = model.judge(Evidence(examples.small_paths()))
     assert not verdict.holds
     assert verdict.sentence == "there are 8 people, fewer than 9"
     with pytest.raises(Unsatisfiable, match="8 people, fewer than 9"):
         PathRecoding().plan(examples.small_paths(), Goal(models=(model,)))
     with pytest.raises(SchemaError, match="one person only"):
-        model.judge(DataEvidence(oracle.people_of([{(1, "a")}])))
+        model.judge(Evidence(oracle.people_of([{(1, "a")}])))
 
 
 def test_wrong_parameters():
@@ -166,12 +166,10 @@ def test_wrong_parameters():
     with pytest.raises(ParameterError, match="30min, 4h"):
         KWindows(2, tau="four hours")
     with pytest.raises(SchemaError, match="none of the 1 value"):
-        LkcPrivacy(2, c=0.5, values=("nothing",)).judge(DataEvidence(examples.small_paths()))
+        LkcPrivacy(2, c=0.5, values=("nothing",)).judge(Evidence(examples.small_paths()))
     with pytest.raises(SchemaError, match="say which"):
         LkcPrivacy(2, c=0.5).judge(
-            DataEvidence(
-                examples.mobility(5, days=1).with_points(*_all(examples.mobility(5, days=1)), schema=_without())
-            )
+            Evidence(examples.mobility(5, days=1).with_points(*_all(examples.mobility(5, days=1)), schema=_without()))
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from sfumato import examples
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
@@ -42,9 +42,9 @@ def recoded(people, **levels):
 @pytest.mark.parametrize("people", [examples.small_paths(), examples.mobility(30)], ids=["names", "coordinates"])
 def test_nothing_is_lost_where_nothing_is_done(name, people):
     metric = FAMILIES["utility"][name]()
-    if metric.applies(DataPair(people, people)) is None:
+    if metric.applies(Pair(people, people)) is None:
         shown = people.shuffled(np.random.default_rng(1))
-        assert metric.measure(DataPair(people, shown)).value == pytest.approx(1.0 if metric.better == "higher" else 0.0)
+        assert metric.measure(Pair(people, shown)).value == pytest.approx(1.0 if metric.better == "higher" else 0.0)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -55,7 +55,7 @@ def test_all_is_told_of_every_release(name):
     coarse = recoded(people, place_level=3, time_width="all", cell=500)
     released = step.apply(coarse, step.plan(coarse, Goal(models=(LkcPrivacy(4, l=2),))))
     metric = FAMILIES["utility"][name]()
-    value = metric.measure(DataPair(people, released)).value
+    value = metric.measure(Pair(people, released)).value
     assert 0 <= value <= (1 if name not in ("path_length", "radius_of_gyration") else 10)
 
 
@@ -67,16 +67,16 @@ def test_points_kept(paths):
         return
     released = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
     wanted = sum(t % 3 > 0 for path in paths for t, _ in path) / sum(map(len, paths))
-    assert PointsKept().measure(DataPair(people, released)).value == pytest.approx(wanted)
+    assert PointsKept().measure(Pair(people, released)).value == pytest.approx(wanted)
 
 
 def test_coarseness_of_the_worked_example():
     """Zones lose (3−1)/(6−1) of a place each, 4 h of the 12 h from 7 to 18 a third of the time."""
     people = examples.small_paths()
-    measure = PathLoss().measure(DataPair(people, recoded(people, place_level=1, time_width="4h")))
+    measure = PathLoss().measure(Pair(people, recoded(people, place_level=1, time_width="4h")))
     assert measure.per_column == pytest.approx({"place": 0.4, "time": 1 / 3})
     assert measure.value == pytest.approx((0.4 + 1 / 3) / 2)
-    gone = PathLoss().measure(DataPair(people, recoded(people, place_level=2, time_width="all")))
+    gone = PathLoss().measure(Pair(people, recoded(people, place_level=2, time_width="all")))
     assert gone.value == pytest.approx(1.0)
 
 
@@ -86,16 +86,16 @@ def test_histograms_by_hand():
     coarse = people.with_points(
         people.who, people.ticks, np.zeros(4, dtype=np.int64), table=pl.DataFrame({"place": ["north"]})
     )
-    assert PlaceHistogram().measure(DataPair(people, coarse)).value == pytest.approx(1 / 6)
+    assert PlaceHistogram().measure(Pair(people, coarse)).value == pytest.approx(1 / 6)
     wide = recoded(people, place_level=0, time_width="2h")  # true 0, 1/2, 1/4, 1/4; spread 1/4 each over 0…3
-    assert HourHistogram().measure(DataPair(people, wide)).value == pytest.approx(1 / 4)
+    assert HourHistogram().measure(Pair(people, wide)).value == pytest.approx(1 / 4)
 
 
 def test_first_and_last_places_by_hand():
     people = oracle.people_of([{(1, "a"), (2, "b")}, {(1, "a"), (2, "b")}, {(1, "b"), (2, "a")}, {(1, "b"), (2, "a")}])
     kept = np.array([True] * 6 + [False, True])  # the last person now begins and ends at a
     released = people.with_points(people.who[kept], people.ticks[kept], people.places[kept])
-    assert OriginDestination().measure(DataPair(people, released)).value == pytest.approx(1 / 4)
+    assert OriginDestination().measure(Pair(people, released)).value == pytest.approx(1 / 4)
 
 
 @given(oracle.some_paths(5))
@@ -112,7 +112,7 @@ def test_frequent_pairs(paths):
         return {q for own in ways for q in own if sum(q in other for other in ways) >= least}
 
     before, after = often(paths), often(oracle.paths_of(released))
-    measure = FrequentSequences(0.4).measure(DataPair(people, released))
+    measure = FrequentSequences(0.4).measure(Pair(people, released))
     assert measure.value == pytest.approx(len(before & after) / len(before) if before else 1.0)
 
 
@@ -126,9 +126,9 @@ def test_lengths_and_radius_by_hand():
     """Around a square of side 3: three sides are 9 long, and every corner is 3/√2 from the centre; cells of 2 move corners to 1 and 3."""
     people = square([(0.0, 0.0), (3.0, 0.0), (3.0, 3.0), (0.0, 3.0)])
     coarse = recoded(people, place_level=1, time_width="1h", cell=2)
-    assert PathLength().measure(DataPair(people, coarse)).value == pytest.approx((9 - 6) / 9)
-    assert RadiusOfGyration().measure(DataPair(people, coarse)).value == pytest.approx((3 - 2) / 3)
-    assert PathLength().applies(DataPair(examples.small_paths(), None)) == "places are no coordinates"
+    assert PathLength().measure(Pair(people, coarse)).value == pytest.approx((9 - 6) / 9)
+    assert RadiusOfGyration().measure(Pair(people, coarse)).value == pytest.approx((3 - 2) / 3)
+    assert PathLength().applies(Pair(examples.small_paths(), None)) == "places are no coordinates"
 
 
 def test_shifted_points_are_kept():
@@ -136,4 +136,4 @@ def test_shifted_points_are_kept():
 
     people, step = examples.small_paths(), TimeShift("3h")
     moved = step.apply(people, step.plan(people, Goal(seed=Seed(2))))
-    assert PointsKept().measure(DataPair(people, moved)).value == 1
+    assert PointsKept().measure(Pair(people, moved)).value == 1

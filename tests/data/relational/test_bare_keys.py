@@ -15,7 +15,7 @@ from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.data.relational.from_tables import resolved
 from sfumato.data.relational.leaked_keys import NEAR, KeyChance, at_least, bare_keys
-from sfumato.data.relational.tables import Tables
+from sfumato.data.relational.tables import RelatedTables
 from sfumato.errors import SchemaError
 
 IDS = [f"P{number}" for number in (4711, 4712, 4713, 4714)]
@@ -38,7 +38,7 @@ def three(people=None, visits=None, rx=None, ids=IDS):
         )
         for name, frame in frames.items()
     }  # fmt: skip
-    return Tables.from_tables(frames, schemas, Source())
+    return RelatedTables.from_tables(frames, schemas, Source())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_ordinary_numbers_are_not_taken_for_keys(seed, name, step, first):
     keys = keys_left(draws, int(draws.integers(100, 20_000)), first, step)
     frame = pl.DataFrame({"pid": keys, name: ordinary(name, draws, len(keys))})
     schema = with_keys("people", Schema.from_roles({"plain": [name]}), key="pid")
-    assert bare_keys(Tables.from_tables({"people": frame}, {"people": schema}, Source()).parts) == []
+    assert bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts) == []
 
 
 @given(st.integers(0, 2**32), st.floats(0.6, 1), st.sampled_from([100, 20, 3]))
@@ -108,7 +108,7 @@ def test_planted_keys_are_found_though_others_stand_between_them(seed, share, ap
     planted = np.where(np.arange(300) < share * 300, draws.permutation(keys), others)
     frame = pl.DataFrame({"pid": keys, "doctor": planted})
     schema = with_keys("people", Schema.from_roles({"plain": ["doctor"]}), key="pid")
-    (told,) = bare_keys(Tables.from_tables({"people": frame}, {"people": schema}, Source()).parts)
+    (told,) = bare_keys(RelatedTables.from_tables({"people": frame}, {"people": schema}, Source()).parts)
     assert "column 'doctor' holds keys of 'people'" in told
     assert "if it only looks so" in told
 
@@ -178,7 +178,7 @@ def test_where_every_row_is_an_orphans_nothing_is_read():
         "visits": with_keys("visits", Schema({}), belongs_to={"people": "pid"}, orphans="drop"),
     }
     with pytest.raises(SchemaError, match="table 'visits': no row belongs to anybody"):
-        Tables.from_tables(frames, schemas, Source())
+        RelatedTables.from_tables(frames, schemas, Source())
 
 
 # What a cut must not leave behind.

@@ -11,9 +11,9 @@ import pytest
 import sfumato as sf
 from sfumato import examples
 from sfumato.errors import UnreadableInput
-from sfumato.release.documents import digest_of
 from sfumato.release.manifest import manifest_of, sha256_of
-from sfumato.release.publish import drawn_page
+from sfumato.release.sealing import draw_page
+from sfumato.release.signatures import digest_of
 from tests.data.relational.test_released import RECIPE
 
 
@@ -37,7 +37,7 @@ def sealed_again(share, edit):
     for section in said["tables"].values():
         section["sha256"] = sha256_of(share / section["file"])
     with contextlib.suppress(Exception):  # of some edits no page can be drawn
-        (share / "report.html").write_text(drawn_page(said), encoding="utf-8")
+        (share / "report.html").write_text(draw_page(said), encoding="utf-8")
     said["files"] = manifest_of(share)
     del said["digest"]
     (share / "certificate.json").write_text(json.dumps({**said, "digest": digest_of(said)}))
@@ -108,9 +108,9 @@ def in_plan(said, table, step="global_recoding"):
         (lambda said: in_plan(said, "visits", "cap_rows").pop("at_most"), "steps", "the plan of cap_rows lacks at_most"),
         (lambda said: in_plan(said, "", "key_pseudonyms").pop("split"), "steps", "the plan of key_pseudonyms lacks split"),
         (lambda said: in_plan(said, "people").update(people_dropped=7_000), "steps", "7,000 people went by the steps"),
-        (lambda said: said["verdicts"][0].update(sentence="everyone shares them with at least 90 other persons"), "3-anonymity in people", "other numbers"),
-        (lambda said: said["verdicts"][0].update(sentence=said["verdicts"][0]["sentence"] + ", and all is well"), "3-anonymity in people", "in other words"),
-        (lambda said: said["verdicts"][0].pop("failing_records"), "3-anonymity in people", "does not say what is failing records"),
+        (lambda said: said["verdicts"][0].update(attained=90), "3-anonymity in people", "certified 90"),
+        (lambda said: said["verdicts"][0].update(required=2), "3-anonymity in people", "what is required"),
+        (lambda said: said["verdicts"][0].update(failing_records=9), "3-anonymity in people", "what is failing records"),
     ],
 )  # fmt: skip
 def test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files(share, edit, claim, words):
@@ -120,12 +120,13 @@ def test_what_plan_and_verdicts_tell_is_held_against_recipe_and_files(share, edi
     assert words in found[claim]
 
 
-def test_a_sentence_of_another_version_may_have_other_words_and_no_other_numbers(share):
-    def edit(said):
-        said["versions"]["sfumato"] = "0.0.0"
-        said["verdicts"][0]["sentence"] = "so " + said["verdicts"][0]["sentence"]
+@pytest.mark.parametrize("word", ["sentence", "promise", "note"])
+def test_words_have_no_place_in_a_verdict(share, word):
+    sealed_again(share, lambda said: said["verdicts"][0].update({word: "1000 are alike"}))
+    with pytest.raises(UnreadableInput, match=f"verdicts → 0 → {word}"):
+        sf.verify(share)
 
-    sealed_again(share, edit)
-    assert failing(share) == {}
-    sealed_again(share, lambda said: said["verdicts"][0].update(sentence="1000 are alike"))
-    assert list(failing(share)) == ["3-anonymity in people"]
+
+def test_a_plan_in_one_of_several_tables_tells_a_level_of_every_quasi_identifier(share):
+    sealed_again(share, lambda said: in_plan(said, "people")["levels"].pop("age"))
+    assert "tells no level of age" in failing(share)["steps"]

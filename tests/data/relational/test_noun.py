@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.data import Data
+from sfumato.core.data import is_data
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
 from sfumato.data.relational.from_tables import resolved
-from sfumato.data.relational.tables import Tables
+from sfumato.data.relational.tables import RelatedTables
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused, SchemaError
 from tests.data.relational.random_relations import relations
 
@@ -51,10 +51,10 @@ def six():
 
 def test_the_noun_is_one():
     people = six()
-    assert isinstance(people, Data)
-    assert isinstance(people, Tables)
+    assert is_data(people)
+    assert isinstance(people, RelatedTables)
     assert people.shape is Shape.TABLES
-    assert repr(people) == "Tables(6 people, 12 rows of visits)"
+    assert repr(people) == "RelatedTables(6 people, 12 rows of visits)"
 
 
 def test_what_the_worked_example_shows():
@@ -145,7 +145,7 @@ def test_shuffling_changes_the_order_and_nothing_else(drawn, seed):
 def test_what_is_written_is_read_as_the_same_tables(drawn):
     people = sf.read_tables(drawn.frames, drawn.said).sealed(Seed(1))
     written = people.to_tables()
-    again = Tables.from_tables(written, people.schemas, people.source)
+    again = RelatedTables.from_tables(written, people.schemas, people.source)
     assert people.same(again)
     assert not any(set(map(str, frame[c].to_list())) & drawn.keys for frame in written.values() for c in frame.columns)
     moved = again.with_rows(
@@ -307,7 +307,7 @@ def test_a_table_that_is_not_given_or_not_known():
     with pytest.raises(ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"):
         sf.read_tables({**TABLES, "visit": TABLES["visits"]}, CLINIC)
     with pytest.raises(ParameterError, match="read_tables"):
-        sf.shaped(TABLES["people"], "tables", {"quasi": "age"})
+        sf.read_data(TABLES["people"], "tables", {"quasi": "age"})
 
 
 def test_tables_of_nothing_but_keys_are_tables(tmp_path):
@@ -315,7 +315,7 @@ def test_tables_of_nothing_but_keys_are_tables(tmp_path):
     people = pl.DataFrame({"id": [1, 2, 3]})
     tables = sf.read_tables({"people": people, "ties": pl.DataFrame({"who": [3, 3, 1]})}, said_ties)
     mixed = tables.keep_people(np.array([True, False, True])).shuffled(np.random.default_rng(1)).sealed(Seed(1))
-    again = Tables.from_tables(mixed.to_tables(), mixed.schemas, mixed.source)
+    again = RelatedTables.from_tables(mixed.to_tables(), mixed.schemas, mixed.source)
     assert mixed.same(again)
     assert sorted(again.per_person("ties")) == [1, 2]
     assert again.shown().own.tolist() == [0, 0]
@@ -337,4 +337,4 @@ def test_tables_that_are_said_not_to_join_must_not():
     people = six().sealed(Seed(1))
     schemas = {**people.schemas, "visits": people.schemas["visits"].replace("who", of=None)}
     with pytest.raises(SchemaError, match="share keys, so they can be joined"):
-        Tables.from_tables(people.to_tables(), schemas, people.source)
+        RelatedTables.from_tables(people.to_tables(), schemas, people.source)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.data import DataEvidence
-from sfumato.core.dataset import Dataset
+from sfumato.core.data import Evidence
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Schema
+from sfumato.core.table import Table
 from sfumato.data.relational.models import PersonsTCloseness
 from sfumato.errors import SchemaError
 from sfumato.methods.models.t_closeness import TCloseness
@@ -53,7 +53,7 @@ def test_order_and_scale_as_the_definition_says(people):
     rank = {v: i / max(len(held) - 1, 1) for i, v in enumerate(held)}
     scale = {v: (v - held[0]) / ((held[-1] - held[0]) or 1) for v in held}
     for distance, position in (("ordered", rank), ("numeric", scale)):
-        found = PersonsTCloseness("rows.v", 1.0, "own", distance=distance).judge(DataEvidence(tables(people)))
+        found = PersonsTCloseness("rows.v", 1.0, "own", distance=distance).judge(Evidence(tables(people)))
         assert found.attained == pytest.approx(worst(people, lambda *at, p=position: oracle.on_line(*at, p)))
 
 
@@ -62,9 +62,7 @@ def test_a_tree_as_the_definition_says(people):
     if not any(values for _, values in people):
         return
     ancestors = {1: ("a", "x"), 2: ("b", "x"), 4: ("c", "y"), 8: ("d", "y")}
-    found = PersonsTCloseness("rows.v", 1.0, "own", distance="hierarchical").judge(
-        DataEvidence(tables(people, words=True))
-    )
+    found = PersonsTCloseness("rows.v", 1.0, "own", distance="hierarchical").judge(Evidence(tables(people, words=True)))
     assert found.attained == pytest.approx(worst(people, lambda *at: oracle.in_tree(*at, ancestors, 2)))
 
 
@@ -97,15 +95,15 @@ def salaries():
 def test_the_example_of_the_paper():
     table, people = salaries()
     assert PersonsTCloseness("people.salary", 0.4, "own", distance="ordered").judge(
-        DataEvidence(people)
+        Evidence(people)
     ).attained == pytest.approx(0.375)
-    assert not PersonsTCloseness("people.salary", 0.3, "own", distance="ordered").judge(DataEvidence(people)).holds
-    one = Dataset(
+    assert not PersonsTCloseness("people.salary", 0.3, "own", distance="ordered").judge(Evidence(people)).holds
+    one = Table(
         table.drop("id"), Schema({"g": Attribute(("quasi",)), "salary": Attribute(("sensitive",), kind="numeric")})
     )
     for distance in ("equal", "ordered", "numeric"):
         alone = TCloseness("salary", 0.9, distance=distance)
-        there = PersonsTCloseness("people.salary", 0.9, "own", distance=distance).judge(DataEvidence(people))
+        there = PersonsTCloseness("people.salary", 0.9, "own", distance=distance).judge(Evidence(people))
         assert there.attained == pytest.approx(alone.judge(gather(one, [alone])).attained)
 
 
@@ -119,7 +117,7 @@ def test_what_has_no_place_in_an_order_is_refused():
         ("v", "hierarchical", "hierarchy"),
     ):
         with pytest.raises(SchemaError, match=words):
-            PersonsTCloseness(f"people.{column}", 0.5, "own", distance=distance).judge(DataEvidence(both))
+            PersonsTCloseness(f"people.{column}", 0.5, "own", distance=distance).judge(Evidence(both))
 
 
 RECIPE = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core import registry
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.shape import Shape
 from sfumato.data.relational.models import PersonsKAnonymity, PersonsLDiversity, PersonsTCloseness
 from sfumato.errors import ParameterError, RecipeError, SchemaError
@@ -51,8 +51,8 @@ def test_recipe_and_back(spec):
 def test_order_does_not_matter_and_nothing_is_shown(spec):
     model = registry.build("models", spec, shape=Shape.TABLES)
     verdict, moved = (
-        model.judge(DataEvidence(CLINIC)),
-        model.judge(DataEvidence(CLINIC.shuffled(np.random.default_rng(3)))),
+        model.judge(Evidence(CLINIC)),
+        model.judge(Evidence(CLINIC.shuffled(np.random.default_rng(3)))),
     )
     assert (verdict.holds, verdict.records, verdict.sentence) == (moved.holds, moved.records, moved.sentence)
     assert verdict.attained == pytest.approx(moved.attained)
@@ -82,7 +82,7 @@ def test_order_does_not_matter_and_nothing_is_shown(spec):
     ],
 )
 def test_worked_example(model, attained, concerned):
-    verdict = model.judge(DataEvidence(six()))
+    verdict = model.judge(Evidence(six()))
     assert verdict.attained == pytest.approx(attained)
     assert verdict.holds == (not concerned)
     assert verdict.records == concerned
@@ -93,7 +93,7 @@ def test_rows_of_a_join_would_look_diverse():
     people, values = [(0, {})] * 3, [{0}, {0}, {0, 1, 2, 3, 4, 5}]
     for kind in ("frequency", "distinct"):
         verdict = PersonsLDiversity("visits.illness", 2, kind, knows="own").judge(
-            DataEvidence(few(people, values, "visits.illness"))
+            Evidence(few(people, values, "visits.illness"))
         )
         assert not verdict.holds
         assert verdict.attained == pytest.approx(1)
@@ -102,30 +102,30 @@ def test_rows_of_a_join_would_look_diverse():
 def test_who_has_no_value():
     people = [(0, {})] * 4
     empty = few(people, [set()] * 4)
-    verdict = PersonsLDiversity("people.diagnosis", 2, knows="own").judge(DataEvidence(empty))
+    verdict = PersonsLDiversity("people.diagnosis", 2, knows="own").judge(Evidence(empty))
     assert verdict.holds
     assert verdict.attained is None
     half = few(people, [{1}, {1}, set(), set()])
-    assert PersonsLDiversity("people.diagnosis", 2, knows="own").judge(DataEvidence(half)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(DataEvidence(half)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "entropy", knows="own").judge(DataEvidence(half)).holds
+    assert PersonsLDiversity("people.diagnosis", 2, knows="own").judge(Evidence(half)).holds
+    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(Evidence(half)).holds
+    assert PersonsLDiversity("people.diagnosis", 2, "entropy", knows="own").judge(Evidence(half)).holds
     one = few(people, [{1}, {1}, {1}, set()])
-    assert not PersonsLDiversity("people.diagnosis", 2, knows="own").judge(DataEvidence(one)).holds
-    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(DataEvidence(one)).holds
+    assert not PersonsLDiversity("people.diagnosis", 2, knows="own").judge(Evidence(one)).holds
+    assert PersonsLDiversity("people.diagnosis", 2, "distinct", knows="own").judge(Evidence(one)).holds
 
 
 def test_entropy_is_that_of_one_table():
     # three equally frequent values are 3-diverse, and 1, 1, 8 of ten are exp(0.639) = 1.89 (Machanavajjhala et al., by hand)
     model = PersonsLDiversity("people.diagnosis", 3, "entropy", knows="own")
-    assert model.judge(DataEvidence(few([(0, {})] * 3, [{0}, {1}, {2}]))).holds
-    verdict = model.judge(DataEvidence(few([(0, {})] * 10, [{0}, {1}] + [{2}] * 8)))
+    assert model.judge(Evidence(few([(0, {})] * 3, [{0}, {1}, {2}]))).holds
+    verdict = model.judge(Evidence(few([(0, {})] * 10, [{0}, {1}] + [{2}] * 8)))
     assert verdict.attained == pytest.approx(math.exp(-(0.2 * math.log(0.1) + 0.8 * math.log(0.8))))
 
 
 @settings(max_examples=150)
 @given(PEOPLE, st.integers(1, 4), st.integers(1, 3), st.integers(1, 30))
 def test_unknown_is_not_a_pass(people, k, m, effort):
-    verdict = PersonsKAnonymity(k, "any", m, effort=effort).judge(DataEvidence(few(people)))
+    verdict = PersonsKAnonymity(k, "any", m, effort=effort).judge(Evidence(few(people)))
     truth = min(oracle.smallest_crowd(people, person, "any", m) for person in people)
     if verdict.holds:
         assert truth >= k
@@ -155,7 +155,7 @@ def test_diversity_is_that_of_counting_crowds(people, data, known, kind):
     values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
     l = data.draw(st.sampled_from([1, 2, 3] if kind == "distinct" else [1, 1.3, 1.7, 2.2, 2.7]))  # noqa: E741
     knows, m = known
-    verdict = PersonsLDiversity("people.diagnosis", l, kind, knows=knows, m=m).judge(DataEvidence(few(people, values)))
+    verdict = PersonsLDiversity("people.diagnosis", l, kind, knows=knows, m=m).judge(Evidence(few(people, values)))
     secrets = {id(person): own for person, own in zip(people, values, strict=True)}
     crowds = crowds_of(people, known)
     if kind == "frequency":
@@ -177,7 +177,7 @@ def test_closeness_is_that_of_counting_crowds(people, data, known, t, several):
     held = st.frozensets(st.integers(0, 3), max_size=3 if several else 1)
     values = data.draw(st.lists(held, min_size=len(people), max_size=len(people)))
     knows, m = known
-    verdict = PersonsTCloseness("people.diagnosis", t, knows=knows, m=m).judge(DataEvidence(few(people, values)))
+    verdict = PersonsTCloseness("people.diagnosis", t, knows=knows, m=m).judge(Evidence(few(people, values)))
     secrets = {id(person): own for person, own in zip(people, values, strict=True)}
     farthest = max(oracle.distance(people, crowd, secrets) for crowd in crowds_of(people, known))
     assert verdict.holds == (farthest <= t + 1e-9)
@@ -187,7 +187,7 @@ def test_closeness_is_that_of_counting_crowds(people, data, known, t, several):
 def test_some_verdicts_are_unknown():
     # p6 of the worked example is told apart by two rows only; with one row looked at that is open, with k = 2 and p3 aside
     people = [(1, {"visits": (1, 2)}), (1, {"visits": (1, 2)}), (1, {"visits": (1, 1)})]
-    verdict = PersonsKAnonymity(2, "any", 2, effort=5).judge(DataEvidence(few(people)))
+    verdict = PersonsKAnonymity(2, "any", 2, effort=5).judge(Evidence(few(people)))
     assert not verdict.holds
     assert verdict.attained is None
     assert verdict.sentence.startswith("not known: there are too many sets of 2 rows")
@@ -195,7 +195,7 @@ def test_some_verdicts_are_unknown():
 
 
 def test_nobody():
-    assert not PersonsKAnonymity(1).judge(DataEvidence(few([]))).holds
+    assert not PersonsKAnonymity(1).judge(Evidence(few([]))).holds
 
 
 @pytest.mark.parametrize(
@@ -218,9 +218,9 @@ def test_what_does_not_go_together(spec, words):
 
 def test_columns_that_are_not_there():
     with pytest.raises(SchemaError, match=r"no sensitive column 'diagnosis'.*people\.diagnosis"):
-        PersonsLDiversity("diagnosis", 2).judge(DataEvidence(CLINIC))
+        PersonsLDiversity("diagnosis", 2).judge(Evidence(CLINIC))
     with pytest.raises(SchemaError, match="several values"):
-        PersonsLDiversity("prescriptions.drug", 2, "entropy").judge(DataEvidence(CLINIC))
+        PersonsLDiversity("prescriptions.drug", 2, "entropy").judge(Evidence(CLINIC))
 
 
 def test_a_step_in_the_table_of_the_people_aims_at_k():

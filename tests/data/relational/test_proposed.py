@@ -68,11 +68,11 @@ def test_the_same_name_is_enough_where_every_value_is_a_key():
     visits = VISITS.rename({"person_id": "zper"})
     (top, below) = sf.profile({"people": people, "visits": visits}).tables
     assert (top.key.column, below.parent.table, below.parent.column) == ("zper", "people", "zper")
-    assert below.parent.reason == "100.0% of its values are a zper of people, and it has the same name, though not one like a key's"  # fmt: skip
+    assert below.parent.reason == "100 % of its values are a zper of people, and it has the same name, though not one like a key's"  # fmt: skip
     one_other = visits.with_columns(zper=pl.when(pl.int_range(600) > 0).then("zper").otherwise(pl.lit("nobody")))
     proposal = sf.profile({"people": people, "visits": one_other})
     assert proposal.apart == ("visits",)
-    assert proposal.why[0].startswith("only 99.8% of its zper are a zper of people")
+    assert proposal.why[0].startswith("only 99.8 % of its zper are a zper of people")
     # ages that happen to be different are no keys where there is one
     few = PEOPLE.head(20).with_columns(age=pl.int_range(20, 40))
     rows = pl.DataFrame({"age": [20, 30, 39] * 20, "person_id": few["person_id"].gather([0, 5, 19] * 20)})
@@ -107,8 +107,8 @@ def test_nothing_is_people_where_no_name_says_so():
     ("visits", "words"),
     [
         (VISITS.head(0), "it has no rows"),
-        (VISITS.with_columns(pl.col("person_id").str.to_uppercase()), "100.0% would be if capitals, blanks and leading zeros were the same"),
-        (VISITS.with_columns(person_id=pl.lit("z") + pl.col("person_id")), "only 0.0% of its person_id are a person_id of people"),
+        (VISITS.with_columns(pl.col("person_id").str.to_uppercase()), "100 % would be if capitals, blanks and leading zeros were the same"),
+        (VISITS.with_columns(person_id=pl.lit("z") + pl.col("person_id")), "only 0 % of its person_id are a person_id of people"),
         (VISITS.select("ward"), "no column of it holds keys of the others"),
     ],
 )  # fmt: skip

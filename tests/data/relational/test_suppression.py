@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files, registry
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
@@ -57,7 +57,7 @@ def test_the_persons_who_stay_keep_the_promise_and_are_the_most_that_can(people,
     assert is_k(stay, k, knows, m)
     left = step.apply(tables, plan)
     assert left.people == largest
-    assert PersonsKAnonymity(k, knows, m).judge(DataEvidence(left)).holds
+    assert PersonsKAnonymity(k, knows, m).judge(Evidence(left)).holds
 
 
 @settings(max_examples=100)
@@ -74,7 +74,7 @@ def test_several_promises_hold_together(people, data, k, l, known):  # noqa: E74
     except Unsatisfiable:
         return
     left = SuppressPersons().apply(tables, plan)
-    assert all(model.judge(DataEvidence(left)).holds for model in models)
+    assert all(model.judge(Evidence(left)).holds for model in models)
     stay = [person for person, kept in zip(people, plan.kept, strict=True) if kept]
     secrets = {id(person): own for person, own in zip(people, values, strict=True)}
     crowds = [crowd for person in stay for crowd in oracle.crowds(stay, person, knows, m or 0)]
@@ -190,11 +190,11 @@ def test_real_tables(split):
     if split:
         step = registry.build("steps", {"key_pseudonyms": {"split": True}}, shape=Shape.TABLES)
         tables = step.apply(tables, step.plan(tables, goal_of(*models)))
-    assert not all(model.judge(DataEvidence(tables)).holds for model in models)
+    assert not all(model.judge(Evidence(tables)).holds for model in models)
     for step in (TrimRows(), SuppressPersons(0.9)):
         plan = step.plan(tables, goal_of(*models))
         tables = step.apply(tables, plan)
-    assert all(model.judge(DataEvidence(tables)).holds for model in models)
+    assert all(model.judge(Evidence(tables)).holds for model in models)
     assert tables.people == CLINIC.people - plan.describe()["people_dropped"]
     assert plan.describe()["people_dropped"] > 0
 
@@ -204,8 +204,8 @@ def test_promises_about_single_tables_are_kept_too():
     models = (PersonsKAnonymity(2, "counts", own=False), one)
     plan = SuppressPersons(0.9).plan(CLINIC, goal_of(*models))
     left = SuppressPersons(0.9).apply(CLINIC, plan)
-    assert all(model.judge(DataEvidence(left)).holds for model in models)
-    assert not one.judge(DataEvidence(CLINIC)).holds
+    assert all(model.judge(Evidence(left)).holds for model in models)
+    assert not one.judge(Evidence(CLINIC)).holds
 
 
 def test_the_same_seed_makes_the_same_plan():
@@ -226,10 +226,10 @@ def test_who_surely_falls_short_goes_before_who_may():
     # somebody with forty different rows makes more pairs than can be looked at; without that person all pairs of the others are
     people = [(0, {"visits": (1, 2)})] * 4 + [(0, {"visits": tuple(range(3, 43))})]
     model = PersonsKAnonymity(3, "any", 2, effort=60)
-    assert model.judge(DataEvidence(few(people))).records == 1
+    assert model.judge(Evidence(few(people))).records == 1
     plan = SuppressPersons(0.2).plan(few(people), goal_of(model))
     assert plan.kept.tolist() == [True] * 4 + [False]
-    assert model.judge(DataEvidence(SuppressPersons().apply(few(people), plan))).holds
+    assert model.judge(Evidence(SuppressPersons().apply(few(people), plan))).holds
 
 
 @pytest.mark.parametrize("means", ["mondrian", "k_member"])

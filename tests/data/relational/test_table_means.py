@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import registry
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.keys import derived
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
@@ -308,7 +308,7 @@ def test_promises_in_a_table_count_persons_not_rows():
         {"people": {"key": "id", "columns": {}}, "rows": {"belongs_to": {"people": "id"}, "columns": {"x": "quasi"}}},
     )
     promise = made("models", {"k_anonymity": {"k": 2, "table": "rows"}})
-    found = promise.judge(DataEvidence(people))
+    found = promise.judge(Evidence(people))
     assert (found.attained, found.holds, found.promise, found.model) == (1, False, "2-anonymity in rows", "k_anonymity")
     assert promise.broken(people).tolist() == [True, False]
 
@@ -322,7 +322,7 @@ def test_promises_in_a_table_agree_with_counting(drawn, k):
         crowds = {}
         for place, colour in enumerate(drawn.frames[rows.name]["colour"].to_list()):
             crowds.setdefault(colour, set()).add(drawn.owner_of(rows.name, place))
-        assert promise.judge(DataEvidence(people)).attained == min(map(len, crowds.values()))
+        assert promise.judge(Evidence(people)).attained == min(map(len, crowds.values()))
         small = set().union(*(crowd for crowd in crowds.values() if len(crowd) < k))
         assert set(np.flatnonzero(promise.broken(people))) == small
 
@@ -332,7 +332,7 @@ def test_a_step_needs_something_to_reach_and_says_where():
         after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits"}}, K3)
     aim = [{"k_anonymity": {"k": 4}}]
     left, _ = after(examples.clinic(), {"global_recoding": {**RECODE, "table": "visits", "aim": aim}})
-    assert made("models", {"k_anonymity": {"k": 4, "table": "visits"}}).judge(DataEvidence(left)).holds
+    assert made("models", {"k_anonymity": {"k": 4, "table": "visits"}}).judge(Evidence(left)).holds
     huge = {"k_anonymity": {"k": 1000, "table": "people"}}
     with pytest.raises(Unsatisfiable, match="global_recoding, table 'people': no generalization"):
         after(examples.clinic(), {"global_recoding": {**RECODE, "table": "people"}}, huge)
@@ -366,7 +366,7 @@ class OwnCompany(PersonsPromise):
 
 def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
     people, promise = examples.clinic(), OwnCompany(3)
-    assert not promise.judge(DataEvidence(people)).holds
+    assert not promise.judge(Evidence(people)).holds
     step = made("steps", {"global_recoding": {**RECODE, "table": "people"}})
     release = sf.anonymize(people, promise, step, seed=3, seconds=0)
     assert release.verdicts[0].holds
@@ -376,7 +376,7 @@ def test_promises_about_persons_are_reached_by_recoding_the_peoples_table():
 def test_promises_that_need_a_second_table_are_refused():
     promise = made("models", {"k_map": {"k": 2, "table": "people"}})
     with pytest.raises(SchemaError, match="compares with a second table"):
-        promise.judge(DataEvidence(examples.clinic()))
+        promise.judge(Evidence(examples.clinic()))
 
 
 # What is left of them.

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato import examples
 from sfumato.core import registry
-from sfumato.core.data import DataEvidence, DataPair
+from sfumato.core.data import Evidence, Pair
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model
 from sfumato.core.randomness import Seed
@@ -19,7 +19,7 @@ from sfumato.core.schema import Attribute, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.step import Goal, Step
 from sfumato.data.relational import FAMILIES
-from sfumato.data.relational.tables import Tables
+from sfumato.data.relational.tables import RelatedTables
 from sfumato.errors import ParameterError
 
 K2 = {"k_anonymity": {"k": 2}}
@@ -76,7 +76,7 @@ GOAL = Goal(
 def test_what_is_tried_here_is_there():
     for family, members in EXAMPLES.items():
         assert set(members) <= {*FAMILIES[family], *registry.family(family)}
-    assert registry.shaped(Shape.TABLES) is Tables
+    assert registry.data_class(Shape.TABLES) is RelatedTables
 
 
 @pytest.mark.parametrize(("family", "name"), MEMBERS, ids=map("/".join, MEMBERS))
@@ -123,9 +123,9 @@ def test_steps_keep_every_key_and_say_whose_rows_they_left(name):
 @pytest.mark.parametrize("name", EXAMPLES["models"])
 def test_verdicts_do_not_depend_on_order(name):
     people, model = examples.clinic(), made("models", name)
-    told = model.judge(DataEvidence(people)).to_dict()
-    assert told == model.judge(DataEvidence(people.shuffled(np.random.default_rng(3)))).to_dict()
-    assert model.broken(people).any() == (not model.judge(DataEvidence(people)).holds)
+    told = model.judge(Evidence(people)).to_dict()
+    assert told == model.judge(Evidence(people.shuffled(np.random.default_rng(3)))).to_dict()
+    assert model.broken(people).any() == (not model.judge(Evidence(people)).holds)
 
 
 @pytest.mark.parametrize("name", EXAMPLES["utility"])
@@ -133,8 +133,8 @@ def test_metrics_do_not_depend_on_order(name):
     people, metric = examples.clinic(), made("utility", name)
     step = made("steps", "cap_rows")
     left = step.apply(people, step.plan(people, GOAL))
-    assert metric.applies(DataPair(people, left)) is None
-    found = metric.measure(DataPair(people, left))
-    mixed = metric.measure(DataPair(people, left.shuffled(np.random.default_rng(5))))
+    assert metric.applies(Pair(people, left)) is None
+    found = metric.measure(Pair(people, left))
+    mixed = metric.measure(Pair(people, left.shuffled(np.random.default_rng(5))))
     assert found.value == pytest.approx(mixed.value)
     assert 0 <= found.value <= 1

@@ -112,7 +112,7 @@ def test_a_folder_is_profiled_into_a_recipe_that_runs(folder, sfumato):
     code, text, _ = sfumato("profile", folder)
     assert code == 0
     assert "key: person_id  # guess: 200 different values in 200 rows, none missing" in text
-    assert "belongs_to: {people: person_id}  # guess: 100.0% of its values are a person_id of people" in text
+    assert "belongs_to: {people: person_id}  # guess: 100 % of its values are a person_id of people" in text
     assert "belongs_to: {visits: visit_id}" in text
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "proposed"), base=folder)
     assert list(recipe.tables) == ["people", "visits", "rx"]
@@ -181,7 +181,7 @@ def test_orphans_are_proposed_to_be_dropped_and_strangers_left_out():
     from sfumato.guidance.profiling.related_text import relations_text
 
     text = relations_text(found, {})
-    assert "orphans: drop  # guess: 2.3% of the rows" in text
+    assert "orphans: drop  # guess: 2.3 % of the rows" in text
     assert "# weather is left out" in text
 
 
@@ -204,7 +204,7 @@ def test_of_two_columns_with_keys_of_one_table_the_one_of_the_same_name_is_taken
     code, text, _ = sfumato("profile", tmp_path)
     assert code == 0
     assert (
-        "belongs_to: {pupils: pupil}  # guess: 100.0% of its values are a pupil of pupils, and it has the same name"
+        "belongs_to: {pupils: pupil}  # guess: 100 % of its values are a pupil of pupils, and it has the same name"
         in text
     )
     assert "tutor_pupil: {role: direct}  # guess: its values are keys of pupils" in text

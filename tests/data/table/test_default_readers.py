@@ -80,7 +80,7 @@ def test_who_accepts_it_says_so_in_the_certificate(tmp_path):
     folder = release.write(tmp_path / "out")
     said = json.loads((folder / "share" / "certificate.json").read_text())
     assert said["recipe"]["accept"] == {"code": "text only"} and sf.verify(folder / "share").holds
-    from sfumato.release.documents import digest_of
+    from sfumato.release.signatures import digest_of
 
     del said["recipe"]["accept"]
     (folder / "share" / "certificate.json").write_text(json.dumps({**said, "digest": digest_of(said)}))

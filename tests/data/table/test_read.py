@@ -164,7 +164,7 @@ _starts = st.sampled_from(
 
 @given(
     st.one_of(st.binary(max_size=200), _texty, st.tuples(_starts, st.binary(max_size=60)).map(b"".join)),
-    st.none() | st.sampled_from(FORMATS),
+    st.none() | st.sampled_from(tuple(FORMATS)),
 )
 def test_any_bytes_give_a_table_or_our_error(data, kind):
     try:

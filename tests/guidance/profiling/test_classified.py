@@ -81,7 +81,7 @@ def test_a_few_values_that_are_no_codes_go_under_other():
     labels = [*(f"I{n}.{m}" for n in range(10, 20) for m in range(4)), "unknown"]
     offer = classified("x", labels, numbers=False)
     assert offer.hierarchy == {"classification": {"of": "icd10", "other": "other"}}
-    assert "98% of the distinct values" in offer.reason
+    assert "97.6 % of the distinct values" in offer.reason
     built = registry.build("hierarchies", offer.hierarchy)
     assert built.paths(labels, [1] * len(labels)).rows[-1] == ("unknown", "other", "other", "*")
     assert classified("x", [*ICD, "unknown"], numbers=False) is None  # 91 %

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.guidance.profiling.check_digits import NUMBERS, find_number, valid_share
-from sfumato.guidance.profiling.detection import percent, sample_of
+from sfumato.guidance.profiling.detection import sample_of
 from sfumato.guidance.profiling.identifiers import detect_identifier
 
 DRAW = random.Random(11)
@@ -221,9 +221,3 @@ def test_no_more_than_ten_thousand_values_are_looked_at_and_they_are_spread():
     values = pl.Series(["x"] * 10_000 + [f"u{i}@example.org" for i in range(90_000)])
     assert sample_of(values).cells == 10_000
     assert detect_identifier("column", values).what == "e-mail address"
-
-
-def test_shares_are_never_rounded_to_all_or_nothing():
-    assert percent(0.9999) == "99 %"
-    assert percent(0.0001) == "0.1 %"
-    assert percent(0.0) == "0 %"

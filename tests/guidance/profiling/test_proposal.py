@@ -70,7 +70,7 @@ def test_the_proposal_of_a_column_is_complete():
     assert zip_code.missing_share == 0.0
     assert zip_code.distinct > 300
     assert 0 < zip_code.confidence < 1
-    assert zip_code.reasons[0] == "the name says postal code: others can know it"
+    assert zip_code.reasons[0] == "the name says postal code: outsiders may know it"
     assert proposal["remarks"].kind is Kind.TEXT
     assert proposal["diagnosis"].hierarchy is None
     assert proposal["patient_id"].unit == "person"
@@ -145,7 +145,7 @@ def test_names_that_contradict_the_values_are_not_believed():
         }
     )
     assert roles(frame) == {"age": ("ask",), "cp": ("quasi",), "lon": ("sensitive",), "sex": ("quasi",)}
-    assert propose(frame, Source())["sex"].reasons[0].startswith("unknown name, but it tells")
+    assert propose(frame, Source())["sex"].reasons[0].startswith("unknown name, but it distinguishes")
 
 
 def test_columns_without_a_known_name_go_by_what_they_tell():

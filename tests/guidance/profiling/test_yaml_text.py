@@ -43,15 +43,15 @@ def test_the_whole_text_of_a_small_table():
         "  name: {role: direct}  # guess: the name says person name",
         (
             "  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10]}}}"
-            "  # guess: the name says age: others can know it; numeric: amounts; hierarchy: round widths by the spread of the numbers"
+            "  # guess: the name says age: outsiders may know it; numeric: amounts; hierarchy: round widths by the spread of the numbers"
         ),
         (
             "  sex: {role: quasi, hierarchy: {suppress: {}}}"
-            "  # guess: the name says sex: others can know it; nominal: labels; hierarchy: too few values to group"
+            "  # guess: the name says sex: outsiders may know it; nominal: labels; hierarchy: too few values to group"
         ),
         "  diagnosis: {role: sensitive}  # guess: the name says health (GDPR Art. 9); nominal: labels",
         (
-            "  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}  # guess: the name says postal code: others can know it;"
+            "  zip: {role: quasi, hierarchy: {mask_right: {length: 5}}}  # guess: the name says postal code: outsiders may know it;"
             " nominal: numbers that are codes; hierarchy: codes whose first characters say the larger area or group"
         ),
         "meet:",

@@ -236,7 +236,7 @@ def test_the_same_table_gives_the_same_advice_in_any_order():
     assert again.best.utilities["loss"] == pytest.approx(first.best.utilities["loss"])
 
 
-def with_race(rows: int, values: int = 4) -> sf.Dataset:
+def with_race(rows: int, values: int = 4) -> sf.Table:
     """People with a column that is known to outsiders and sensitive as well."""
     rng = np.random.default_rng(5)
     frame = pl.DataFrame({

@@ -1,4 +1,4 @@
-"""``sfumato hierarchy``: a look at a hierarchy with counts, for its owner."""
+"""``sfumato profile --column``: a look at a hierarchy with counts, for its owner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def table(tmp_path):
 
 
 def test_levels_nodes_and_counts(sfumato, table):
-    done = sfumato("hierarchy", table, "nace", "--rule", "classification: {of: nace, other: unknown}", "--json")
+    done = sfumato(
+        "profile", table, "--column", "nace", "--rule", "classification: {of: nace, other: unknown}", "--json"
+    )
     assert done.code == 0
     shown = json.loads(done.out)
     assert shown["hierarchy"] == {"classification": {"of": "nace", "version": "2", "other": "unknown"}}
@@ -30,7 +32,7 @@ def test_levels_nodes_and_counts(sfumato, table):
 
 
 def test_what_is_not_covered_is_counted(sfumato, table):
-    done = sfumato("hierarchy", table, "nace", "--rule", "classification: nace")
+    done = sfumato("profile", table, "--column", "nace", "--rule", "classification: nace")
     assert done.code == 0
     assert "not covered: 1 distinct values, 1 records" in done.out
     assert "x1" not in done.out + done.err
@@ -40,23 +42,23 @@ def test_what_is_not_covered_is_counted(sfumato, table):
 
 
 def test_the_hierarchy_of_a_recipe_and_the_rule_of_an_example(sfumato, visits, recipe):
-    done = sfumato("hierarchy", visits, "zip", "-r", recipe, "--json")
+    done = sfumato("profile", visits, "--column", "zip", "-r", recipe, "--json")
     assert [level["level"] for level in json.loads(done.out)["levels"]] == [0, 1, 2, 3, 4, 5]
-    inferred = sfumato("hierarchy", visits, "zip", "--rule", 'like: "53711 → 537"')
+    inferred = sfumato("profile", visits, "--column", "zip", "--rule", 'like: "53711 → 537"')
     assert "level 1: the first 3 of 5 characters" in inferred.out
 
 
 def test_few_labels_are_shown_unless_all_are_asked_for(sfumato, table):
-    few = sfumato("hierarchy", table, "age", "--rule", "intervals: {widths: [2]}", "--show", 2)
+    few = sfumato("profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 2)
     assert "more" in few.out
-    every = sfumato("hierarchy", table, "age", "--rule", "intervals: {widths: [2]}", "--show", 0)
+    every = sfumato("profile", table, "--column", "age", "--rule", "intervals: {widths: [2]}", "--show", 0)
     assert "more" not in every.out
     assert every.out.count("-") == 7  # 20-21 … 44-45
 
 
 def test_it_is_written_down_and_read_back(sfumato, table, tmp_path):
     target = tmp_path / "nace.csv"
-    done = sfumato("hierarchy", table, "nace", "--rule", "classification: nace", "--out", target)
+    done = sfumato("profile", table, "--column", "nace", "--rule", "classification: nace", "--output", target)
     assert done.code == 0
     assert target.read_text().splitlines()[0] == "47.11;47.1;47;G;*"
     assert sf.read_hierarchy(target).paths(["62.02"], [1]).rows == (("62.02", "62.0", "62", "J", "*"),)
@@ -70,17 +72,17 @@ def test_it_is_written_down_and_read_back(sfumato, table, tmp_path):
         (["nace", "--rule", "sup: {"], 2, "not valid YAML"),
         (["nace", "--rule", "clasification: nace"], 2, "Did you mean 'classification'"),
         (["nace", "--rule", "grouped: age"], 2, "1 of 4 distinct values are no numbers"),
-        (["nace", "--rule", "suppress", "--out", "no/such/folder/h.csv"], None, "cannot be written"),
+        (["nace", "--rule", "suppress", "--output", "no/such/folder/h.csv"], None, "cannot be written"),
     ],
 )
 def test_wrong_usage(sfumato, table, arguments, code, why):
-    done = sfumato("hierarchy", table, *arguments)
+    done = sfumato("profile", table, "--column", *arguments)
     assert done.code == code if code is not None else done.code > 0
     assert why in " ".join(done.err.split())
     assert "62.01" not in done.out + done.err
 
 
 def test_a_recipe_without_a_hierarchy_for_the_column(sfumato, visits, recipe):
-    done = sfumato("hierarchy", visits, "ward", "-r", recipe)
+    done = sfumato("profile", visits, "--column", "ward", "-r", recipe)
     assert done.code == 2
     assert "no hierarchy; name one with --rule" in done.err

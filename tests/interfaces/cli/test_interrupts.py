@@ -33,7 +33,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
 
 
 def test_after_the_move_it_says_that_the_release_stands(sfumato, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.interfaces.cli.run.show", lambda release: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("sfumato.interfaces.cli.run.show_blocks", lambda blocks: signal.raise_signal(signal.SIGINT))
     done = sfumato(*RUN, "-o", tmp_path / "out")
     assert done.code == 130 and "interrupted" in done.err and "nothing was written" not in done.err
     assert "the release stands in" in done.err and (tmp_path / "out" / "share" / "certificate.json").is_file()

@@ -13,6 +13,7 @@ from sfumato import examples
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.errors import ParameterError
+from sfumato.release.sealing import draw_page, seal_certificate
 
 ROLES = """
 sfumato: 1
@@ -287,6 +288,13 @@ def test_a_population_is_found_from_the_recipe(sfumato, stays, tmp_path, monkeyp
     assert told == "everyone/people.csv"
     whole = sfumato("verify", out / "share", "--original", stays, "--json")
     assert whole.code == 0 and {claim["status"] for claim in strictly(whole.out)["claims"]} == {"holds"}
+    certificate = strictly((out / "share" / "certificate.json").read_text())
+    for promise in certificate["recipe"]["meet"]:
+        next(iter(promise.values()))["population"] = "others/people.csv"
+    (out / "share" / "report.html").write_text(draw_page(certificate), encoding="utf-8")
+    seal_certificate(out / "share", certificate, None)
+    forged = sfumato("verify", out / "share", "--original", stays, "--json")
+    assert forged.code == 1 and "tells otherwise: recipe" in forged.out
     (tmp_path / "sub" / "everyone" / "people.csv").unlink()
     assert sfumato("run", stays, "-r", recipe, "-o", tmp_path / "again").code == 5
 

@@ -18,7 +18,7 @@ def place(tmp_path, sfumato):
     """Entries of three parties, a draft, and the table of one of them."""
     for name, port in zip("abc", free_ports(3), strict=True):
         told = sfumato(
-            *("party", "keys", "--name", name, "-o", tmp_path / name),
+            *("key", "party", "--name", name, "-o", tmp_path / name),
             *("--address", f"127.0.0.1:{port}", "--dataset", f"patients of {name}", "-q"),
         )
         assert told.code == 0
@@ -41,7 +41,7 @@ def test_a_draft_is_a_study_and_is_not_overwritten(place, sfumato):
 
 
 def test_keys_are_not_overwritten_and_what_is_secret_is_not_printed(place, sfumato):
-    again = sfumato("party", "keys", "--name", "a", "-o", place / "a")
+    again = sfumato("key", "party", "--name", "a", "-o", place / "a")
     assert again.code == 2 and "never overwritten" in again.err
     printed = (place / "a.yaml").read_text()
     assert "PRIVATE" not in printed

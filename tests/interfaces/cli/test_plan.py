@@ -1,4 +1,4 @@
-"""``sfumato plan``: t-closeness by buckets, before any data are touched."""
+"""``sfumato explain bucketize --plan``: t-closeness by buckets, before any data are touched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def test_tells_what_can_be_built(sfumato):
-    done = sfumato("plan", "--n", 10000, "--k", 10, "--t", 2.5)
+    done = sfumato("explain", "bucketize", "--plan", "--n", 10000, "--k", 10, "--t", 2.5)
     assert done.code == 0
     assert "3 buckets of 3,333 to 3,334 records" in done.out
     assert "1,000 classes of 10 records" in done.out
@@ -16,7 +16,7 @@ def test_tells_what_can_be_built(sfumato):
 
 
 def test_as_json_and_from_epsilon(sfumato):
-    done = sfumato("plan", "--n", 18, "--k", 6, "--epsilon", 1.3862943611198906, "--json")
+    done = sfumato("explain", "bucketize", "--plan", "--n", 18, "--k", 6, "--epsilon", 1.3862943611198906, "--json")
     found = json.loads(done.out)
     assert (found["buckets"], found["classes"], found["bucket_sizes"]) == (3, 3, [6, 6, 6])
     assert found["t"] == pytest.approx(2)
@@ -25,7 +25,7 @@ def test_as_json_and_from_epsilon(sfumato):
 
 
 def test_nothing_fits(sfumato):
-    done = sfumato("plan", "--n", 5, "--k", 10, "--t", 2)
+    done = sfumato("explain", "bucketize", "--plan", "--n", 5, "--k", 10, "--t", 2)
     assert done.code == 4
     assert "lower k" in done.out
 
@@ -36,6 +36,6 @@ def test_nothing_fits(sfumato):
      ("--n", 100, "--k", 5, "--epsilon", 0), ("--n", 0, "--k", 5, "--t", 2), ("--n", 9, "--k", 3, "--t", 2, "--buckets", 4)],
 )  # fmt: skip
 def test_wrong_usage(sfumato, arguments):
-    done = sfumato("plan", *arguments)
+    done = sfumato("explain", "bucketize", "--plan", *arguments)
     assert done.code == 2
     assert done.err.startswith("error")

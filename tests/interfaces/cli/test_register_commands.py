@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from sfumato.errors import ReleaseRefused
-from sfumato.interfaces.cli.register_options import memory_of
+from sfumato.interfaces.cli.register_options import RegisterOptions, memory_of
 from sfumato.release.register.store import open_register
 
 GRID = [(f"Secretname{i}{j}", i, j, "abc"[(i * j) % 3]) for i in range(5) for j in range(5)]
@@ -110,7 +110,7 @@ def test_a_limit_cannot_be_passed_by_racing(here):
 
     releases = {}
     for name in "ab":
-        remembered = memory_of(here / "r.db", name, None, None, "out")
+        remembered = memory_of(RegisterOptions(here / "r.db", name), "out")
         recipe = recipe_files.load(here / f"{name}0.yaml")
         releases[name] = remembered, run(read("grid.csv", recipe=recipe), recipe, memory=remembered.memory)
     first, release = releases["a"]
@@ -131,7 +131,7 @@ def test_a_release_that_may_stand_is_never_withdrawn(here):
     release = run(read("grid.csv", recipe=recipe), recipe)
 
     def interrupted(folder, *, writes, elsewhere):
-        remembered = memory_of(here / "r.db", "x", None, None, "out")
+        remembered = memory_of(RegisterOptions(here / "r.db", "x"), "out")
         with remembered.registered(release, here / folder, elsewhere=elsewhere):
             if writes:
                 release.write(here / folder)

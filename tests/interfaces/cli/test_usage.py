@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
+
+from sfumato.interfaces.cli.app import COMMANDS, GROUPS, PANELS, build_app
 
 RECIPE = """
 columns: {age: {role: quasi, kind: numeric}, sex: {role: quas}, zip: {role: quas}}
@@ -24,7 +27,7 @@ meet: [k-anonymity]
         (["chek"], "there is no command 'chek'. Did you mean 'check'?"),
         (["run", "x.csv", "--recpe", "r"], "there is no option --recpe. Did you mean '--recipe'?"),
         (["run", "x.csv", "-r"], "-r needs a value after it"),
-        (["choose-k", "--risk", "much"], "--risk: a number is needed"),
+        (["explain", "k_anonymity", "--risk", "much"], "--risk: a number is needed"),
         (["assess", "x.csv", "--threshold", "5"], "--threshold: it should be less than or equal to 1"),
         (["list", "models", "steps"], "more words than sfumato list takes: steps"),
         (["policy", "foo"], "there is no command 'foo'. There are: lint, compile"),
@@ -36,6 +39,75 @@ def test_wrong_usage_is_told_in_our_words(sfumato, words, told):
     assert told in found.err
     for theirs in ("Usage:", "Missing", "No such", "Input should", "╭"):
         assert theirs not in found.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("keygen office.pem", "key sign"),
+        ("vault new-key office.key", "key vault"),
+        ("party keys --name a", "key party"),
+        ("check-sql -r r.yaml --table t", "check --sql"),
+        ("choose-k --risk 0.1", "explain k_anonymity --risk"),
+        ("plan --n 10 --k 2 --t 2", "explain bucketize --plan"),
+        ("hierarchy x.csv age", "profile --column"),
+        ("integral x.csv --mean age", "outputs stable"),
+    ],
+)
+def test_an_old_name_is_answered_with_the_new_one(sfumato, old, new):
+    found = sfumato(*old.split())
+    assert found.code == 2 and not found.out
+    assert found.err.count("\n") == 1 and found.err.endswith(f"is called sfumato {new} now\n")
+
+
+def test_anonymize_is_run():
+    commands = get_command(build_app()).commands
+    same = commands["anonymize"]
+    assert same.hidden and [one.opts for one in same.params] == [one.opts for one in commands["run"].params]
+
+
+def shown(*words):
+    """The help of a command on a terminal of 80 columns."""
+    narrow = {**os.environ, "COLUMNS": "80"}
+    asked = [sys.executable, "-m", "sfumato", *words, "--help"]
+    return subprocess.run(asked, env=narrow, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+
+
+def test_the_help_of_run_is_short_and_everyday_options_come_first():
+    text = shown("run")
+    assert len(text.splitlines()) <= 70
+    panels = ("Options", "How the release is written", "Which data", "Register of releases", "How the file is read")
+    assert [text.index(f"─ {panel} ─") for panel in panels] == sorted(text.index(f"─ {panel} ─") for panel in panels)
+    everyday, _, reading = text.partition("─ How the file is read ─")
+    for option in ("--delimiter", "--encoding", "--decimal", "--header", "--sheet", "--missing", "--rename-duplicates"):
+        assert option in reading and option not in everyday
+
+
+def test_commands_are_grouped():
+    listed = [name for names in PANELS.values() for name in names]
+    assert sorted(listed) == sorted({*COMMANDS, *GROUPS})
+    text = shown()
+    places = [text.index(f"─ {panel} ─") for panel in PANELS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("check -r r.yaml", "name the released table"),
+        ("check --sql -r r.yaml", "--sql goes with a recipe and the name of the table only"),
+        ("check x.csv --sql -r r.yaml --table t", "--sql goes with a recipe and the name of the table only"),
+        ("check --sql -r r.yaml --table t --encoding utf-8", "--sql goes with a recipe"),
+        ("profile x.csv --rule suppress", "go with --column"),
+        ("profile x.csv y.csv --column age --rule suppress", "--column looks at one table"),
+        ("explain k_anonymity --plan", "figures go with k_anonymity"),
+        ("explain bucketize --n 5", "figures go with k_anonymity"),
+        ("explain l_diversity --risk 0.1", "figures go with k_anonymity"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(sfumato, words, told):
+    found = sfumato(*words.split())
+    assert found.code == 2 and told in " ".join(found.err.split())
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"], ["explain", "k_anonymity"]])
@@ -91,9 +163,9 @@ def test_choose_k_with_a_table(sfumato, tmp_path):
     recipe.write_text(
         "columns: {age: {role: quasi, kind: numeric}}\nmeet: [{k_anonymity: 2}]\nsteps: [global_recoding]\n"
     )
-    found = sfumato("choose-k", table, "-r", recipe, "--risk", "0.1", "-q")
+    found = sfumato("explain", "k_anonymity", table, "-r", recipe, "--risk", "0.1", "-q")
     assert found.code == 0, found.err
     assert "k = 10: 0 of 20 records stand in smaller classes today; reached with 0 suppressed" in found.out
     assert "Choose k = 10" in found.out
-    assert sfumato("choose-k", table).code == 2
-    assert sfumato("choose-k", table, "-r", recipe, "--k", "5").code == 2
+    assert sfumato("explain", "k_anonymity", table).code == 2
+    assert sfumato("explain", "k_anonymity", table, "-r", recipe, "--k", "5").code == 2

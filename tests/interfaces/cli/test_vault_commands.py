@@ -13,14 +13,14 @@ from sfumato.methods.steps.pseudonyms.vault import Domain, remember
 @pytest.fixture
 def place(tmp_path, sfumato):
     """A folder with a key and a vault of two people."""
-    assert sfumato("vault", "new-key", tmp_path / "k").code == 0
+    assert sfumato("key", "vault", tmp_path / "k").code == 0
     key = (tmp_path / "k").read_bytes().strip()
     remember(tmp_path / "v", key, "", Domain("random_table", {"=Ann, Dr.": "X1", "=Bo": "X2"}))
     return tmp_path
 
 
 def test_new_key_is_never_written_over(place, sfumato):
-    again = sfumato("vault", "new-key", place / "k")
+    again = sfumato("key", "vault", place / "k")
     assert again.code == 2 and "never overwritten" in again.err
 
 

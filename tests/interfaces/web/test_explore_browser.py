@@ -25,7 +25,7 @@ def card(tab: Tab) -> Any:
 
 def log(tab: Tab) -> list[dict[str, Any]]:
     lines = (tab.bench.project / "log.jsonl").read_text("utf-8").splitlines()
-    return [said for said in map(json.loads, lines) if "sentence" in said]
+    return [said["NewVersion"] for said in map(json.loads, lines) if "NewVersion" in said]
 
 
 def surveyed(tab: Tab) -> None:

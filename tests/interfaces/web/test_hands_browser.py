@@ -67,7 +67,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def sentences(bench: Served) -> list[str]:
     lines = (bench.project / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    return [str(json.loads(line).get("sentence", "")) for line in lines if line.endswith("}")]
+    return [str(json.loads(line).get("NewVersion", {}).get("sentence", "")) for line in lines if line.endswith("}")]
 
 
 def until(tab: Tab, holds: Callable[[], bool], what: str) -> None:

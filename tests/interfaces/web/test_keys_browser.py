@@ -109,7 +109,7 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
         keys.to_work()
         keys.to("make", 2)
         keys.press("Enter")
-        tab.page.get_by_text("Every promise holds").first.wait_for()
+        tab.page.get_by_text("not attacked yet").first.wait_for()
 
         keys.next_stage("/explore")
         keys.shows("[data-key=survey]")

@@ -121,7 +121,7 @@ def test_what_nobody_tried_is_unknown_and_what_was_tried_is_kept(bench: Bench) -
     try:
         report = bench.kept("release 4").attacks
         assert len(after["tried"]) == len(report.tried) and len(after["unknown"]) == len(report.unknown)
-        assert {one["verdict"] for one in after["tried"]} <= {"Beyond the usual 20%", "not beyond the usual 20%"}
+        assert {one["verdict"] for one in after["tried"]} <= {"Beyond the usual 20 %", "not beyond the usual 20 %"}
         assert do(bench, "look_attacks", of=4) == after
         assert "attack" in do(bench, "look", of=4)["headline"]
     finally:

@@ -143,7 +143,10 @@ def test_a_project_is_opened_by_a_click_or_says_why_not(
         tab.sees("Projects you had open")
         tab.clean()
         page.get_by_text("the project is not there any more").wait_for()
-        for name, why in (("held", "open in another workbench"), ("damaged", "the project is damaged")):
+        for name, why in (
+            ("held", "open in another workbench"),
+            ("damaged", "is not as it was written, from line 1 on"),
+        ):
             page.get_by_role("button", name=f"in {tmp_path / name}").click()
             page.get_by_text(why).first.wait_for()
         (tmp_path / "two").rename(tmp_path / "two, too")

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import stat
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core import journal
 from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.interfaces.web import project as module
 from sfumato.interfaces.web.exports import taken
 from sfumato.interfaces.web.project import Opened, Outdated, Project
+from tests.core.forged_journals import chain_again
 
 
 def recipe(k: int) -> Recipe:
@@ -122,20 +122,19 @@ def test_a_project_that_was_cut_off_between_two_writes_is_opened_again(acts: lis
             raise Killed
         plain(path, content)
 
-    def line(self: Project, said: Any) -> None:
+    def line(file: int, text: bytes) -> None:
         nonlocal writes
         writes += 1
         if writes > after:
-            with (self.folder / "log.jsonl").open("ab") as log:
-                log.write(json.dumps(said).encode()[:cut])
+            os.write(file, bytes(text)[:cut])
             raise Killed
-        append(self, said)
+        write_through(file, text)
 
-    plain, append = module.write_whole, Project._append
+    plain, write_through = module.write_whole, journal._write_through
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         project = Project.open(folder)
         patch.setattr(module, "write_whole", whole)
-        patch.setattr(Project, "_append", line)
+        patch.setattr(journal, "_write_through", line)
         known: list[int] = []
         try:
             for number, act in enumerate(acts):
@@ -227,8 +226,8 @@ def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path: Path) -
         ("project.json", '{"sfumato_project": 1, "data": {}, "at": 7, "pins": []}', "does not know version 7"),
         ("project.json", '{"sfumato_project": 1, "data": {"who": 1}, "at": 1, "pins": []}', "damaged"),
         ("project.json", '{"sfumato_project": 1, "data": {}, "at": "1", "pins": []}', "damaged"),
-        ("log.jsonl", "nonsense\n", "line 1: this is no line of a log"),
-        ("log.jsonl", '{"version": 1, "parent": 9, "sentence": "", "time": ""}\n', "line 1"),
+        ("log.jsonl", "nonsense\n", "from line 1 on"),
+        ("log.jsonl", '{"version": 1, "parent": 9, "sentence": "", "time": ""}\n', "from line 1 on"),
         ("history/0001.yaml", "meet: [nonsense: {}]", "version 1 cannot be read"),
     ],
 )
@@ -243,11 +242,32 @@ def test_a_damaged_project_is_named_and_not_touched(tmp_path: Path, file: str, c
     (tmp_path / "lock").unlink()  # and the lock was given back
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '{"NewVersion":{"version":2,"parent":9,"sentence":"","time":""}',
+        '{"NewVersion":{"version":1,"parent":0,"sentence":"","time":""}',
+        '{"NewVersion":{"version":0,"parent":0,"sentence":"","time":""}',
+        '{"VersionEffect":{"version":9,"effect":{}}',
+        '{"VersionEffect":{"version":1,"effect":{"loss":["Ada"]}}',
+    ],
+)
+def test_entries_that_do_not_go_with_those_before_are_refused(tmp_path: Path, wrong: str) -> None:
+    project = Project.open(tmp_path)
+    project.edit(recipe(2), "k = 2", based_on=0)
+    project.close()
+    lines = [*(tmp_path / "log.jsonl").read_text().splitlines(), wrong + ',"hash":"' + "0" * 64 + '"}']
+    forged, _ = chain_again(lines, module.PROJECT_LOG)
+    (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in forged))
+    with pytest.raises(UnreadableInput, match="from line 2 on"):
+        Project.open(tmp_path)
+
+
 def test_effects_are_kept_with_their_version_and_forgotten_with_the_table(tmp_path: Path) -> None:
     project = Project.open(tmp_path)
     project.edit(recipe(2), "k = 2", based_on=0)
     project.note(1, {"loss": 0.5})
-    project.note(1, {"loss": 0.5, "suppressed": 3})
+    project.note(1, {"loss": 0.5, "suppressed": 3, "holds": True, "objective": "loss", "score": None})
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 3
     project.forget_effects()
     assert project.log[0].effect == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +110,9 @@ def test_a_release_is_kept_and_told_as_on_the_command_line(bench: Bench) -> None
     kept = bench.kept("release 7")
     assert told["made"]
     assert (told["headline"], told["state"]) == (kept.headline.text, kept.headline.state)
-    assert told["verdicts"] == [verdict.to_dict() for verdict in kept.verdicts]
-    assert (told["records"], told["released"] + told["suppressed"]) == (400, 400)
-    assert told["loss"] == kept.scores["loss"]
-    assert {risk["name"] for risk in told["risks"]} >= {"marketer_risk", "prosecutor_risk"}
-    assert [column["name"] for column in told["columns"]] == ["age", "zip", "ill", "name"]
+    assert told["blocks"] == kept.blocks()
     assert set(told["reasons"]) == {"choice", "neighbours", "outlook"}
     assert told["effect"]["suppressed"] == kept.suppressed
-    json.dumps(told)  # plain data, whatever is in it
     assert kept.seed.rehearsal is False
     assert any("class" in word or "node" in word or "search" in word for word in words)
 

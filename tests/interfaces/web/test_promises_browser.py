@@ -180,7 +180,7 @@ def test_a_run_goes_on_without_its_tab_and_stays_with_its_version(
         other.go("/run")
         other.sees("records released")
         other.sees("Why this and not another")
-        other.page.get_by_text("Every promise holds").first.wait_for()
+        other.page.get_by_text("not attacked yet").first.wait_for()
         other.clean()
 
         # another version: what came out is of the old one, and says so

@@ -21,6 +21,7 @@ from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.project import Project
 from sfumato.interfaces.web.tasks import data, policies
 from sfumato.interfaces.web.tasks import write as writing
+from tests.core.forged_journals import chain_again
 
 NEEDS_PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 
@@ -96,10 +97,18 @@ def state(**said: object) -> str:
     return json.dumps({"sfumato_project": 1, "at": 1, "data": {}, "pins": [], **said})
 
 
-LINE = '{"version": 1, "parent": 0, "sentence": "s", "time": "t"}\n'
+def chained(*lines: str) -> str:
+    """Lines of a log with hashes that fit them."""
+    forged, _ = chain_again([f'{line},"hash":"{"0" * 64}"}}' for line in lines], projects.PROJECT_LOG)
+    return "".join(f"{line}\n" for line in forged)
+
+
+LINE = '{"NewVersion":{"version":1,"parent":0,"sentence":"s","time":"t"}'
 DAMAGED = {
     "nested state": ("project.json", "[" * 100_000),
     "nested log": ("log.jsonl", "[" * 100_000 + "\n"),
+    "nested entry": ("log.jsonl", chained('{"NewVersion":' + "[" * 100_000)),
+    "log of before": ("log.jsonl", '{"version": 1, "parent": 0, "sentence": "s", "time": "t"}\n'),
     "version that is a truth": ("project.json", state(at=True)),
     "version below none": ("project.json", state(at=-1)),
     "path that is a number": ("project.json", state(data={"path": 5})),
@@ -107,10 +116,10 @@ DAMAGED = {
     "name that is a table": ("project.json", state(data={"name": {"a": 1}})),
     "pin of nothing": ("project.json", state(pins=[{}])),
     "pin without a recipe": ("project.json", state(pins=[{"kind": "node", "title": "x"}])),
-    "entry that is a truth": ("log.jsonl", LINE.replace("1,", "true,", 1)),
-    "entry below none": ("log.jsonl", LINE + LINE.replace("1,", "-1,", 1)),
-    "effect in words": ("log.jsonl", LINE + '{"version": 1, "effect": {"suppressed": "<b>"}}\n'),
-    "effect that is a list": ("log.jsonl", LINE + '{"version": 1, "effect": [1]}\n'),
+    "entry that is a truth": ("log.jsonl", chained(LINE.replace("1,", "true,", 1))),
+    "entry below none": ("log.jsonl", chained(LINE, LINE.replace("1,", "-1,", 1))),
+    "effect in words": ("log.jsonl", chained(LINE, '{"VersionEffect":{"version":1,"effect":{"suppressed":"<b>"}}')),
+    "effect that is a list": ("log.jsonl", chained(LINE, '{"VersionEffect":{"version":1,"effect":[1]}')),
 }
 
 
@@ -119,9 +128,9 @@ def test_a_project_that_was_damaged_by_hand_is_refused_not_crashed_on(tmp_path: 
     folder = begun(tmp_path)
     name, words = DAMAGED[how]
     (folder / name).write_text(words)
-    with pytest.raises(UnreadableInput, match="damaged"):
+    with pytest.raises(UnreadableInput, match="damaged" if name == "project.json" else "not as it was written"):
         Project.open(folder)
-    (folder / name).write_text(state() if name == "project.json" else LINE)
+    (folder / name).write_text(state() if name == "project.json" else chained(LINE))
     Project.open(folder).close()  # it was let go
 
 
@@ -144,11 +153,12 @@ def test_a_pipe_in_a_project_does_not_stop_it_for_ever(tmp_path: Path) -> None:
 def full_after(taken: int) -> Callable[[int, bytes], int]:
     """A disk that takes so many bytes and no more."""
     left = [taken]
+    put = os.write
 
     def write(handle: int, content: bytes) -> int:
         if not left[0]:
             raise OSError(errno.ENOSPC, "No space left on device")
-        wrote = os.write(handle, content[: left[0]])
+        wrote = put(handle, content[: left[0]])
         left[0] -= wrote
         return wrote
 
@@ -162,8 +172,8 @@ def test_a_line_that_the_disk_took_half_of_spoils_nothing(
     project = Project.open(begun(tmp_path))
     before = project.history
     with monkeypatch.context() as patch:
-        patch.setattr(projects, "_put", full_after(taken))
-        with pytest.raises(OutputError, match="as it was"):
+        patch.setattr(os, "write", full_after(taken))
+        with pytest.raises(OutputError, match="No space left"):
             project.edit(recipe(3), "k = 3", based_on=1)
         assert project.version == 1 and project.history == before
     assert project.edit(recipe(4), "k = 4", based_on=1) == 2

@@ -165,7 +165,8 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(browser
         page.locator(".claims .holds").nth(5).wait_for()
         assert not page.locator(".claims .fails").count()
         history = [json.loads(line) for line in (out / "owner" / "history.jsonl").read_text().splitlines()]
-        assert history[0]["sentence"] == "Began with the recipe visits.yaml" and "suppressed" in history[-1]["effect"]
+        assert history[0]["NewVersion"]["sentence"] == "Began with the recipe visits.yaml"
+        assert "suppressed" in history[-1]["VersionEffect"]["effect"]
         page.locator(".figure", has_text="records lost").locator(".value", has_text=re.compile(r"^\d")).wait_for()
         tab.clean()
         page.get_by_role("button", name="Write the release of version 1").click()

@@ -31,7 +31,7 @@ def test_a_table_that_is_being_read_is_not_asked_for(
     [
         ("looking at the columns", 0.0, "Looking at the columns"),
         ("", 0.0, "Looking at the columns · …"),
-        ("column 3", 0.5, "Looking at the columns · column 3 · 50%"),
+        ("column 3", 0.5, "Looking at the columns · column 3 · 50 %"),
     ],
 )
 def test_work_under_way_is_named_once(words: str, share: float, said: str) -> None:

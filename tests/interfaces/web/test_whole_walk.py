@@ -59,7 +59,7 @@ def version(tab: Tab, number: int) -> None:
 def sentences(bench: Served) -> list[str]:
     """What the log says of the versions, the first one first."""
     lines = map(json.loads, (bench.project / "log.jsonl").read_text("utf-8").splitlines())
-    return [line["sentence"] for line in lines if "sentence" in line]
+    return [line["NewVersion"]["sentence"] for line in lines if "NewVersion" in line]
 
 
 def in_use(bench: Served) -> Any:
@@ -129,7 +129,7 @@ def _run(tab: Tab, number: int) -> None:
     tab.go("/run")
     button(tab, "Make the release").click()
     tab.page.get_by_text("the recipe was changed since").wait_for(state="detached")
-    tab.page.get_by_text("Every promise holds").first.wait_for()
+    tab.page.get_by_text("not attacked yet").first.wait_for()
     lost = tab.page.locator(".figure", has_text="records lost").locator(".value")
     lost.get_by_text(re.compile(r"^[\d,]+$")).wait_for()
 

@@ -11,11 +11,11 @@ from pydantic import Field
 
 import sfumato as sf
 from sfumato.core.attack import Intruder, Scene
-from sfumato.core.dataset import NOBODY, Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal, Step, Synthetic
+from sfumato.core.table import NOBODY, Table
 
 
 @parameters
@@ -33,7 +33,7 @@ class DrawColumns(Step):
         """Its rows are nobody's."""
         return True
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Synthetic:
+    def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Draw them."""
         draw = goal.stream("draw columns")
         aside = np.sort(draw.permutation(len(dataset))[: round(self.holdout * len(dataset))])
@@ -45,12 +45,12 @@ class DrawColumns(Step):
         told = dict.fromkeys(dataset.columns, "drawn anew")
         return Synthetic(told, table=table, origin=np.full(rows, NOBODY), held_out=aside if len(aside) else None)
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, dataset: Table, plan: Any) -> Table:
         """Put them in the place of all others."""
         return plan.applied(dataset)
 
 
-def people(rows: int = 400, seed: int = 1) -> Dataset:
+def people(rows: int = 400, seed: int = 1) -> Table:
     """Made-up people: quasi-identifiers, a number, and a secret that depends on them."""
     draw = np.random.default_rng(seed)
     age = draw.integers(18, 90, rows)
@@ -66,16 +66,16 @@ def people(rows: int = 400, seed: int = 1) -> Dataset:
     return table.with_roles(quasi=["age", "sex", "zip"], plain=["income"], sensitive=["illness"])
 
 
-def pair_of(original: pl.DataFrame, drawn: pl.DataFrame, aside: Any, **roles: Any) -> Pair:
+def pair_of(original: pl.DataFrame, drawn: pl.DataFrame, aside: Any, **roles: Any) -> TablePair:
     """Tables side by side, the drawn rows nobody's; ``aside`` are the original rows that were set aside."""
     table = sf.read(original).with_roles(**(roles or {"quasi": original.columns}))
     released = dataclasses.replace(sf.read(drawn).with_schema(table.schema), origin=np.full(len(drawn), NOBODY))
     held = None if aside is None else np.array(aside, dtype=np.int64)
     learnt = np.setdiff1d(np.arange(len(original)), np.zeros(0, dtype=np.int64) if held is None else held)
-    return Pair.of(table, released, learnt_from=learnt, held_out=held)
+    return TablePair.of(table, released, learnt_from=learnt, held_out=held)
 
 
-def scene_of(pair: Pair, knows: Any = None, seed: int = 1) -> Scene:
+def scene_of(pair: TablePair, knows: Any = None, seed: int = 1) -> Scene:
     """An intruder who knows some columns of everybody."""
     rows = np.arange(len(pair.original))
     return Scene(pair, Intruder(pair.original, tuple(knows or pair.columns), rows), seed=Seed(seed), seconds=1e9)

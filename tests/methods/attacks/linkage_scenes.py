@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.attack import Intruder, Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.table import Table
 
 ORDER = ("low", "middle", "high", "top")
 
@@ -33,19 +33,19 @@ def scene_of(
     released = pl.DataFrame(released)
     register = original if intruder is None else pl.DataFrame(intruder)
     schema = schema_of(original.columns, wildcard=wildcard)
-    table = Dataset(original, schema)
+    table = Table(original, schema)
     origin = np.arange(len(released)) if rows is None else np.asarray(rows, dtype=np.int64)
-    pair = Pair(table, Dataset(released, Schema({n: schema[n] for n in released.columns}), origin=origin), origin)
+    pair = TablePair(table, Table(released, Schema({n: schema[n] for n in released.columns}), origin=origin), origin)
     truth = np.arange(len(register)) if truth is None else np.asarray(truth, dtype=np.int64)
     known = tuple(register.columns) if knows is None else tuple(knows)
-    return Scene(pair, Intruder(Dataset(register), known, truth), seed=Seed(seed), seconds=seconds)
+    return Scene(pair, Intruder(Table(register), known, truth), seed=Seed(seed), seconds=seconds)
 
 
 def shuffled(scene, seed=5):
     """The same scene with the rows of release and register in another order."""
     rng = np.random.default_rng(seed)
     ours, theirs = rng.permutation(len(scene.pair.released)), rng.permutation(len(scene.intruder.file))
-    pair = Pair(scene.pair.original, scene.pair.released.take(ours), scene.pair.rows[ours])
+    pair = TablePair(scene.pair.original, scene.pair.released.take(ours), scene.pair.rows[ours])
     intruder = Intruder(scene.intruder.file.take(theirs), scene.intruder.knows, scene.intruder.truth[theirs])
     return Scene(pair, intruder, seed=scene.seed, seconds=scene.seconds)
 

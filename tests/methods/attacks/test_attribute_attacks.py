@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.attack import NothingToAttack, Scene
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
+from sfumato.errors import ParameterError
 from sfumato.methods.attacks.composition import Composition, common_people
 from sfumato.methods.attacks.inference import (
     BackgroundKnowledge,
@@ -36,14 +37,14 @@ from sfumato.release.intruders import intruder_from
 ATTACKS = (Homogeneity(), ProbabilisticInference(), BackgroundKnowledge(), Skewness(), Similarity())
 
 
-def scene_of(released: Dataset, original: Dataset | None = None, **more) -> Scene:
-    pair = Pair.of(original or released, released)
+def scene_of(released: Table, original: Table | None = None, **more) -> Scene:
+    pair = TablePair.of(original or released, released)
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)), **more)
 
 
 def table(classes, secrets, **attributes):
     frame = pl.DataFrame({"crowd": classes, "secret": secrets})
-    return Dataset(frame).with_roles(quasi="crowd", sensitive="secret")
+    return Table(frame).with_roles(quasi="crowd", sensitive="secret")
 
 
 def test_everyone_in_their_thirties_has_cancer():
@@ -107,8 +108,8 @@ def john(age_practice, age_clinic):
     def pair(released, row):
         rows = np.full(len(released), 1, dtype=np.int64)
         rows[row] = 0
-        two = Dataset(pl.concat([original.to_polars()] * 2), original.schema)
-        return Pair(two, released, rows)
+        two = Table(pl.concat([original.to_polars()] * 2), original.schema)
+        return TablePair(two, released, rows)
 
     one, other = pair(practice, first), pair(clinic, second)
     return Scene(one, intruder_from(one, ("zip", "age"), sample=9, seed=Seed(0)), others=(other,))
@@ -159,7 +160,7 @@ def test_minimality_against_all_allocations(drawn):
 
 
 def test_minimality_end_to_end():
-    original = Dataset(
+    original = Table(
         pl.DataFrame({"q": ["1", "1", "2", "2", "2", "2"], "ill": ["y", "y", "n", "n", "n", "n"]})
     ).with_roles(quasi="q", sensitive="ill")
     released = original.with_columns({"q": pl.Series(["*", "*", "*", "*", "2", "2"])})
@@ -167,6 +168,35 @@ def test_minimality_end_to_end():
     assert Minimality().applies(scene) is None
     assert Minimality().attack(scene).victims.tolist() == [0, 1]
     assert "no l-diversity" in Minimality().applies(scene_of(released, original))
+
+
+def copies_of_six(number: int, **more) -> Scene:
+    """The six people above, so many times: a class of four of whom the first two are exposed, and one of two alike."""
+    names = [f"{copy}{group}" for copy in range(number) for group in "aabbbb"]
+    original = Table(pl.DataFrame({"q": names, "ill": ["y", "y", "n", "n", "n", "n"] * number}))
+    original = original.with_roles(quasi="q", sensitive="ill")
+    classes = [f"{copy}{label}" for copy in range(number) for label in "****bb"]
+    released = original.with_columns({"q": pl.Series(classes)})
+    return scene_of(released, original, models=(sf.LDiversity("ill", l=2),), **more)
+
+
+def test_minimality_of_classes_that_are_alike():
+    found = Minimality().attack(copies_of_six(30))
+    assert found.interval is None and found.trials is None
+    assert found.victims.tolist() == [row for row in range(180) if row % 6 < 2]
+
+
+def test_minimality_beyond_its_work_tells_what_is_certain_of_all():
+    found = Minimality().attack(copies_of_six(30, work=0))  # the first class of four takes more work than that
+    hits, unseen = len(found.victims), 180 - found.trials
+    assert hits == 2 and 4 <= found.trials < 60 and found.value == hits / found.trials
+    assert found.interval == (hits / 180, (hits + unseen) / 180)
+    assert found.details["limited_by_work"] and "random sample" in found.sentence
+
+
+def test_minimality_that_was_stopped_is_unknown():
+    with pytest.raises(ParameterError, match="time budget"):
+        Minimality().attack(copies_of_six(2, seconds=0.0))
 
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=14)
@@ -221,7 +251,7 @@ def test_everyone_alone_gives_everything(drawn):
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
 def test_without_a_secret_there_is_nothing_to_attack(attack):
-    people = Dataset(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
+    people = Table(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
     assert "no sensitive column" in attack.applies(scene_of(people))
 
 
@@ -236,13 +266,13 @@ def visits(people, column="diagnosis", **schema):
     """A table of people with an identifier, a quasi-identifier and a sensitive column."""
     frame = pl.DataFrame(people, schema=["person", "zip", "diagnosis"], orient="row")
     roles = {"direct": ["person"], "quasi": ["zip"], "sensitive": ["diagnosis"]}
-    return Dataset(frame).with_roles(**{**roles, **schema})
+    return Table(frame).with_roles(**{**roles, **schema})
 
 
 def released_in_one_class(table):
     """A release in which everybody has the same quasi-identifier."""
     kept = table.to_polars().drop("person").with_columns(zip=pl.lit("*"))
-    return Pair(table, Dataset(kept, table.schema.without({"person"})), np.arange(len(table)))
+    return TablePair(table, Table(kept, table.schema.without({"person"})), np.arange(len(table)))
 
 
 def two_doctors(clinic_schema=None, **composition):

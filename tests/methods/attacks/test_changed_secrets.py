@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.methods.attacks.crowd import known_matrix, true_labels
 from sfumato.methods.attacks.gdpr import Inference
 from sfumato.methods.attacks.inference import (
@@ -33,14 +33,12 @@ ATTACKS = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "
 
 def scene_of(classes, true, released, **more) -> Scene:
     def table(secrets):
-        return Dataset(pl.DataFrame({"crowd": classes, "secret": secrets})).with_roles(
-            quasi="crowd", sensitive="secret"
-        )
+        return Table(pl.DataFrame({"crowd": classes, "secret": secrets})).with_roles(quasi="crowd", sensitive="secret")
 
     original = table(true)
     if "hierarchy" in more:
         original = original.with_hierarchies(secret=more.pop("hierarchy"))
-    pair = Pair.of(original, table(released))
+    pair = TablePair.of(original, table(released))
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)), **more)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.methods.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
 from sfumato.methods.attacks.rates import ExcessRisk, Rate, area, true_positives
 from sfumato.release.intruders import intruder_from
@@ -44,7 +44,7 @@ def people():
 
 
 def scene_of(people, released):
-    pair = Pair.of(people, released)
+    pair = TablePair.of(people, released)
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)))
 
 
@@ -93,18 +93,18 @@ def test_curves_against_counting(members, others, share):
 
 
 def test_one_record_has_no_control():
-    table = Dataset(pl.DataFrame({"a": [1], "s": ["x"]})).with_roles(quasi="a", sensitive="s")
+    table = Table(pl.DataFrame({"a": [1], "s": ["x"]})).with_roles(quasi="a", sensitive="s")
     for attack in (Linkability(), Inference(), Membership()):
         assert attack.applies(scene_of(table, table)) is not None
 
 
 def test_linkability_needs_two_columns():
-    table = Dataset(pl.DataFrame({"a": [1, 2, 3]})).with_roles(quasi="a")
+    table = Table(pl.DataFrame({"a": [1, 2, 3]})).with_roles(quasi="a")
     assert "two known columns" in Linkability().applies(scene_of(table, table))
 
 
 def test_a_secret_that_everyone_has_is_no_breach():
     frame = pl.DataFrame({"a": list(range(40)), "s": ["same"] * 40})
-    table = Dataset(frame).with_roles(quasi="a", sensitive="s")
+    table = Table(frame).with_roles(quasi="a", sensitive="s")
     found = Inference().attack(scene_of(table, table))
     assert found.value == pytest.approx(0, abs=1e-9) and found.details["naive_rate"] == 1.0

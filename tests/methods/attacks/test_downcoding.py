@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks import downcoding as audit
 from sfumato.methods.attacks import downcoding as occupancy
@@ -40,9 +40,9 @@ def scene_of(originals, released, k=2, hierarchies=HIERARCHIES, models=None, **m
     names = list(hierarchies)
 
     def table(rows):
-        return Dataset(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")).with_roles(quasi=names)
+        return Table(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")).with_roles(quasi=names)
 
-    pair = Pair.of(table(originals).with_hierarchies(**hierarchies), table(released))
+    pair = TablePair.of(table(originals).with_hierarchies(**hierarchies), table(released))
     knows = intruder_from(pair, names, sample=10**6, seed=Seed(0))
     return Scene(pair, knows, models=(sf.KAnonymity(k),) if models is None else models, **more)
 
@@ -215,7 +215,7 @@ def _with_all_values(rows, keys, k):
 def _released_only(scene, rows):
     pair, kept = scene.pair, np.arange(rows)
     released = dataclasses.replace(pair.released.take(kept), origin=kept)
-    return dataclasses.replace(scene, pair=Pair(pair.original, released, kept))
+    return dataclasses.replace(scene, pair=TablePair(pair.original, released, kept))
 
 
 combinations = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6, unique=True)

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.attack import NothingToAttack
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.methods.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
 from sfumato.methods.attacks.nearest import NO_CONTROL
@@ -100,7 +100,7 @@ def test_generalised_columns_are_compared_as_they_were_released():
     original = pl.DataFrame({"age": [21, 34, 47, 58], "sex": ["f", "m", "f", "m"]})
     table = sf.read(original).with_roles(quasi=["age", "sex"]).with_hierarchies(age=sf.intervals(10))
     pair = pair_of(original, pl.DataFrame({"age": ["20-29", "40-49"], "sex": ["f", "m"]}), [3])
-    pair = Pair(table, pair.released, pair.origin, learnt_from=pair.learnt_from, held_out=pair.held_out)
+    pair = TablePair(table, pair.released, pair.origin, learnt_from=pair.learnt_from, held_out=pair.held_out)
     unique, there = reappearing(pair, ["age", "sex"])
     assert unique.tolist() == [True] * 4
     assert there.tolist() == [True, False, False, False]
@@ -228,7 +228,7 @@ def test_without_people_set_aside_nothing_is_known():
 def test_rows_that_are_somebodys_are_no_copies():
     table = people()
     for attack in (CopiedRecords, NearCopies, ClosestRecord):
-        assert isinstance(attack().out_of_place(scene_of(Pair.of(table, table))), NothingToAttack)
+        assert isinstance(attack().out_of_place(scene_of(TablePair.of(table, table))), NothingToAttack)
 
 
 def test_every_attack_says_what_it_makes_of_drawn_rows():
@@ -292,7 +292,7 @@ def test_the_rows_of_a_pair_that_is_not_aligned_cannot_be_asked_for():
     for asking in (lambda: pair.rows, lambda: pair.joint("age"), lambda: pair.truthful("age")):
         with pytest.raises(sf.errors.SchemaError, match="nobody's"):
             asking()
-    assert Pair.of(people(), people()).aligned
+    assert TablePair.of(people(), people()).aligned
 
 
 def test_a_promise_about_originals_cannot_be_judged_on_drawn_rows():

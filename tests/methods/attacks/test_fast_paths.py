@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import kernels
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.methods.attacks.crowd import alike_records, crowd_of, distinct
 from sfumato.methods.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
@@ -98,11 +98,10 @@ def test_a_look_through_the_tree_is_a_look_at_all(seed, sparse):
     arrays, units = plain_arrays(files), units_of(files)
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.ones(len(arrays.names))) * (rng.random(len(arrays.names)) < (0.5 if sparse else 1.1))
-    left, right, family = arrays.theirs, arrays.ours, Family(MEAN, len(arrays.names))
+    family = Family(MEAN, len(arrays.names))
     own, others, distances, tied, twins, reach = kernels.linkage.impostors(
-        units.pairs, MEAN, weights, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers,
-        right.marks, right.records, left.bases, left.starts, left.matches, right.bases, MARGIN, NEAR,
-    )  # fmt: skip
+        units.pairs, MEAN, weights, KEPT, arrays.files, MARGIN, NEAR
+    )
     found = look(arrays, units, family, weights)
     assert (found.others == others).all() and (found.twins == twins).all() and (found.reach == reach).all()
     assert (found.credit == np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)).all()
@@ -169,8 +168,8 @@ def test_intervals_around_labels_are_those_around_rows(seed, kind, dealt):
         release = {"n1": np.where(rng.random(size) < 0.1, np.nan, np.rint(table["n1"] + rng.normal(size=size)))}
     else:
         table, release = ({"n1": cells(rng, "n", size, released=masked)} for masked in (False, True))
-    original = Dataset(pl.DataFrame(table), schema_of(["n1"]))
-    pair = Pair(original, Dataset(pl.DataFrame(release), Schema(original.schema.attributes)), np.arange(size))
+    original = Table(pl.DataFrame(table), schema_of(["n1"]))
+    pair = TablePair(original, Table(pl.DataFrame(release), Schema(original.schema.attributes)), np.arange(size))
     reading, order = pair.reading("n1"), rng.permutation(size) if dealt else None
     widths = (1.0, 5.0, 40.0, 150.0)
     found = IntervalDisclosure(kind=kind, widths=widths).disclosed(pair, "n1", order)
@@ -215,9 +214,9 @@ def test_slices_are_those_of_a_loop(data):
 
 
 def test_counting_many_labels_keeps_nothing_of_them(monkeypatch):
-    monkeypatch.setattr("sfumato.core.dataset.MANY", 3)
+    monkeypatch.setattr("sfumato.core.table.MANY", 3)
     frame = pl.DataFrame({"many": [0.5, 1.5, 2.5, 3.5, 3.5], "few": ["b", "a", "a", None, "b"]})
-    pair = Pair.of(sf.read(frame), sf.read(frame))
+    pair = TablePair.of(sf.read(frame), sf.read(frame))
     for name in ("many", "few"):
         counted = pair.frequencies(name).tolist()
         assert (name in pair.released.known.codes) == (name == "few")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.methods.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.methods.hierarchies import Tree
 from sfumato.release.intruders import intruder_from
@@ -21,8 +21,8 @@ AFTER = [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]
 
 
 def pair_of(before, after, **roles):
-    one, other = (Dataset(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after))
-    return Pair.of(one, other)
+    one, other = (Table(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after))
+    return TablePair.of(one, other)
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_the_attack_tells_what_chance_would_give():
 
 def test_categories_by_hierarchy():
     tree = Tree({"*": {"virus": ["flu", "HIV"], "bone": ["arm", "leg"]}})
-    before = Dataset(pl.DataFrame({"v": ["flu", "HIV", "arm"]})).with_roles(quasi="v").with_hierarchies(v=tree)
-    after = Dataset(pl.DataFrame({"v": ["HIV", "HIV", "flu"]})).with_roles(quasi="v")
-    pair = Pair.of(before, after)
+    before = Table(pl.DataFrame({"v": ["flu", "HIV", "arm"]})).with_roles(quasi="v").with_hierarchies(v=tree)
+    after = Table(pl.DataFrame({"v": ["HIV", "HIV", "flu"]})).with_roles(quasi="v")
+    pair = TablePair.of(before, after)
     assert IntervalDisclosure(levels=0).disclosed(pair, "v").tolist() == [0.0, 1.0, 0.0]
     assert IntervalDisclosure(levels=1).disclosed(pair, "v").tolist() == [1.0, 1.0, 0.0]
 
 
-def masked() -> Pair:
+def masked() -> TablePair:
     """A known number and a category, a number and a category that nobody knows, all changed."""
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(
@@ -109,14 +109,14 @@ def masked() -> Pair:
         }
     )
     table = (
-        Dataset(frame)
+        Table(frame)
         .with_roles(quasi=["age", "job"], sensitive=["pay", "ill"])
         .with_hierarchies(ill=Tree({"*": {"u": ["x", "y"], "v": ["z"]}}))
     )
     table = table.with_schema(table.schema.replace("age", kind="numeric").replace("pay", kind="numeric"))
     changed = {c: frame[c] + pl.Series(rng.normal(size=50) * 0.1) for c in ("age", "pay")}
     changed |= {c: pl.Series(c, rng.permutation(frame[c].to_numpy())) for c in ("job", "ill")}
-    return Pair.of(table, table.with_columns(changed))
+    return TablePair.of(table, table.with_columns(changed))
 
 
 def test_neither_known_columns_nor_categories_are_targets_unless_they_are_named():

@@ -8,13 +8,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.attack import Scene
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.methods.attacks.linkage.distance_linkage import DistanceLinkage
 from sfumato.release.intruders import intruder_from
 
 
-def people(seed: int, rows: int = 160) -> sf.Dataset:
+def people(seed: int, rows: int = 160) -> sf.Table:
     draw = np.random.default_rng(seed)
     shares = np.array([8, 6, 4, 3, 2, 1]) / 24
     frame = pl.DataFrame(
@@ -81,7 +81,7 @@ def test_who_knows_the_classes_is_told_from_who_takes_the_nearest():
 def test_classes_are_not_known_where_values_were_changed():
     table = people(1)
     swapped = table.with_columns({"job": table.column("job").reverse()})
-    pair = Pair.of(table, swapped)
+    pair = TablePair.of(table, swapped)
     found = DistanceLinkage().attack(Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0))))
     assert set(found.details["directions"]) == {"intruder"}
 
@@ -92,6 +92,6 @@ def test_classes_are_not_known_to_who_knows_a_few_columns_or_where_cells_were_su
     assert set(DistanceLinkage().attack(Scene(scene.pair, few)).details["directions"]) == {"intruder"}
     table = people(1)
     jobs = [None if row < 5 else job for row, job in enumerate(table.column("job").to_list())]
-    pair = Pair.of(table, table.with_columns({"job": pl.Series(jobs)}))
+    pair = TablePair.of(table, table.with_columns({"job": pl.Series(jobs)}))
     found = DistanceLinkage().attack(Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0))))
     assert set(found.details["directions"]) == {"intruder"}

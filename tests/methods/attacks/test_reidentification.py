@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import wildcard_frequencies
-from sfumato.core.model import Evidence
+from sfumato.core.model import ClassEvidence
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.file_risks.reidentification import (
     JournalistRisk,
@@ -26,7 +26,7 @@ from tests.random_tables import tables
 
 def evidence_of(dataset, weight=None):
     classes = count_classes(dataset, weight=weight)
-    return Evidence(classes, dataset.schema, wildcard=wildcard_frequencies(classes, dataset.schema))
+    return ClassEvidence(classes, dataset.schema, wildcard=wildcard_frequencies(classes, dataset.schema))
 
 
 def expected(frequencies, threshold):
@@ -53,7 +53,7 @@ def test_risks_against_their_definitions(table, threshold):
 @pytest.mark.slow
 @given(table=tables(most_rows=15))
 def test_risks_where_missing_values_match_everything(table):
-    dataset = Dataset(table.frame(), table.schema(missing="wildcard"))
+    dataset = Table(table.frame(), table.schema(missing="wildcard"))
     frequencies = oracle.compatible_rows(table.rows, [True] * len(table.names))
     for metric, value in expected(frequencies, 0.3).items():
         assert metric.measure(evidence_of(dataset)).value == pytest.approx(value)
@@ -63,7 +63,7 @@ def test_risks_where_missing_values_match_everything(table):
 def test_the_journalist_looks_at_the_population(data, table):
     weights = [data.draw(st.sampled_from([0.0, 0.25, 1.0, 7.5])) for _ in table.rows]
     frame = table.frame().with_columns(pl.Series("w", weights))
-    dataset = Dataset(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
+    dataset = Table(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
     totals = {}
     for row, weight in zip(table.rows, weights, strict=True):
         totals[row] = totals.get(row, 0) + weight
@@ -74,7 +74,7 @@ def test_the_journalist_looks_at_the_population(data, table):
 
 def test_a_class_of_five_is_not_above_one_fifth():
     frame = pl.DataFrame({"a": ["x"] * 5 + ["y"] * 4})
-    dataset = Dataset(frame, Schema({"a": Attribute((Role.QUASI,))}))
+    dataset = Table(frame, Schema({"a": Attribute((Role.QUASI,))}))
     assert ShareAtRisk(0.2).measure(evidence_of(dataset)).value == pytest.approx(4 / 9)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.file_risks import singling_out
 from sfumato.methods.attacks.file_risks.singling_out import (
@@ -48,7 +48,7 @@ def test_smallest_exposing_sets(table, most):
 def test_one_person_with_several_records_is_still_alone(data, table):
     who = [data.draw(st.sampled_from("pqr")) for _ in table.rows]
     frame = table.frame().with_columns(pl.Series("who", who))
-    dataset = Dataset(frame, Schema({**table.schema().attributes, "who": Attribute((Role.UNIT,))}))
+    dataset = Table(frame, Schema({**table.schema().attributes, "who": Attribute((Role.UNIT,))}))
     chosen = data.draw(st.lists(st.sampled_from(table.names), unique=True, min_size=1))
     places = [table.names.index(n) for n in chosen]
     found = unique_records(count_classes(dataset), chosen)
@@ -57,7 +57,7 @@ def test_one_person_with_several_records_is_still_alone(data, table):
 
 def many_columns(width, rows):
     frame = pl.DataFrame({f"c{a:02}": [f"{(i >> (a % 4)) & 1}" for i in range(rows)] for a in range(width)})
-    return Dataset(frame, Schema({c: Attribute((Role.QUASI,)) for c in frame.columns}))
+    return Table(frame, Schema({c: Attribute((Role.QUASI,)) for c in frame.columns}))
 
 
 def test_many_columns_take_turns_and_still_sum_to_the_share_of_uniques():
@@ -68,7 +68,7 @@ def test_many_columns_take_turns_and_still_sum_to_the_share_of_uniques():
 
 def test_column_order_changes_no_contribution():
     table = many_columns(9, 16)
-    turned = Dataset(table.to_polars().select(table.columns[::2] + table.columns[1::2]), table.schema)
+    turned = Table(table.to_polars().select(table.columns[::2] + table.columns[1::2]), table.schema)
     found = contributions(count_classes(table))
     assert contributions(count_classes(turned)) == pytest.approx(found)
     assert len(set(found.values())) > 1
@@ -103,7 +103,7 @@ def test_one_record_is_alone_on_every_column():
 )
 def test_why_alone_against_every_subset(rows, data):
     names = [f"c{i}" for i in range(len(rows[0]))]
-    table = Dataset(pl.DataFrame({n: [row[i] for row in rows] for i, n in enumerate(names)})).with_roles(quasi=names)
+    table = Table(pl.DataFrame({n: [row[i] for row in rows] for i, n in enumerate(names)})).with_roles(quasi=names)
     at = data.draw(st.integers(0, len(rows) - 1))
 
     def alone(chosen):

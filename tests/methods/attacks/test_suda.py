@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks.suda import Suda, special_uniques
 from sfumato.release.intruders import intruder_from
@@ -26,7 +26,7 @@ K7 = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 def people(rows, names="abcdef"):
     frame = pl.DataFrame({names[i]: list(column) for i, column in enumerate(zip(*rows, strict=True))})
-    return Dataset(frame).with_roles(quasi=frame.columns)
+    return Table(frame).with_roles(quasi=frame.columns)
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_eight_records_of_sdcmicro():
 def test_survey_like_sdcmicro(reference_data):
     # sdcMicro 5.8.1, suda2(testdata, K7): sums over 4,580 records
     table = pl.read_csv(reference_data / "survey" / "testdata.csv", infer_schema_length=None)
-    dataset = Dataset(table.select(K7)).with_roles(quasi=K7)
+    dataset = Table(table.select(K7)).with_roles(quasi=K7)
     found = special_uniques(dataset)
     assert found.scores.sum() == 4890 and found.scores.max() == 720 and (found.scores > 0).sum() == 157
     assert found.disclosure.sum() == pytest.approx(9.83109092127511, rel=1e-6)
@@ -106,7 +106,7 @@ def test_only_records_alone_on_all_columns_have_a_score(rows):
 
 def test_the_measure_names_columns_and_victims():
     table = examples.special_uniques()
-    pair = Pair.of(table, table)
+    pair = TablePair.of(table, table)
     found = Suda(fraction=0.1).attack(Scene(pair, intruder_from(pair, pair.quasi, sample=9, seed=Seed(0))))
     assert found.value == pytest.approx(0.2) and found.victims.tolist() == [4, 7]
     assert found.weights["income"] == 0 and found.weights["age"] > 0
@@ -161,7 +161,7 @@ def test_wrong_parameters(options, told):
 
 
 def test_too_many_columns_and_empty_tables():
-    wide = Dataset(pl.DataFrame({f"c{i}": [1, 2] for i in range(30)})).with_roles(quasi=[f"c{i}" for i in range(30)])
+    wide = Table(pl.DataFrame({f"c{i}": [1, 2] for i in range(30)})).with_roles(quasi=[f"c{i}" for i in range(30)])
     with pytest.raises(ParameterError, match="name fewer columns"):
         special_uniques(wide, most=2)
     with pytest.raises(SchemaError, match="one row"):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.attacks.linkage.distance_linkage import DistanceLinkage
 from sfumato.methods.attacks.transparency import Transparency
 from sfumato.methods.steps.masking.noise import AddNoise
@@ -30,7 +30,7 @@ def people(rows, columns=6, seed=0):
     common = draw.normal(size=(rows, 1))
     values = 0.5 * common + draw.normal(size=(rows, columns))
     frame = pl.DataFrame({name: values[:, i] for i, name in enumerate(COLUMNS[:columns])})
-    return Dataset(frame).with_roles(quasi=frame.columns)
+    return Table(frame).with_roles(quasi=frame.columns)
 
 
 def attacked(table, *steps, seed=1, shuffle=True):
@@ -39,7 +39,7 @@ def attacked(table, *steps, seed=1, shuffle=True):
         released = step.apply(released, step.plan(released, Goal(seed=Seed(seed), place=place)))
     if shuffle:
         released = released.take(np.random.default_rng(seed).permutation(len(released)))
-    pair = Pair.of(table, released)
+    pair = TablePair.of(table, released)
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)), tuple(steps))
 
 
@@ -76,7 +76,7 @@ tables = st.integers(3, 40).flatmap(
 @given(tables, st.floats(0, 1), st.integers(0, 9))
 def test_soundness_with_ties_and_missing(rows, p, seed):
     frame = pl.DataFrame({"n": [a if a else None for a, _ in rows], "c": [b for _, b in rows]})
-    table = Dataset(frame).with_roles(quasi=["n", "c"])
+    table = Table(frame).with_roles(quasi=["n", "c"])
     if frame["n"].null_count() == len(rows):
         return
     steps = (RankSwap(["n"], p=p), Pram(["c"], retain=0.7, invariant="none"))
@@ -96,7 +96,7 @@ def test_rank_swapping_with_ties_is_never_weaker_than_plain_linkage():
     # values that tie: all ranks of a window alike were .22 where plain linkage had .47
     draw = np.random.default_rng(0)
     frame = pl.DataFrame({c: draw.poisson(4, 400).astype(float) for c in "abcde"})
-    scene = attacked(Dataset(frame).with_roles(quasi=frame.columns), RankSwap(tuple("abcde"), p=0.1))
+    scene = attacked(Table(frame).with_roles(quasi=frame.columns), RankSwap(tuple("abcde"), p=0.1))
     found, plain = Transparency().attack(scene), DistanceLinkage().attack(scene)
     assert found.value >= plain.value - 1e-12 and found.details["guess"] == "nearest"
     assert found.details["contained"] == 1.0
@@ -110,7 +110,7 @@ def test_rank_swapping_with_ties_is_never_weaker_than_plain_linkage():
 )
 def test_knowing_the_method_never_links_less(rows, p, seed):
     frame = pl.DataFrame({"a": [float(a) for a, _ in rows], "b": [float(b) for _, b in rows]})
-    scene = attacked(Dataset(frame).with_roles(quasi=["a", "b"]), RankSwap(["a", "b"], p=p), seed=seed)
+    scene = attacked(Table(frame).with_roles(quasi=["a", "b"]), RankSwap(["a", "b"], p=p), seed=seed)
     if Transparency().applies(scene) is None:
         assert Transparency().attack(scene).value >= DistanceLinkage().attack(scene).value - 1e-9
 
@@ -156,7 +156,7 @@ def test_noise_by_likelihood_beats_a_wrong_scale():
 
 def test_pram_that_changes_nothing_and_pram_that_forgets_everything():
     frame = pl.DataFrame({c: [str(i % (3 + j)) for i in range(60)] for j, c in enumerate("abc")})
-    table = Dataset(frame).with_roles(quasi=list("abc"))
+    table = Table(frame).with_roles(quasi=list("abc"))
     kept = Transparency().attack(attacked(table, Pram(list("abc"), retain=0.999, invariant="none")))
     lost = Transparency().attack(
         attacked(

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.attack import Scene
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks.individual_risk import IndividualRisk, individual_risks
 from sfumato.methods.attacks.log_linear import LogLinear, fit_log_linear, log_linear_risk
@@ -29,7 +29,7 @@ K5 = ("urbrur", "roof", "walls", "water", "electcon")
 
 
 def scene_of(table):
-    pair = Pair.of(table, table)
+    pair = TablePair.of(table, table)
     return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)))
 
 
@@ -50,7 +50,7 @@ def test_eight_weighted_records():
 def test_survey_like_sdcmicro(reference_data, keys, expected, together):
     frame = pl.read_csv(reference_data / "survey" / "testdata.csv", infer_schema_length=None)
     frame = frame.select(*keys, "sampling_weight", "ori_hid")
-    table = Dataset(frame).with_roles(quasi=list(keys), weight="sampling_weight", plain="ori_hid")
+    table = Table(frame).with_roles(quasi=list(keys), weight="sampling_weight", plain="ori_hid")
     homes = frame["ori_hid"].rank("dense").to_numpy().astype(np.int64) - 1
     found = individual_risks(table, keys, homes)
     assert found.expected == pytest.approx(expected, rel=2e-3)  # sdcMicro approximates classes of 3 and more
@@ -58,7 +58,7 @@ def test_survey_like_sdcmicro(reference_data, keys, expected, together):
 
 
 def test_without_weights_there_is_no_population():
-    table = Dataset(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
+    table = Table(pl.DataFrame({"a": [1, 2]})).with_roles(quasi="a")
     assert "no survey weights" in IndividualRisk().applies(scene_of(table))
     assert "no survey weights" in PopulationUniques().applies(scene_of(table))
     assert "no survey weights" in LogLinear().applies(scene_of(table))
@@ -66,7 +66,7 @@ def test_without_weights_there_is_no_population():
 
 def test_households_share_their_risk():
     frame = pl.DataFrame({"a": [1, 2, 3, 3], "w": [10.0, 20.0, 5.0, 5.0], "home": ["x", "x", "y", "z"]})
-    table = Dataset(frame).with_roles(quasi="a", weight="w", plain="home")
+    table = Table(frame).with_roles(quasi="a", weight="w", plain="home")
     table = table.with_attribute("home", Attribute((Role.UNIT,), unit="household"))
     alone = individual_risks(table, ("a",)).risks
     found = individual_risks(table, ("a",), np.array([0, 0, 1, 2])).household
@@ -78,13 +78,13 @@ def test_households_share_their_risk():
 
 def test_half_of_the_sample_uniques_are_unique_in_the_population():
     # ALGORITHMS 10.2 (G29): population a, a, b, c, d, d, e; sample a, b, c, d
-    tables = (Dataset(pl.DataFrame({"k": list(values)})).with_roles(quasi="k") for values in ("abcd", "aabcdde"))
+    tables = (Table(pl.DataFrame({"k": list(values)})).with_roles(quasi="k") for values in ("abcd", "aabcdde"))
     assert share_unique_in_population(*tables, ("k",)) == 0.5
 
 
 def people_of(values, *more):
     frame = pl.DataFrame({"k": values, **{f"m{i}": column for i, column in enumerate(more)}})
-    return Dataset(frame).with_roles(quasi=frame.columns)
+    return Table(frame).with_roles(quasi=frame.columns)
 
 
 @pytest.mark.parametrize("kinds", [(int, float), (float, int), (int, int), (float, float), (int, str)])
@@ -111,8 +111,8 @@ def test_unique_in_both_is_counted_by_definition(everyone, size):
 
 def test_generalised_cells_stand_for_all_below():
     original = people_of([31, 37, 52]).with_hierarchies(k=sf.intervals(10))
-    released = Dataset(pl.DataFrame({"k": ["30-39", "30-39", "50-59"]}), original.schema, origin=np.arange(3))
-    pair = Pair(original, released, np.arange(3))
+    released = Table(pl.DataFrame({"k": ["30-39", "30-39", "50-59"]}), original.schema, origin=np.arange(3))
+    pair = TablePair(original, released, np.arange(3))
     for everyone, share in (([31, 37, 52], 1.0), ([31, 37, 52, 58], 0.0)):
         scene = Scene(pair, intruder_from(pair, ("k",), sample=9, seed=Seed(0)), population=people_of(everyone))
         assert UniqueInPopulation().attack(scene).value == share
@@ -139,7 +139,7 @@ def test_codes_that_lost_their_zeros_are_refused_and_not_missed():
 
 
 def test_a_whole_population_has_its_uniques_counted():
-    table = Dataset(pl.DataFrame({"a": [1, 1, 2, 3], "w": [1.0] * 4})).with_roles(quasi="a", weight="w")
+    table = Table(pl.DataFrame({"a": [1, 1, 2, 3], "w": [1.0] * 4})).with_roles(quasi="a", weight="w")
     found = PopulationUniques().attack(scene_of(table))
     assert found.value == 0.5 and found.victims.tolist() == [2, 3]
 
@@ -147,7 +147,7 @@ def test_a_whole_population_has_its_uniques_counted():
 def test_the_division_by_the_sampling_fraction():
     # ALGORITHMS 10.3: λ = 2 and π = 0.1 give 0.165; plugging μ instead gives 0.835
     assert np.exp(-2 * 0.9) == pytest.approx(0.165, abs=5e-4)
-    table = Dataset(pl.DataFrame({"a": ["x"]})).with_roles(quasi="a")  # one cell, one record: μ = 1, λ = 10
+    table = Table(pl.DataFrame({"a": ["x"]})).with_roles(quasi="a")  # one cell, one record: μ = 1, λ = 10
     found = log_linear_risk(table, ("a",), 0.1)
     assert found.tau1 == pytest.approx(np.exp(-9)) and found.tau2 == pytest.approx((1 - np.exp(-9)) / 9)
 
@@ -183,7 +183,7 @@ def test_a_census_has_certain_uniques():
 
 
 def test_grids_that_are_too_large_are_refused():
-    wide = Dataset(pl.DataFrame({f"c{i}": range(300) for i in range(4)})).with_roles(quasi=[f"c{i}" for i in range(4)])
+    wide = Table(pl.DataFrame({f"c{i}": range(300) for i in range(4)})).with_roles(quasi=[f"c{i}" for i in range(4)])
     with pytest.raises(ParameterError, match="cells"):
         log_linear_risk(wide, wide.schema.quasi, 0.1)
     with pytest.raises(ParameterError, match="sampling fraction"):

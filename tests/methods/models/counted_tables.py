@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -44,7 +44,7 @@ def counted_dataset(classes, values=VALUES, **described):
         }
     )
     secret = Attribute((Role.SENSITIVE,), **{"kind": Kind.NUMERIC, "hierarchy": TREE, **described})
-    return Dataset(frame, Schema({"block": Attribute((Role.QUASI,)), "secret": secret}))
+    return Table(frame, Schema({"block": Attribute((Role.QUASI,)), "secret": secret}))
 
 
 def evidence_of(classes, model, values=VALUES, **described):

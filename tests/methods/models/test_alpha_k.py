@@ -58,4 +58,4 @@ def test_parameters_out_of_range_are_refused(given):
 def test_sentence_names_both_reasons():
     verdict = verdict_of([[3, 1], [1, 1]], AlphaKAnonymity("secret", alpha=0.6, k=3))
     assert verdict.records == 6
-    assert "the smallest class has 2, the largest share is 75.0%" in verdict.sentence
+    assert "the smallest class has 2, the largest share is 75 %" in verdict.sentence

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core import consistency
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import suppress
 from sfumato.methods.models import KAnonymity, KConcealment, KKAnonymity, KOneAnonymity, OneKAnonymity
@@ -86,7 +86,7 @@ def test_k_anonymity_implies_all_and_concealment_is_between(drawn):
 
 
 def sets(*cells):
-    return Dataset(pl.DataFrame({"place": list(cells)}, schema={"place": pl.String})).with_roles(quasi=["place"])
+    return Table(pl.DataFrame({"place": list(cells)}, schema={"place": pl.String})).with_roles(quasi=["place"])
 
 
 def test_g16_ring_of_four():
@@ -157,15 +157,15 @@ def test_bad_input(notion):
 
 
 def test_original_without_the_columns():
-    other = Dataset(pl.DataFrame({"town": ["1"]}))
+    other = Table(pl.DataFrame({"town": ["1"]}))
     with pytest.raises(SchemaError, match="no column 'place'"):
         gather(sets("1"), [KConcealment(1)], original=other)
 
 
 def test_persons_with_several_rows_are_refused():
     frame = pl.DataFrame({"place": ["1", "1", "2"], "who": ["a", "a", "b"]})
-    twice = Dataset(frame).with_roles(quasi=["place"], unit="who")
-    once = Dataset(frame.with_columns(who=pl.Series(["a", "b", "c"]))).with_roles(quasi=["place"], unit="who")
+    twice = Table(frame).with_roles(quasi=["place"], unit="who")
+    once = Table(frame.with_columns(who=pl.Series(["a", "b", "c"]))).with_roles(quasi=["place"], unit="who")
     with pytest.raises(SchemaError, match="1 of them repeat a person"):
         KConcealment(1).judge(gather(twice, [KConcealment(1)], original=twice))
     assert KConcealment(1).judge(gather(once, [KConcealment(1)], original=once))

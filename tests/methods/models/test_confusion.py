@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import KAnonymity, KConfusion
 
 
 def table(rows):
-    return Dataset(pl.DataFrame({"zip": list(range(rows))}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    return Table(pl.DataFrame({"zip": list(range(rows))}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
 
 
 @st.composite

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
 from sfumato.core.choices import COLUMN, is_number, required_fields, variants, weakest
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.model import Facts, Model, Verdict
 from sfumato.core.recipe import Recipe
 from sfumato.core.registry import build, describe, family, implied_by, write
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, RecipeError, SchemaError
 from tests.methods.models.counted_tables import TREE, VALUES
 
@@ -93,7 +93,7 @@ def random_datasets(draw):
     )
     rows = draw(st.lists(row, min_size=1, max_size=14))
     types = dict(zip(SCHEMA.attributes, (pl.String, pl.String, pl.String, pl.Int64), strict=True))
-    return Dataset(pl.DataFrame(rows, schema=types, orient="row"), SCHEMA)
+    return Table(pl.DataFrame(rows, schema=types, orient="row"), SCHEMA)
 
 
 # --- what it is ---
@@ -231,7 +231,7 @@ def test_reached_by_a_search_or_not_by_a_clear_error():
 
 @EACH
 def test_an_empty_table_keeps_every_promise(cls):
-    empty = Dataset(pl.DataFrame(schema={"a": pl.String, "b": pl.String, COLUMN: pl.String, "w": pl.Int64}), SCHEMA)
+    empty = Table(pl.DataFrame(schema={"a": pl.String, "b": pl.String, COLUMN: pl.String, "w": pl.Int64}), SCHEMA)
     models = [fitted(model, SCHEMA) for model in variants(cls)]
     verdicts = [verdict for verdict in judged_all(empty, models)[1] if verdict is not None]
     assert verdicts
@@ -243,7 +243,7 @@ def test_an_empty_table_keeps_every_promise(cls):
 @given(dataset=random_datasets(), data=st.data())
 def test_row_order_does_not_matter(dataset, data):
     order = np.array(data.draw(st.permutations(range(len(dataset)))), dtype=np.int64)
-    other = Dataset(dataset.to_polars()[order], SCHEMA)
+    other = Table(dataset.to_polars()[order], SCHEMA)
     for one, two in zip(judged_all(dataset, FITTED)[1], judged_all(other, FITTED)[1], strict=True):
         assert (one is None) == (two is None)
         assert one is None or two is None or one.to_dict() == two.to_dict()

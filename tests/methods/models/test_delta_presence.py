@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import intervals
 from sfumato.methods.models import DeltaPresence, KMap
@@ -35,7 +35,7 @@ def test_chances_of_presence(drawn, low, high):
     expected = [sizes[row] / n for row, n in zip(released, matches, strict=True)]
     absent = sum(not any(row_covers(row, one, table.paths) for row in released) for one in people)
     model = DeltaPresence(low, high)
-    evidence = gather(table.dataset(released), [model], population=Dataset(table.frame(people)))
+    evidence = gather(table.dataset(released), [model], population=Table(table.frame(people)))
     verdict = model.judge(evidence)
     _, rows = count_rows(table.dataset(released))
     assert verdict.per_class[rows].tolist() == pytest.approx(expected)
@@ -48,7 +48,7 @@ def test_chances_of_presence(drawn, low, high):
 
 
 def ages(*values, hierarchy=True):
-    table = Dataset(pl.DataFrame({"age": list(values)}, schema={"age": pl.String})).with_roles(quasi=["age"])
+    table = Table(pl.DataFrame({"age": list(values)}, schema={"age": pl.String})).with_roles(quasi=["age"])
     return table.with_hierarchies(age=intervals(10)) if hierarchy else table
 
 
@@ -76,10 +76,8 @@ def test_population_that_lacks_the_table():
 
 
 def test_persons_are_counted_once():
-    table = Dataset(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(
-        quasi=["zip"], unit="id"
-    )
-    register = Dataset(pl.DataFrame({"zip": [1, 1, 2, 2], "id": ["a", "c", "b", "d"]}))
+    table = Table(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(quasi=["zip"], unit="id")
+    register = Table(pl.DataFrame({"zip": [1, 1, 2, 2], "id": ["a", "c", "b", "d"]}))
     verdict = DeltaPresence(0, 0.5).judge(gather(table, [DeltaPresence(0, 0.5)], population=register))
     assert verdict.per_class.tolist() == [0.5, 0.5]
     assert verdict.holds
@@ -99,7 +97,7 @@ def test_implies_k_map_in_fact(drawn, high):
     table, people, node = drawn
     released = table.dataset(generalised(table.rows, table.paths, table.depths, node))
     models = DeltaPresence(0, high), KMap({0.2: 5, 0.34: 3, 0.5: 2}[high])
-    evidence = gather(released, models, population=Dataset(table.frame(people)))
+    evidence = gather(released, models, population=Table(table.frame(people)))
     assert models[0].implies(models[1])
     if models[0].judge(evidence):
         assert models[1].judge(evidence)

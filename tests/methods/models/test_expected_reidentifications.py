@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import ExpectedReidentifications
 from tests.oracle import class_sizes, fewest_dropped, mean_of_one_over_population
@@ -29,9 +29,7 @@ def test_is_the_number_of_classes(table, limit):
 @given(tables(), st.data())
 def test_weights_estimate_the_population(table, data):
     weights = data.draw(st.lists(st.integers(1, 20), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema).with_roles(
-        weight="w"
-    )
+    dataset = Table(table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema).with_roles(weight="w")
     sizes, sums = class_sizes(table.rows), {}
     for row, weight in zip(table.rows, weights, strict=True):
         sums[row] = sums.get(row, 0) + weight
@@ -62,6 +60,6 @@ def test_implications_and_bad_input():
         gather(examples.torra(), [ExpectedReidentifications(2, weights=True)])
     with pytest.raises(SchemaError, match="judged without survey weights"):
         ExpectedReidentifications(2, weights=True).judge(gather(examples.torra(), []))
-    wrong = Dataset(pl.DataFrame({"zip": [1, 2], "w": [None, 1.0]})).with_roles(quasi=["zip"], weight="w")
+    wrong = Table(pl.DataFrame({"zip": [1, 2], "w": [None, 1.0]})).with_roles(quasi=["zip"], weight="w")
     with pytest.raises(SchemaError, match="'w' has 1 missing"):
         gather(wrong, [ExpectedReidentifications(2, weights=True)])

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.models import AverageRisk, ExpectedReidentifications, KAnonymity, RecordsAtRisk
 from sfumato.methods.models.risk_thresholds import fewest_records
@@ -65,7 +65,7 @@ def score(objective, table, node, gone):
 def test_any_excess_is_made_up_for_by_the_fewest_records(classes, slack):
     """Survey weights and persons: a larger class may have the larger excess."""
     rows = [f"{i:02}" for i, (n, _) in enumerate(classes) for _ in range(n)]
-    counted = count_classes(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
+    counted = count_classes(Table(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
     order = counted.codes("x")
     excess = np.array([classes[i][1] for i in order])
     gone = fewest_records(counted, counted.records, excess, slack)
@@ -78,7 +78,7 @@ def test_a_large_table_is_decided_by_its_order():
     """Beyond the work that is worth it, less than one class too many goes."""
     sizes = np.arange(2, 3000, 2)
     rows = np.repeat(np.arange(len(sizes)), sizes)
-    counted = count_classes(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
+    counted = count_classes(Table(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
     gone = fewest_records(counted, counted.records, np.ones(len(sizes)), float(sizes.sum() - 100_001))
     assert 100_002 <= counted.records[gone].sum() <= 100_002 + 3000
 
@@ -98,7 +98,7 @@ def test_several_promises_together_drop_the_fewest_records(sizes, models, least)
     )
     rows = [f"{i}" for i, n in enumerate(sizes) for _ in range(n)]
     for values in (rows, rows[::-1]):
-        table = Dataset(pl.DataFrame({"x": values})).with_roles(quasi="x")
+        table = Table(pl.DataFrame({"x": values})).with_roles(quasi="x")
         plan = GlobalRecoding(budget=least / len(rows)).plan(table, Goal(tuple(models)))
         assert plan.suppressed == least
         assert all(model.judge(gather(GlobalRecoding().apply(table, plan), [model])) for model in models)
@@ -128,7 +128,7 @@ def test_all_three_together_equal_trying_all_sets(sizes, limit, threshold, share
         sizes, lambda rest: all(check(model, rest) for model, (_, check) in zip(models, JOINT, strict=True))
     )
     rows = [f"{i}" for i, n in enumerate(sizes) for _ in range(n)]
-    table = Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x")
+    table = Table(pl.DataFrame({"x": rows})).with_roles(quasi="x")
     if least >= len(rows):
         with pytest.raises(Unsatisfiable):
             GlobalRecoding(budget=1).plan(table, Goal(models))

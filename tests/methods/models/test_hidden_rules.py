@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.registry import build, write
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.oracles import rules as oracle
 
@@ -31,7 +31,7 @@ rows = st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=12)
 
 def table(content):
     frame = pl.DataFrame(content, schema={"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
-    return Dataset(frame.with_columns(id=pl.int_range(pl.len())), SCHEMA)
+    return Table(frame.with_columns(id=pl.int_range(pl.len())), SCHEMA)
 
 
 def judged(dataset, model):

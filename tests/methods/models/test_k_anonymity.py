@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.model import Evidence
+from sfumato.core.model import ClassEvidence
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
 from tests import oracle
@@ -43,7 +43,7 @@ def test_coarser_tables_never_have_smaller_classes_nor_lose_more_records(data, t
     model = KAnonymity(k)
     classes = gather(table.dataset(), [model]).classes
     node = {n: data.draw(st.integers(0, d - 1)) for n, d in zip(table.names, table.depths, strict=True)}
-    fine, coarse = (model.judge(Evidence(c, table.schema())) for c in (classes, classes.roll_up(node)))
+    fine, coarse = (model.judge(ClassEvidence(c, table.schema())) for c in (classes, classes.roll_up(node)))
     assert model.monotone
     assert model.shrinking
     assert coarse.attained >= fine.attained
@@ -76,7 +76,7 @@ def test_sentences():
         == "✓ 1-anonymity: everyone shares the quasi-identifiers with at least 0 other records"
     )
     verdict = judged(pair.dataset(), 2)
-    assert verdict.sentence == "1 of 3 records (33.3%) stand in a class of fewer than 2 records; the smallest has 1"
+    assert verdict.sentence == "1 of 3 records (33.3 %) stand in a class of fewer than 2 records; the smallest has 1"
     assert repr(verdict).startswith("✗ 2-anonymity: ")
     assert judged(pair.dataset([]), 5).sentence == "the table is empty, there is nobody to protect"
     assert judged(pair.dataset([]), 5).holds
@@ -84,7 +84,7 @@ def test_sentences():
 
 def test_persons_not_rows():
     frame = pl.DataFrame({"zip": ["a", "a", "a"], "who": ["1", "1", "2"]})
-    table = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
+    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "who": Attribute((Role.UNIT,))}))
     verdict = judged(table, 3)
     assert (verdict.attained, verdict.records, verdict.holds) == (2, 3, False)
     assert "fewer than 3 persons" in verdict.sentence
@@ -94,13 +94,13 @@ def test_persons_not_rows():
 
 def test_weights_never_count():
     frame = pl.DataFrame({"zip": ["a"], "w": [1000.0]})
-    table = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "w": Attribute((Role.WEIGHT,))}))
+    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "w": Attribute((Role.WEIGHT,))}))
     assert judged(table, 2).attained == 1
 
 
 def test_wildcards_are_named():
     frame = pl.DataFrame({"zip": ["a", None]})
-    table = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,), missing="wildcard")}))
+    table = Table(frame, Schema({"zip": Attribute((Role.QUASI,), missing="wildcard")}))
     assert judged(table, 2).missing_rule == "wildcard"
     assert judged(table, 2).holds
     assert not judged(table.with_missing(zip="category"), 2).holds
@@ -114,7 +114,7 @@ def test_k_is_a_whole_number_from_one(k):
 
 def test_there_must_be_something_an_intruder_knows():
     with pytest.raises(SchemaError, match="role quasi"):
-        judged(Dataset(pl.DataFrame({"a": [1]}), Schema({"a": Attribute((Role.PLAIN,))})), 2)
+        judged(Table(pl.DataFrame({"a": [1]}), Schema({"a": Attribute((Role.PLAIN,))})), 2)
 
 
 def test_larger_k_implies_smaller_k():

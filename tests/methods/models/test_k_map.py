@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, population_path
 from sfumato.core.population import joined
 from sfumato.core.schema import Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import intervals, suppress
 from sfumato.methods.models import DeltaPresence, KAnonymity, KMap
@@ -37,7 +37,7 @@ def test_matches_of_a_released_table(drawn, k):
     expected = population_matches(released, people, table.paths)
     dataset = table.dataset(released)
     model = KMap(k)
-    verdict = model.judge(gather(dataset, [model], population=Dataset(table.frame(people))))
+    verdict = model.judge(gather(dataset, [model], population=Table(table.frame(people))))
     _, rows = count_rows(dataset)
     assert verdict.per_class[rows].tolist() == expected
     assert verdict.attained == min(expected)
@@ -49,7 +49,7 @@ def test_matches_of_a_released_table(drawn, k):
 def test_a_search_rolls_the_population_up(drawn):
     table, people, node = drawn
     dataset = table.dataset()
-    base = joined(dataset, Dataset(table.frame(people)))
+    base = joined(dataset, Table(table.frame(people)))
     assert (base.total, base.population.sum()) == (len(table.rows), len(people))
     classes = base.roll_up(dict(zip(base.columns, node, strict=True)))
     kept = classes.take(classes.records > 0)
@@ -64,8 +64,8 @@ def test_a_population_at_higher_levels_matches_what_it_can(drawn):
     """A register may itself hold inner nodes: then only what lies at or above them can match."""
     table, people, node = drawn
     released = generalised(table.rows, table.paths, table.depths, node)
-    coarse = Dataset(table.frame(generalised(people, table.paths, table.depths, node)))
-    fine = Dataset(table.frame(people))
+    coarse = Table(table.frame(generalised(people, table.paths, table.depths, node)))
+    fine = Table(table.frame(people))
     model = KMap(1)
     by_level, by_value = (
         model.judge(gather(table.dataset(released), [model], population=p)).per_class for p in (coarse, fine)
@@ -75,7 +75,7 @@ def test_a_population_at_higher_levels_matches_what_it_can(drawn):
 
 
 def people(**columns):
-    return Dataset(pl.DataFrame(columns))
+    return Table(pl.DataFrame(columns))
 
 
 def test_torra_against_a_register():
@@ -112,9 +112,7 @@ def test_k_anonymity_is_enough_for_an_estimated_population(table, fraction):
 
 
 def test_values_and_missing_rules():
-    table = (
-        Dataset(pl.DataFrame({"age": [None, "20-29"]})).with_roles(quasi=["age"]).with_hierarchies(age=intervals(10))
-    )
+    table = Table(pl.DataFrame({"age": [None, "20-29"]})).with_roles(quasi=["age"]).with_hierarchies(age=intervals(10))
     register = people(age=[None, 21, 29, 35])
     assert KMap(1).judge(gather(table, [KMap(1)], population=register)).per_class.tolist() == [2, 1]
     wild = table.with_missing(age="wildcard")  # the missing cell fits all, the missing person both cells
@@ -124,7 +122,7 @@ def test_values_and_missing_rules():
 def test_mixed_levels_and_sets():
     """Local recoding: one column holds values, inner nodes and sets at once; a person may fit several classes."""
     table = (
-        Dataset(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]})).with_roles(quasi=["n"]).with_hierarchies(n=suppress())
+        Table(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]})).with_roles(quasi=["n"]).with_hierarchies(n=suppress())
     )
     evidence = gather(table, [KMap(1)], population=people(n=[1, 1, 2, 3]))
     labels = dict(zip(evidence.classes.ladders[0].labels[0], evidence.classes.population, strict=True))
@@ -158,7 +156,7 @@ def test_parameters_out_of_range(arguments, message):
 
 
 def test_bad_tables():
-    table = Dataset(pl.DataFrame({"zip": [1, 2], "w": [1.0, -2.0]})).with_roles(quasi=["zip"], weight="w")
+    table = Table(pl.DataFrame({"zip": [1, 2], "w": [1.0, -2.0]})).with_roles(quasi=["zip"], weight="w")
     with pytest.raises(SchemaError, match="no column 'zip'"):
         gather(table, [KMap(2)], population=people(town=[1, 2]))
     with pytest.raises(SchemaError, match="population="):
@@ -176,7 +174,7 @@ def test_bad_tables():
 
 
 def test_population_must_have_one_row_a_person():
-    table = Dataset(pl.DataFrame({"zip": [1, 1], "id": ["a", "b"]})).with_roles(quasi=["zip"], unit="id")
+    table = Table(pl.DataFrame({"zip": [1, 1], "id": ["a", "b"]})).with_roles(quasi=["zip"], unit="id")
     register = people(zip=[1, 1], id=["a", "a"])
     with pytest.raises(SchemaError, match="one row a person") as raised:
         gather(table, [KMap(1)], population=register)
@@ -184,7 +182,7 @@ def test_population_must_have_one_row_a_person():
 
 
 def test_empty_table():
-    table = Dataset(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    table = Table(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
     for model, population in ((KMap(3), people(zip=[1, 2])), (KMap(3, fraction=0.1), None)):
         verdict = model.judge(gather(table, [model], population=population))
         assert verdict.holds

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.uniqueness import population_uniques
 from sfumato.methods.models import KAnonymity, PopulationUniqueness
@@ -35,7 +35,7 @@ def test_zayatz_threshold(table, fraction, share):
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
     persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
+    dataset = Table(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
         unit="who"
     )
     model = PopulationUniqueness(0.1, fraction=0.2, estimator="zayatz")
@@ -53,7 +53,7 @@ def test_is_not_monotone():
 
 
 def test_sentence_names_the_estimator():
-    table = Dataset(pl.DataFrame({"zip": [*range(30), *[99] * 10, *[98, 98]]})).with_roles(quasi=["zip"])
+    table = Table(pl.DataFrame({"zip": [*range(30), *[99] * 10, *[98, 98]]})).with_roles(quasi=["zip"])
     verdict = PopulationUniqueness(0.01, fraction=0.3).judge(gather(table, []))
     assert not verdict.holds
     assert "of 140 people" in verdict.sentence
@@ -75,6 +75,6 @@ def test_implications_and_bad_input():
 
 
 def test_empty_table():
-    empty = Dataset(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    empty = Table(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
     verdict = PopulationUniqueness(0, fraction=0.1).judge(gather(empty, []))
     assert (verdict.holds, verdict.attained) == (True, None)

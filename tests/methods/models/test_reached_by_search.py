@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.models.beta_likeness import DeltaDisclosure
 from sfumato.methods.models.t_closeness import TCloseness
@@ -33,9 +33,7 @@ def sensitive_tables(draw):
     secrets[:2] = VALUES[:2]
     frame = table.frame().with_columns(pl.Series("secret", secrets, dtype=pl.String))
     secret = Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC, hierarchy=TREE)
-    return Dataset(
-        frame, dataclasses.replace(table.schema(), attributes={**table.schema().attributes, "secret": secret})
-    )
+    return Table(frame, dataclasses.replace(table.schema(), attributes={**table.schema().attributes, "secret": secret}))
 
 
 def best_of_all_nodes(lattice):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.models import (
     AverageRisk,
@@ -66,10 +66,10 @@ def cases(draw):
     weights = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
     pay = draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
     frame = table.frame().with_columns(pl.Series("w", weights), pl.Series("pay", pay))
-    dataset = Dataset(frame, table.schema()).with_roles(weight="w", sensitive="pay")
+    dataset = Table(frame, table.schema()).with_roles(weight="w", sensitive="pay")
     cell = [st.sampled_from([*paths, None]) for paths in table.paths]
     people = table.rows + draw(st.lists(st.tuples(*cell), max_size=12))
-    return table, dataset, Dataset(table.frame(people))
+    return table, dataset, Table(table.frame(people))
 
 
 def at_node(table, dataset, node):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import AverageRisk, KAnonymity, MaximumRisk, RecordsAtRisk
 from sfumato.methods.steps import GlobalRecoding
@@ -25,7 +25,7 @@ def check_fewest_dropped(model, table, holds):
     """What goes is enough, has the fewest records, and does not depend on the order of the rows."""
     rows, kept = table.rows, []
     for frame in (table.frame(), table.frame(rows[::-1])):
-        dataset = Dataset(frame, table.schema())
+        dataset = Table(frame, table.schema())
         _, classes = count_rows(dataset)
         kept.append((~model.failing(gather(dataset, [model])))[classes].tolist())
     assert kept[0] == kept[1][::-1]
@@ -75,7 +75,7 @@ def test_records_at_risk(table, threshold, share):
 
 @given(tables())
 def test_wildcards(table):
-    dataset = Dataset(table.frame(), table.schema(missing="wildcard"))
+    dataset = Table(table.frame(), table.schema(missing="wildcard"))
     f = compatible_rows(table.rows, [True] * len(table.paths))
     evidence = gather(dataset, [])
     assert MaximumRisk(0.5).judge(evidence).attained == 1 / min(f)
@@ -86,7 +86,7 @@ def test_wildcards(table):
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
     persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
+    dataset = Table(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
         unit="who"
     )
     persons_of = class_persons(table.rows, persons)
@@ -100,7 +100,7 @@ def test_persons_are_counted_once(table, data):
 def test_a_mean_over_persons_of_classes_would_not_be_monotone():
     """Two classes of the same three persons and one of a fourth: merging must not raise the average."""
     frame = pl.DataFrame({"key": [*"aaabbbc"], "who": [*"1231234"]})
-    fine = Dataset(frame).with_roles(quasi=["key"], unit="who")
+    fine = Table(frame).with_roles(quasi=["key"], unit="who")
     coarse = fine.with_columns({"key": pl.Series([*"aaaaaac"])})
     for model in (AverageRisk(0.5), RecordsAtRisk(0.5, share=0.2)):
         before, after = (model.judge(gather(d, [model])).attained for d in (fine, coarse))
@@ -115,7 +115,7 @@ def test_torra():
     assert RecordsAtRisk(0.4, share=0.5).judge(evidence).attained == 0.4
     failing = RecordsAtRisk(0.4, share=0.3).judge(evidence)
     assert (failing.holds, failing.records) == (False, 2)
-    assert "2 of 5 (40.0%)" in failing.sentence
+    assert "2 of 5 (40 %)" in failing.sentence
 
 
 @pytest.mark.parametrize("threshold", [1, 0.5, 0.34, 1 / 3, 0.3, 0.2, 0.05])
@@ -169,7 +169,7 @@ def test_shares_out_of_range(share):
 def test_no_quasi_identifiers_and_empty_tables(model):
     with pytest.raises(SchemaError, match="role quasi"):
         model.needs(Schema({}))
-    empty = Dataset(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    empty = Table(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
     verdict = model.judge(gather(empty, [model]))
     assert (verdict.holds, verdict.attained) == (True, None)
 
@@ -177,7 +177,7 @@ def test_no_quasi_identifiers_and_empty_tables(model):
 def risky(sizes):
     """A table with classes of these sizes, and its evidence."""
     rows = [str(i) for i, n in enumerate(sizes) for _ in range(n)]
-    return gather(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"), [])
+    return gather(Table(pl.DataFrame({"x": rows})).with_roles(quasi="x"), [])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_sum_of_records_is_hit_as_closely_as_classes_allow(sizes, fewest):
 
 def test_three_unique_records_of_twenty_lose_two_and_not_three():
     frame = pl.DataFrame({"x": ["a", "b", "c"] + ["z"] * 17})
-    dataset = Dataset(frame).with_roles(quasi="x")
+    dataset = Table(frame).with_roles(quasi="x")
     plan = GlobalRecoding(budget=0.1).plan(dataset, Goal((RecordsAtRisk(0.5, share=0.1),)))
     assert plan.suppressed == 2
 

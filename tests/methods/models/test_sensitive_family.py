@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.model import Model
 from sfumato.core.registry import build, write
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.hierarchies import SuppressedValue
 from sfumato.methods.models.beta_likeness import BetaLikeness, DeltaDisclosure
@@ -220,7 +220,7 @@ def test_an_empty_table_keeps_every_promise(model):
 @pytest.mark.parametrize("model", ONE_OF_EACH, ids=NAMES)
 def test_order_of_rows_does_not_matter(model):
     data = counted_dataset([[5, 0, 1], [4, 1, 2], [3, 3, 3]])
-    mixed = Dataset(data.to_polars().sample(fraction=1.0, shuffle=True, seed=3), data.schema)
+    mixed = Table(data.to_polars().sample(fraction=1.0, shuffle=True, seed=3), data.schema)
     one, other = (model.judge(gather(table, [model])) for table in (data, mixed))
     assert one.attained == other.attained
     assert one.per_class.tolist() == other.per_class.tolist()
@@ -285,7 +285,7 @@ def two_secrets():
         {"block": ["a"] * 4 + ["b"] * 4, "x": ["1", "1", "2", "2"] * 2, "y": ["1", "2", "1", "2", "1", "1", "2", "2"]}
     )
     schema = Schema.from_roles({"quasi": "block", "sensitive": ["x", "y"]})
-    return Dataset(frame, schema)
+    return Table(frame, schema)
 
 
 def test_combinations_of_columns_are_values():
@@ -320,7 +320,7 @@ def persons_table():
     frame = pl.DataFrame(
         {"block": ["a"] * 3 + ["b"] * 3, "who": ["p"] * 3 + ["q", "r", "s"], "secret": ["1", "2", "4", "1", "2", "4"]}
     )
-    return Dataset(frame, Schema.from_roles({"quasi": "block", "unit": "who", "sensitive": "secret"}))
+    return Table(frame, Schema.from_roles({"quasi": "block", "unit": "who", "sensitive": "secret"}))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.bridge import implied_t
 from sfumato.methods.models import StochasticTCloseness, TCloseness
@@ -27,7 +27,7 @@ def classes_of(values, kind="numeric"):
     rows = [(str(i), value) for i, group in enumerate(values) for value in group]
     dtype = pl.String if kind != "numeric" else pl.Float64 if any(isinstance(v, float) for _, v in rows) else pl.Int64
     frame = pl.DataFrame({"key": [k for k, _ in rows], "pay": pl.Series([v for _, v in rows], dtype=dtype)})
-    return Dataset(frame).with_roles(quasi=["key"], sensitive=["pay"]).with_kinds(pay=kind)
+    return Table(frame).with_roles(quasi=["key"], sensitive=["pay"]).with_kinds(pay=kind)
 
 
 @given(groups, scales)

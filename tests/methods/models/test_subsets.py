@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.classes import count_rows, projected
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import KAnonymity, KOnCombinations, KOnSubsets
 from tests.oracle import class_persons, compatible_rows, smallest_group
@@ -48,7 +48,7 @@ def test_all_columns_are_k_anonymity(table):
 @given(tables(), st.data())
 def test_wildcards_count_compatible_records(table, data):
     size = data.draw(st.integers(1, len(table.paths)))
-    dataset = Dataset(table.frame(), table.schema(missing="wildcard"))
+    dataset = Table(table.frame(), table.schema(missing="wildcard"))
     expected = [len(table.rows)] * len(table.rows)
     for columns in combinations(range(len(table.paths)), size):
         part = [tuple(row[c] for c in columns) for row in table.rows]
@@ -64,7 +64,7 @@ def test_wildcards_count_compatible_records(table, data):
 def test_persons_are_counted_once(table, data):
     persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
     frame = table.frame().with_columns(pl.Series("who", persons))
-    dataset = Dataset(frame, table.dataset().schema).with_roles(unit="who")
+    dataset = Table(frame, table.dataset().schema).with_roles(unit="who")
     size = data.draw(st.integers(1, len(table.paths)))
     least = len(persons)
     for columns in combinations(range(len(table.paths)), size):
@@ -130,7 +130,7 @@ def test_bad_input():
 
 
 def test_empty_table():
-    table = Dataset(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    table = Table(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
     for model in (KOnSubsets(3, size=1), KOnCombinations(3, combinations=[["zip"]])):
         verdict = model.judge(gather(table, [model]))
         assert (verdict.holds, verdict.attained) == (True, None)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.t_closeness import TCloseness
@@ -68,7 +68,7 @@ def test_many_values_in_a_class_are_sorted(distance):
     frame = pl.DataFrame({"block": [f"{i % 2}" for i in range(400)], "secret": rng.choice(values, 400)})
     schema = Schema({"block": Attribute((Role.QUASI,)), "secret": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)})
     model = TCloseness("secret", t=0.5, distance=distance)
-    found = model.judge(gather(Dataset(frame, schema), [model]))
+    found = model.judge(gather(Table(frame, schema), [model]))
     positions = sorted(set(frame["secret"].to_list()))
     line = positions if distance == "numeric" else range(len(positions))
     for block, got in zip("01", found.per_class, strict=True):
@@ -165,9 +165,7 @@ def test_dates_are_ordered():
     schema = Schema({"block": Attribute((Role.QUASI,)), "day": Attribute((Role.SENSITIVE,), kind=Kind.DATE)})
     model = TCloseness("day", t=0.5, distance="ordered")
     for table in (frame, frame.with_columns(pl.col("day").str.to_date())):
-        assert model.judge(gather(Dataset(table, schema), [model])).per_class.tolist() == pytest.approx(
-            [0.5, 1 / 3, 0.5]
-        )
+        assert model.judge(gather(Table(table, schema), [model])).per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
 
 
 def test_the_true_scale_knows_how_far_values_are_apart():
@@ -321,7 +319,7 @@ def test_nan_in_a_numeric_column_is_named_before_the_search():
         {"block": Attribute((Role.QUASI,), hierarchy=top), "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
     )
     with pytest.raises(SchemaError, match="column 'pay' has 1 missing value"):
-        GlobalRecoding().plan(Dataset(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),)))
+        GlobalRecoding().plan(Table(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),)))
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "numeric", "multiplicative"])
@@ -329,7 +327,7 @@ def test_of_a_constant_column_every_record_is_forced_out_without_a_warning(dista
     """Its value is known by it already: no class holds, however coarse, and infinite distances are not divided."""
     frame = pl.DataFrame({"a": ["x", "x", "x", "y", "y", "z"], "s": [5.0] * 6})
     attributes = {"a": Attribute((Role.QUASI,)), "s": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
-    table = Dataset(frame, Schema(attributes))
+    table = Table(frame, Schema(attributes))
     model = TCloseness("s", t=1.5 if distance == "multiplicative" else 0.2, distance=distance)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 
 PLAIN = Attribute((Role.PLAIN,))
 SCHEMA = Schema(
@@ -29,7 +29,7 @@ SCHEMA = Schema(
 )
 
 
-def people(rows: int = 120, *, seed: int = 1) -> Dataset:
+def people(rows: int = 120, *, seed: int = 1) -> Table:
     """People in households; a few values are missing, and a few rows agree in most columns."""
     rng = np.random.default_rng(seed)
     home = np.sort(rng.integers(0, rows // 2, rows))
@@ -54,33 +54,33 @@ def people(rows: int = 120, *, seed: int = 1) -> Dataset:
         }
     )
     gaps = (pl.when(pl.int_range(rows) % 13 != 4).then(c).alias(c) for c in ("income", "illness", "grade"))
-    return Dataset(frame.with_columns(gaps), SCHEMA)
+    return Table(frame.with_columns(gaps), SCHEMA)
 
 
-def plain(**columns) -> Dataset:
+def plain(**columns) -> Table:
     """A table all of whose columns are plain."""
     frame = pl.DataFrame(columns)
-    return Dataset(frame).with_roles(plain=list(frame.columns))
+    return Table(frame).with_roles(plain=list(frame.columns))
 
 
-def in_all_frames(dataset: Dataset) -> dict[str, Dataset]:
+def in_all_frames(dataset: Table) -> dict[str, Table]:
     """The same table in other orders and kinds of frames."""
     frame = dataset.to_polars()
     mixed = frame[np.random.default_rng(9).permutation(len(frame))]
     return {
-        "other order": Dataset(mixed, dataset.schema),
-        "pandas": Dataset(frame.to_pandas(), dataset.schema),
-        "arrow, other order": Dataset(mixed.to_arrow(), dataset.schema),
+        "other order": Table(mixed, dataset.schema),
+        "pandas": Table(frame.to_pandas(), dataset.schema),
+        "arrow, other order": Table(mixed.to_arrow(), dataset.schema),
     }
 
 
-def run(step, dataset: Dataset, seed: int = 5, population: Dataset | None = None):
+def run(step, dataset: Table, seed: int = 5, population: Table | None = None):
     """The plan and the released table."""
     plan = step.plan(dataset, Goal(seed=Seed(seed), population=population))
     return plan, step.apply(dataset, plan)
 
 
-def multiset(dataset: Dataset) -> list[tuple[str, ...]]:
+def multiset(dataset: Table) -> list[tuple[str, ...]]:
     """The rows as sorted tuples of labels, whatever the frame."""
     columns = []
     for name in sorted(dataset.columns):

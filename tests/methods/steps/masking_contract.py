@@ -7,11 +7,11 @@ import datetime
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 
 SCHEMA = Schema(
     {
@@ -29,7 +29,7 @@ SCHEMA = Schema(
 )
 
 
-def people(rows: int = 60, *, seed: int = 1, gaps: bool = True) -> Dataset:
+def people(rows: int = 60, *, seed: int = 1, gaps: bool = True) -> Table:
     """Persons with two rows each in three regions; some values missing, some rows equal but for their person."""
     rng = np.random.default_rng(seed)
     persons = (rows + 1) // 2
@@ -59,28 +59,28 @@ def people(rows: int = 60, *, seed: int = 1, gaps: bool = True) -> Dataset:
         frame = frame.with_columns(
             pl.when(pl.int_range(rows) % 11 != 3).then(c).alias(c) for c in ("income", "rent", "sex", "seen")
         )
-    return Dataset(frame, SCHEMA)
+    return Table(frame, SCHEMA)
 
 
-def in_all_frames(dataset: Dataset) -> dict[str, Dataset]:
+def in_all_frames(dataset: Table) -> dict[str, Table]:
     """The same table in other orders and kinds of frames."""
     frame = dataset.to_polars()
     mixed = frame[np.random.default_rng(9).permutation(len(frame))]
     return {
         "polars": dataset,
-        "other order": Dataset(mixed, dataset.schema),
-        "pandas": Dataset(frame.to_pandas(), dataset.schema),
-        "arrow, other order": Dataset(mixed.to_arrow(), dataset.schema),
+        "other order": Table(mixed, dataset.schema),
+        "pandas": Table(frame.to_pandas(), dataset.schema),
+        "arrow, other order": Table(mixed.to_arrow(), dataset.schema),
     }
 
 
-def run(step, dataset: Dataset, seed: int = 5, place: int = 0):
+def run(step, dataset: Table, seed: int = 5, place: int = 0):
     """The plan and the released table."""
     plan = step.plan(dataset, Goal(seed=Seed(seed), place=place))
     return plan, step.apply(dataset, plan)
 
 
-def multiset(dataset: Dataset) -> list[tuple[str, ...]]:
+def multiset(dataset: Table) -> list[tuple[str, ...]]:
     """The rows as sorted tuples of labels, whatever the frame; times at midnight are dates."""
     columns = []
     for name in sorted(dataset.columns):

@@ -8,9 +8,9 @@ from collections import Counter
 import polars as pl
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import label
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.regions import SUPPRESSED, regions_of_rows
 from tests import oracle
@@ -46,7 +46,7 @@ class MixedTable:
             }
             | {"secret": pl.Series([self.secrets[i] for i in order], dtype=pl.String)}
         )
-        return Dataset(frame, Schema({**self.attributes, "secret": Attribute((Role.SENSITIVE,))}))
+        return Table(frame, Schema({**self.attributes, "secret": Attribute((Role.SENSITIVE,))}))
 
     def dtype(self, name):
         whole = all(isinstance(v, int) for v in self.columns[name] if v is not None)

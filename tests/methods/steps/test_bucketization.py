@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.closeness import distance_of
 from sfumato.methods.steps.microaggregation.buckets import (
@@ -44,7 +44,7 @@ def table(n=120, seed=0, *, gaps=False):
     )
     if gaps:
         frame = frame.with_columns(pl.when(pl.int_range(n) % 7 != 3).then(c).alias(c) for c in ("salary", "age"))
-    roles = Dataset(frame).with_roles(quasi=["age", "zip"], sensitive=["salary", "grade", "illness"])
+    roles = Table(frame).with_roles(quasi=["age", "zip"], sensitive=["salary", "grade", "illness"])
     schema = roles.schema.replace("grade", kind="ordinal", order=("low", "mid", "high"))
     return roles.with_schema(schema)
 
@@ -115,7 +115,7 @@ def test_any_size_and_factor(n, k, t, seed):
 def test_g11_paper_examples_are_reached():
     """Everyone with the same confidential values lives together: classes are as far from the table as they may."""
     places = ["north"] * 6 + ["south"] * 6 + ["west"] * 6
-    people = Dataset(pl.DataFrame({"zip": places, "age": [1] * 18, "salary": [*range(18)]})).with_roles(
+    people = Table(pl.DataFrame({"zip": places, "age": [1] * 18, "salary": [*range(18)]})).with_roles(
         quasi=["age", "zip"], sensitive=["salary"]
     )
     plan, worst, _ = judged(sf.Bucketize(["salary"], t=2, k=6), people, ["salary"])
@@ -226,7 +226,7 @@ def test_missing_values_stand_in_the_last_bucket():
 
 
 def test_a_column_with_one_value_and_classes_of_equal_people():
-    people = Dataset(pl.DataFrame({"age": [3] * 10, "zip": ["A"] * 10, "salary": [5] * 10})).with_roles(
+    people = Table(pl.DataFrame({"age": [3] * 10, "zip": ["A"] * 10, "salary": [5] * 10})).with_roles(
         quasi=["age", "zip"], sensitive=["salary"]
     )
     plan, worst, _ = judged(sf.Bucketize(["salary"], t=2, k=5), people, ["salary"])
@@ -277,7 +277,7 @@ def test_wrong_tables():
 
 
 def test_numbers_too_large_to_compute_with():
-    people = Dataset(pl.DataFrame({"age": [1e300, -1e300, 0, 1], "salary": [1, 2, 3, 4]})).with_roles(
+    people = Table(pl.DataFrame({"age": [1e300, -1e300, 0, 1], "salary": [1, 2, 3, 4]})).with_roles(
         quasi="age", sensitive="salary"
     )
     for step in (sf.Bucketize(["salary"], t=2, k=2), sf.TClosenessMicroaggregate("salary", t=0.2, k=2)):

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.model import Model
 from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models import ALL as MODELS
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -41,7 +41,7 @@ def dataset_of(rows, *, wild=()):
         for name in frame.columns
     }
     frame = frame.with_columns(number=pl.Series(range(len(rows))))
-    return Dataset(frame, Schema({**attributes, "number": Attribute((Role.PLAIN,))}))
+    return Table(frame, Schema({**attributes, "number": Attribute((Role.PLAIN,))}))
 
 
 def released_rows(dataset, step, models):
@@ -278,7 +278,7 @@ K5 = ["urbrur", "roof", "walls", "water", "electcon"]
 
 def survey_table(reference_data, name, keys):
     frame = pl.read_csv(reference_data / "survey" / f"{name}.csv", infer_schema_length=None).select(keys)
-    return Dataset(frame, Schema({c: Attribute((Role.QUASI,)) for c in keys}))
+    return Table(frame, Schema({c: Attribute((Role.QUASI,)) for c in keys}))
 
 
 @pytest.mark.parametrize(("k", "cells"), [(2, 3), (3, 6)])
@@ -459,14 +459,14 @@ def test_values_keep_their_types_in_every_kind_of_frame():
     schema = Schema({n: Attribute((Role.QUASI,)) for n in numbers.columns})
     made = {}
     for kind, frame in {"polars": numbers, "pandas": numbers.to_pandas(), "arrow": numbers.to_arrow()}.items():
-        dataset = Dataset(frame, schema)
+        dataset = Table(frame, schema)
         step = Suppress("cell")
         released = step.apply(dataset, step.plan(dataset, Goal(models=(KAnonymity(2),))))
         native = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "arrow": pa.Table}[kind]
         assert isinstance(released.to_native(), native)
         made[kind] = released.to_polars().cast({"age": pl.Float64}).fill_nan(None).rows()
     assert made["polars"] == made["pandas"] == made["arrow"]
-    typed = Dataset(numbers, schema)
+    typed = Table(numbers, schema)
     released = Suppress("cell").apply(typed, Suppress("cell").plan(typed, Goal(models=(KAnonymity(2),)))).to_polars()
     assert released.schema == numbers.schema
     assert released["age"].null_count() + released["x"].null_count() > 0
@@ -494,7 +494,7 @@ def test_other_promises_are_refused(model):
 
 def test_persons_are_refused():
     frame = pl.DataFrame({"a": ["x", "y", "y"], "p": ["1", "2", "2"]})
-    people = Dataset(frame, Schema({"a": Attribute((Role.QUASI,)), "p": Attribute((Role.UNIT,))}))
+    people = Table(frame, Schema({"a": Attribute((Role.QUASI,)), "p": Attribute((Role.UNIT,))}))
     with pytest.raises(SchemaError, match="not the persons of column 'p'"):
         Suppress("cell").plan(people, Goal(models=(KAnonymity(2),)))
 

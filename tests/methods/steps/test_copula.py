@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.synthesis.copula import latent_correlations
 from tests.methods.steps.masking_contract import in_all_frames, multiset, run
 
 
-def table_of(rows: int = 2000, seed: int = 1, *, gaps: bool = True) -> Dataset:
+def table_of(rows: int = 2000, seed: int = 1, *, gaps: bool = True) -> Table:
     draw = np.random.default_rng(seed)
     one = draw.normal(size=rows)
     two = 0.8 * one + 0.6 * draw.normal(size=rows)
@@ -33,7 +33,7 @@ def table_of(rows: int = 2000, seed: int = 1, *, gaps: bool = True) -> Dataset:
         frame = frame.with_columns(pl.when(pl.int_range(rows) % 10 != 3).then(pl.col("rent")).alias("rent"))
     kinds = dict.fromkeys(["income", "rent", "children"], Attribute((Role.PLAIN,), Kind.NUMERIC))
     school = Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "middle", "high"))
-    return Dataset(frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.PLAIN,), Kind.DATE)}))
+    return Table(frame, sf.Schema({**kinds, "school": school, "born": Attribute((Role.PLAIN,), Kind.DATE)}))
 
 
 def test_rank_correlations_become_those_of_normal_numbers():
@@ -110,10 +110,10 @@ def test_other_numbers_of_records_interpolate_between_values():
 
 
 def test_columns_without_an_order_and_households_are_refused():
-    words = Dataset(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(plain=["x", "y"])
+    words = Table(pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})).with_roles(plain=["x", "y"])
     with pytest.raises(SchemaError, match="x have no order: take method: trees"):
         run(sf.Synthesize("copula"), words)
     homes = pl.DataFrame({"home": [i // 2 for i in range(100)], "y": range(100), "z": [i * i for i in range(100)]})
-    grouped = Dataset(homes).with_roles(plain=["y", "z"], unit=["home"])
+    grouped = Table(homes).with_roles(plain=["y", "z"], unit=["home"])
     with pytest.raises(SchemaError, match="take method: trees for households"):
         run(sf.Synthesize("copula"), grouped)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 
@@ -84,7 +84,7 @@ def test_the_shift_of_distributions_is_measured():
 
 def test_households_take_one_donor():
     schema = Schema({"h": Attribute((Role.UNIT,), unit="household"), "rent": PLAIN, "size": PLAIN})
-    ours = Dataset(pl.DataFrame({"h": [1, 1, 2, 2], "rent": [5, 5, 6, 6], "size": [2, 2, 2, 2]}), schema)
+    ours = Table(pl.DataFrame({"h": [1, 1, 2, 2], "rent": [5, 5, 6, 6], "size": [2, 2, 2, 2]}), schema)
     made = run(sf.SwapAcross(["rent"], match=["size"]), ours, 5, plain(rent=[10, 20], size=[2, 2]))[1]
     rents = made.column("rent").to_list()
     assert rents[0] == rents[1] and rents[2] == rents[3] and set(rents) == {10, 20}
@@ -100,7 +100,7 @@ def test_types_of_the_second_table_are_brought_to_ours():
 
 def test_ordinal_values_are_near_by_their_place():
     schema = Schema({"grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("low", "mid", "high", "top")), "x": PLAIN})
-    ours = Dataset(pl.DataFrame({"grade": ["low", "top"], "x": ["", ""]}), schema)
+    ours = Table(pl.DataFrame({"grade": ["low", "top"], "x": ["", ""]}), schema)
     made = run(sf.SwapAcross(["x"], match=["grade"]), ours, 5, plain(grade=["high", "mid"], x=["h", "m"]))[1]
     assert made.column("x").to_list() == ["m", "h"]
 
@@ -120,7 +120,7 @@ def test_wrong_input():
 def test_the_population_of_the_call_is_the_second_table():
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"sex": ["f", "m"] * 50, "age": rng.integers(20, 60, 100), "cost": rng.integers(0, 9, 100)})
-    ours = Dataset(frame).with_roles(quasi=["sex"], plain=["age", "cost"])
+    ours = Table(frame).with_roles(quasi=["sex"], plain=["age", "cost"])
     second = plain(age=rng.integers(20, 60, 300), cost=[77] * 300)
     release = sf.anonymize(
         ours, [sf.KAnonymity(5)], [sf.SwapAcross(["cost"], match=["age"])], population=second, seed=1

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.taxonomy.cut import (
@@ -49,7 +49,7 @@ ROWS = {
 
 
 def dataset():
-    return Dataset(pl.DataFrame(ROWS), SCHEMA)
+    return Table(pl.DataFrame(ROWS), SCHEMA)
 
 
 def ground(**options):
@@ -110,7 +110,7 @@ def test_columns_are_released_as_cut_and_the_others_as_they_are():
     assert after.schema["year"].hierarchy is None  # its intervals do not know 6-29
     assert after.schema["sick"].hierarchy == TREE
     assert plan.changed == ("stage", "year")
-    again = Dataset(after.to_polars(), after.schema)
+    again = Table(after.to_polars(), after.schema)
     assert sf.judge(again, [KAnonymity(1)])[0].holds
 
 
@@ -181,5 +181,5 @@ def test_a_class_label_must_be_one(label, told):
         }
     )
     with pytest.raises(SchemaError, match=told) as refused:
-        Ground(Dataset(frame, schema), Goal(models=(KAnonymity(1),)), "a step", label=label)
+        Ground(Table(frame, schema), Goal(models=(KAnonymity(1),)), "a step", label=label)
     assert "'A'" not in str(refused.value)

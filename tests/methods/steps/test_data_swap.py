@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
 from tests.oracles import exchange as oracle
@@ -72,7 +72,7 @@ def test_the_rate_is_right_on_average(rate):
 def test_households_exchange_what_belongs_to_them():
     schema = Schema({"h": Attribute((Role.UNIT,), unit="household"), "rent": PLAIN, "town": PLAIN})
     frame = pl.DataFrame({"h": np.repeat(np.arange(60), 2), "rent": np.repeat(np.arange(60), 2), "town": [1] * 120})
-    plan, made = run(sf.SwapData(["rent"], keep=["town"], rate=1), Dataset(frame, schema))
+    plan, made = run(sf.SwapData(["rent"], keep=["town"], rate=1), Table(frame, schema))
     assert made.to_polars().group_by("h").agg(pl.col("rent").n_unique())["rent"].max() == 1
     assert (made.column("rent") != frame["rent"]).all()
     assert kept(plan, "table of order 2, counted once a household").exactly

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from tests.methods.steps.masking_contract import people, run
 
@@ -23,7 +23,7 @@ SCHEMA = Schema({"who": Attribute((Role.UNIT,)), "came": Attribute((Role.PLAIN,)
 
 def table(rows):
     kinds = {"who": pl.String, "came": pl.Date, "went": pl.Date}
-    return Dataset(pl.DataFrame(rows, schema=kinds, orient="row"), SCHEMA)
+    return Table(pl.DataFrame(rows, schema=kinds, orient="row"), SCHEMA)
 
 
 @given(rows=visits, span=st.integers(7, 400), weekday=st.booleans())
@@ -42,7 +42,7 @@ def test_all_dates_of_a_person_move_together_and_all_move(rows, span, weekday):
 
 def test_shifts_are_uniform():
     frame = pl.DataFrame({"at": [datetime.date(2024, 1, 1)] * 6000})
-    _, made = run(sf.ShiftDates(["at"], 3), Dataset(frame))
+    _, made = run(sf.ShiftDates(["at"], 3), Table(frame))
     counts = (made.column("at") - frame["at"]).dt.total_days().value_counts()
     assert sorted(counts["at"].to_list()) == [-3, -2, -1, 1, 2, 3]
     # binomial with chance 1/6: five standard errors of √(6000·5/36) = 28.9
@@ -78,7 +78,7 @@ def test_times_zones_and_text_keep_what_is_not_the_date():
             "e": ["2024-02-28 23:30"],
         }
     )
-    _, made = run(sf.ShiftDates(list("abcde"), 20), Dataset(frame))
+    _, made = run(sf.ShiftDates(list("abcde"), 20), Table(frame))
     out = made.to_polars()
     assert out.schema == frame.schema
     shift = (out["a"][0] - moment).days
@@ -106,17 +106,17 @@ def test_few_shifts_are_warned_of():
 def test_bad_columns():
     for bad in (["soon"], ["2024-13-01"], ["2024-01-01x"], ["20240101"]):
         with pytest.raises(SchemaError, match="1 value") as refused:
-            run(sf.ShiftDates(["x"], 30), Dataset(pl.DataFrame({"x": bad})))
+            run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": bad})))
         assert bad[0] not in str(refused.value)
     with pytest.raises(SchemaError, match="must hold dates"):
-        run(sf.ShiftDates(["x"], 30), Dataset(pl.DataFrame({"x": [20240101]})))
+        run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [20240101]})))
     with pytest.raises(SchemaError, match="no column with role unit"):
-        run(sf.ShiftDates(["x"], 30, unit="household"), Dataset(pl.DataFrame({"x": ["2024-01-01"]})))
-    made = run(sf.ShiftDates(["x"], 30), Dataset(pl.DataFrame({"x": [None, None]}, schema={"x": pl.Date})))[1]
+        run(sf.ShiftDates(["x"], 30, unit="household"), Table(pl.DataFrame({"x": ["2024-01-01"]})))
+    made = run(sf.ShiftDates(["x"], 30), Table(pl.DataFrame({"x": [None, None]}, schema={"x": pl.Date})))[1]
     assert made.column("x").null_count() == 2
 
 
 def test_the_ends_of_time_are_not_left():
     frame = pl.DataFrame({"x": ["0001-01-02", "9999-12-30"]})
-    made = run(sf.ShiftDates(["x"], 300), Dataset(frame))[1].column("x").to_list()
+    made = run(sf.ShiftDates(["x"], 300), Table(frame))[1].column("x").to_list()
     assert np.all([datetime.date.fromisoformat(text) for text in made])

@@ -9,10 +9,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import InternalError
 from tests.methods.steps.exchange_tables import SCHEMA, in_all_frames, multiset, people, run
 
@@ -134,7 +134,7 @@ def test_one_row_and_only_missing_values(step, table, second):
 
 @every_step
 def test_no_rows(step, table, second):
-    empty = Dataset(table.to_polars().clear(), SCHEMA)
+    empty = Table(table.to_polars().clear(), SCHEMA)
     assert len(step.apply(empty, step.plan(empty, Goal(seed=Seed(1), population=second)))) == 0
 
 

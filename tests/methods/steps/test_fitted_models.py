@@ -76,7 +76,7 @@ def people(rows=1500):
         "work": sf.Attribute(("sensitive",), domain=("p", "q", "r")),
         "age": sf.Attribute(("quasi",), kind="numeric", bounds=(0, 39)),
     }
-    return sf.Dataset(frame, sf.Schema(schema))
+    return sf.Table(frame, sf.Schema(schema))
 
 
 @pytest.mark.parametrize("method", ["mst", "aim"])

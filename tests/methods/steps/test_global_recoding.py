@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -74,7 +74,7 @@ def test_same_seed_same_release_and_row_order_decides_nothing(table, seed, chanc
 def test_column_order_decides_nothing(table, chance):
     names = table.names
     chance.shuffle(names)
-    turned = Dataset(table.frame().select(names), table.schema())
+    turned = Table(table.frame().select(names), table.schema())
     try:
         one = release_of(table.dataset(), 2, budget=0.3)
     except Unsatisfiable:
@@ -122,8 +122,8 @@ FRAMES = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_gives_the_same_release_in_its_own_kind(kind):
     frame = FRAMES[kind]()
-    expected = release_of(Dataset(pl.DataFrame(TABLE), SCHEMA), 2, budget=0.3)
-    found = release_of(Dataset(frame, SCHEMA), 2, budget=0.3)
+    expected = release_of(Table(pl.DataFrame(TABLE), SCHEMA), 2, budget=0.3)
+    found = release_of(Table(frame, SCHEMA), 2, budget=0.3)
     assert type(found.data) is type(frame)
     assert found.plans[0][1].levels == expected.plans[0][1].levels
     assert found.released.origin.tolist() == expected.released.origin.tolist()
@@ -182,11 +182,11 @@ def test_what_was_released_can_be_judged_and_released_again(kind, data):
     frame = pl.DataFrame({"c": pl.Series(cells, dtype=pl.String), "s": other})
     schema = Schema({"c": Attribute((Role.QUASI,), kind=what, hierarchy=hierarchy), "s": Attribute((Role.QUASI,))})
     try:
-        release = release_of(Dataset(frame, schema), 3, budget=0.4)
+        release = release_of(Table(frame, schema), 3, budget=0.4)
     except Unsatisfiable:
         return
     assert sf.judge(release.released, [KAnonymity(3)])[0].holds
-    again = release_of(Dataset(release.released.to_polars(), release.released.schema), 3, budget=0.0)
+    again = release_of(Table(release.released.to_polars(), release.released.schema), 3, budget=0.0)
     assert again.suppressed == 0
     assert again.holds
     assert all(level == 0 for level in again.plans[0][1].levels.values())
@@ -198,7 +198,7 @@ def test_what_was_released_can_be_judged_and_released_again(kind, data):
 def test_values_that_count_as_equal_look_equal_in_the_release():
     # NaN and null count as missing, -0.0 and 0.0 as zero: five in a class, told apart by a reader of the file if kept
     numbers = [0.0] * 4 + [-0.0] + [None] * 4 + [float("nan")]
-    table = Dataset(pl.DataFrame({"n": numbers}), Schema({"n": Attribute((Role.QUASI,), kind=Kind.NUMERIC)}))
+    table = Table(pl.DataFrame({"n": numbers}), Schema({"n": Attribute((Role.QUASI,), kind=Kind.NUMERIC)}))
     released = release_of(table, 5, budget=0.0).released.column("n")
     assert released.is_nan().sum() == 0
     assert released.null_count() == 5
@@ -237,7 +237,7 @@ def test_a_plan_can_be_applied_to_a_part_of_the_table_and_refuses_what_is_new():
     part = step.apply(table.dataset([("299",), ("000",)]), plan)
     assert part.to_polars().rows() == [("149",), ("000",)]
     with pytest.raises(SchemaError, match="plan it again"):
-        step.apply(Dataset(pl.DataFrame({"c0": ["999"]}), table.schema()), plan)
+        step.apply(Table(pl.DataFrame({"c0": ["999"]}), table.schema()), plan)
 
 
 def test_suppressed_classes_of_a_part_of_the_table_are_dropped():
@@ -252,7 +252,7 @@ def test_suppressed_classes_of_a_part_of_the_table_are_dropped():
 
 
 def test_kinds_after_recoding():
-    release = release_of(Dataset(pl.DataFrame(TABLE), SCHEMA), 2, budget=0.0)
+    release = release_of(Table(pl.DataFrame(TABLE), SCHEMA), 2, budget=0.0)
     levels, schema = release.plans[0][1].levels, release.released.schema
     for name, column in SCHEMA.attributes.items():
         if name not in levels or levels[name] == 0:
@@ -265,10 +265,10 @@ def test_persons_are_what_is_counted():
     # ten records of one person are no crowd
     frame = pl.DataFrame({"zip": ["a"] * 10 + ["b", "b"], "who": ["1"] * 10 + ["2", "3"]})
     schema = Schema({"zip": Attribute((Role.QUASI,), hierarchy=sf.suppress()), "who": Attribute((Role.UNIT,))})
-    plan = GlobalRecoding(budget=0.0).plan(Dataset(frame, schema), Goal(models=(KAnonymity(2),)))
+    plan = GlobalRecoding(budget=0.0).plan(Table(frame, schema), Goal(models=(KAnonymity(2),)))
     assert plan.levels == {"zip": 1}
     with pytest.raises(Unsatisfiable):
-        GlobalRecoding(budget=0.0).plan(Dataset(frame, schema), Goal(models=(KAnonymity(4),)))
+        GlobalRecoding(budget=0.0).plan(Table(frame, schema), Goal(models=(KAnonymity(4),)))
 
 
 # -------------------------------------------------------------------------------------------------------- wrong usage
@@ -324,5 +324,5 @@ def test_a_single_class_and_a_single_row():
 def test_the_input_is_not_changed():
     frame = pandas_table()
     before = frame.copy(deep=True)
-    release_of(Dataset(frame, SCHEMA), 2, budget=0.3)
+    release_of(Table(frame, SCHEMA), 2, budget=0.3)
     pd.testing.assert_frame_equal(frame, before)

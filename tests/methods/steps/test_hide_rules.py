@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.masking_contract import in_all_frames, multiset
 
@@ -33,7 +33,7 @@ RULES = {"one": ["a=x -> c=y"], "all values": ["a -> c"], "two": ["a=x, b -> c=x
 
 def table(content):
     types = {"a": pl.String, "b": pl.String, "c": pl.String, "n": pl.Int64}
-    return Dataset(pl.DataFrame(content, schema=types, orient="row"), SCHEMA)
+    return Table(pl.DataFrame(content, schema=types, orient="row"), SCHEMA)
 
 
 def done(step, dataset):
@@ -78,7 +78,7 @@ def test_side_effects_as_the_metric_measures_them():
     rules = ["sex=female -> health=good"]
     plan, made = done(sf.HideRules(rules, 5, 0.2), homes)
     told = plan.owner["side_effects"]
-    found = sf.RuleSideEffects(5, 0.2, hidden=rules).measure(Pair.of(homes, made))
+    found = sf.RuleSideEffects(5, 0.2, hidden=rules).measure(TablePair.of(homes, made))
     assert found.raw == told["lost"] + told["ghosts"] > 0
     assert "0 of 1 are still found" in found.meaning
 

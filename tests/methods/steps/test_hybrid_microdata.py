@@ -62,7 +62,7 @@ def test_every_group_keeps_means_and_covariances(rows, columns, seed):
 def table(rows=120, seed=1):
     rng = np.random.default_rng(seed)
     base = rng.standard_normal(rows)
-    return sf.Dataset(
+    return sf.Table(
         pl.DataFrame(
             {
                 "tiny": base * 1e-6,
@@ -102,7 +102,7 @@ def test_rows_in_another_order_get_the_same_values():
     order = np.random.default_rng(3).permutation(len(data))
     step = sf.HybridMicrodata(NUMBERS, k=6)
     one = step.apply(data, step.plan(data, Goal(seed=Seed(4)))).to_polars()[order]
-    mixed = sf.Dataset(data.to_polars()[order])
+    mixed = sf.Table(data.to_polars()[order])
     assert step.apply(mixed, step.plan(mixed, Goal(seed=Seed(4)))).to_polars().equals(one)
 
 
@@ -131,7 +131,7 @@ def test_small_groups_are_refused_or_warned_of():
 
 def test_missing_values_and_words():
     data = table()
-    gaps = sf.Dataset(data.to_polars().with_columns(pl.when(pl.int_range(120) > 3).then("huge").alias("huge")))
+    gaps = sf.Table(data.to_polars().with_columns(pl.when(pl.int_range(120) > 3).then("huge").alias("huge")))
     with pytest.raises(SchemaError, match="lack a value"):
         sf.HybridMicrodata(["huge", "whole"], k=6).plan(gaps, Goal(seed=Seed(1)))
     plan = sf.HybridMicrodata(["huge", "whole"], k=6, missing="leave").plan(gaps, Goal(seed=Seed(1)))

@@ -13,10 +13,10 @@ from scipy.stats import kstest
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.microaggregation.insensitive import STEPS, Scale, group_starts, noisy_means
@@ -27,7 +27,7 @@ NO_NOISE = Fraction(1, 10**6)
 
 
 def table(values, **others):
-    return Dataset(pl.DataFrame({"x": values, **others}))
+    return Table(pl.DataFrame({"x": values, **others}))
 
 
 def means(values, k, scale=NO_NOISE):
@@ -194,7 +194,7 @@ def test_wrong_tables():
         (table([]), "no rows"),
         (table([0.5, 0.5]), "more than the 2"),
         (table(["a", "b", "c"]), "must hold numbers"),
-        (Dataset(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
+        (Table(pl.DataFrame({"y": [1, 2, 3]})), "has no column 'x'"),
         (table([0.1] * 3, person=["p", "p", "q"]).with_roles(unit="person", plain="x"), "one row a person"),
     ):
         with pytest.raises(SchemaError, match=words):

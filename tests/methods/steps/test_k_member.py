@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models import (
     AverageRisk,
@@ -38,7 +38,7 @@ EVERYTHING = {"pool": 0, "block": 10**6}
 def numbers(rows):
     names = [f"c{a}" for a in range(len(rows[0]))]
     frame = pl.DataFrame(rows, schema=names, orient="row")
-    return Dataset(frame, Schema({n: Attribute(QUASI, kind=Kind.NUMERIC) for n in names}))
+    return Table(frame, Schema({n: Attribute(QUASI, kind=Kind.NUMERIC) for n in names}))
 
 
 def sizes(dataset, plan):
@@ -168,7 +168,7 @@ def test_other_models_hold_of_the_output(model, table):
         plan = step.plan(people, Goal(meet))
     except Unsatisfiable:
         alone = numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
-        alone = Dataset(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
+        alone = Table(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
         assert not all(judge_all(gather(alone, meet), meet))
         return
     released = step.apply(people, plan)
@@ -178,7 +178,7 @@ def test_other_models_hold_of_the_output(model, table):
 
 def test_persons_are_counted_not_rows():
     frame = pl.DataFrame({"age": [1, 1, 2, 2, 8, 9], "who": ["a", "a", "a", "b", "c", "d"]})
-    people = Dataset(frame, Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
+    people = Table(frame, Schema({"age": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
     plan = plan_k_member(people, Goal((KAnonymity(2),)))
     for rows in partition(people, plan)[0]:
         assert len({frame["who"][i] for i in rows}) >= 2

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
@@ -34,7 +34,7 @@ def numbers(rows, labels):
             "class": Attribute((Role.SENSITIVE,)),
         }
     )
-    return Dataset(pl.DataFrame({**columns, "class": labels}), schema)
+    return Table(pl.DataFrame({**columns, "class": labels}), schema)
 
 
 @st.composite
@@ -187,7 +187,7 @@ def test_trees_orders_and_sets_are_cut_too():
             "town": Attribute((Role.QUASI,)),
         }
     )
-    release = sf.anonymize(Dataset(frame, schema), [KAnonymity(6)], [KOptimize()], seed=5)
+    release = sf.anonymize(Table(frame, schema), [KAnonymity(6)], [KOptimize()], seed=5)
     assert release.holds
     assert release.suppressed == 0
     assert release.released.column("sick").n_unique() * release.released.column("town").n_unique() > 1

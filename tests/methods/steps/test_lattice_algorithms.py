@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
@@ -208,7 +208,7 @@ def secret(table, data):
     rest = data.draw(st.lists(st.sampled_from("xyz"), min_size=len(table.rows) - 2, max_size=len(table.rows) - 2))
     values = ["x", "y", *rest]
     schema = Schema({**table.schema().attributes, "s": Attribute((Role.SENSITIVE,))})
-    return Dataset(table.frame().with_columns(s=pl.Series(values, dtype=pl.String)), schema)
+    return Table(table.frame().with_columns(s=pl.Series(values, dtype=pl.String)), schema)
 
 
 @given(data=st.data(), table=tables(most_rows=20, fewest_rows=2), budget=BUDGETS)

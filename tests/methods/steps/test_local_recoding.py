@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.hierarchies.file import read_hierarchy
@@ -53,7 +53,7 @@ def cases(draw):
 def dataset_of(table, illness, order=None):
     order = range(len(table.rows)) if order is None else order
     frame = table.frame([table.rows[i] for i in order]).with_columns(illness=pl.Series([illness[i] for i in order]))
-    return Dataset(frame, Schema({**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,))}))
+    return Table(frame, Schema({**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,))}))
 
 
 def released(step, dataset, models):
@@ -103,7 +103,7 @@ def test_released_cells_lie_above_the_original_values(case):
     frame = table.frame().with_columns(illness=pl.Series(illness), row=numbers)
     attributes = {**table.schema().attributes, "illness": Attribute((Role.SENSITIVE,)), "row": Attribute((Role.PLAIN,))}
     try:
-        plan, out = released(LocalRecoding(), Dataset(frame, Schema(attributes)), models)
+        plan, out = released(LocalRecoding(), Table(frame, Schema(attributes)), models)
     except Unsatisfiable:
         return
     assert sorted(out.column("row").to_list()) == sorted(frame["row"].to_list())
@@ -158,7 +158,7 @@ def test_survey_weights_count(case, data):
 def test_three_records_of_a_survey():
     frame = pl.DataFrame({"x": ["a", "b", "c"], "w": [1, 2, 3]})
     schema = {"x": Attribute((Role.QUASI,), hierarchy=TableHierarchy([("a", "*"), ("b", "*"), ("c", "*")]))}
-    dataset = Dataset(frame, Schema({**schema, "w": Attribute((Role.WEIGHT,))}))
+    dataset = Table(frame, Schema({**schema, "w": Attribute((Role.WEIGHT,))}))
     _, out = released(LocalRecoding(), dataset, (KMap(4, weights=True),))
     assert out.column("x").to_list() == ["*"] * 3
 
@@ -169,7 +169,7 @@ SEX = TableHierarchy([("m", "*"), ("f", "*")])
 
 def people(ages, sexes):
     attributes = {name: Attribute((Role.QUASI,), hierarchy=tree) for name, tree in (("age", AGES), ("sex", SEX))}
-    return Dataset(pl.DataFrame({"age": [str(a) for a in ages], "sex": list(sexes)}), Schema(attributes))
+    return Table(pl.DataFrame({"age": [str(a) for a in ages], "sex": list(sexes)}), Schema(attributes))
 
 
 def test_a_rare_record_borrows_company_from_a_large_class():
@@ -201,7 +201,7 @@ def test_more_company_than_there_are_records(suppress):
 
 def test_without_hierarchies_only_suppression_helps():
     bare = Schema({"age": Attribute((Role.QUASI,)), "sex": Attribute((Role.QUASI,))})
-    dataset = Dataset(pl.DataFrame({"age": ["30", "30", "31"], "sex": ["m", "m", "m"]}), bare)
+    dataset = Table(pl.DataFrame({"age": ["30", "30", "31"], "sex": ["m", "m", "m"]}), bare)
     goal = Goal(models=(KAnonymity(2),))
     with pytest.raises(Unsatisfiable, match="2 column"):
         LocalRecoding().plan(dataset, goal)
@@ -267,7 +267,7 @@ def test_persons_count_not_rows():
         "who": Attribute((Role.UNIT,), unit="person"),
     }
     frame = pl.DataFrame({"age": ["30", "30", "30", "31", "32", "33"], "who": ["a", "a", "a", "b", "c", "d"]})
-    dataset = Dataset(frame, Schema(attributes))
+    dataset = Table(frame, Schema(attributes))
     _, out = released(LocalRecoding(), dataset, (KAnonymity(2),))
     assert all(judge_all(gather(out, (KAnonymity(2),)), (KAnonymity(2),)))
     assert "30" not in out.column("age").to_list()
@@ -310,7 +310,7 @@ def test_a_lattice_too_large_to_try_is_thinned_out():
     frame = pl.DataFrame(
         {name: [str((i * i * (a + 3) + a * i // 3) % 8) for i in range(60)] for a, name in enumerate(names)}
     )
-    dataset = Dataset(frame, Schema({name: Attribute((Role.QUASI,), hierarchy=tree) for name in names}))
+    dataset = Table(frame, Schema({name: Attribute((Role.QUASI,), hierarchy=tree) for name in names}))
     plan, out = released(LocalRecoding(), dataset, (KAnonymity(3),))
     assert plan.score < plan.notes["global_score"]
     assert all(judge_all(gather(out, (KAnonymity(3),)), (KAnonymity(3),)))
@@ -347,7 +347,7 @@ def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
     }
     attributes |= {m.sensitive: Attribute((Role.SENSITIVE,)) for m in models}
     frame = pl.read_csv(folder / f"{name}.csv", separator=";", infer_schema=False).select(list(attributes))
-    dataset = Dataset(frame, Schema(attributes))
+    dataset = Table(frame, Schema(attributes))
     models = (KAnonymity(5), *models)
     plan, out = released(LocalRecoding(), dataset, models)
     assert all(judge_all(gather(out, models, original=dataset), models))
@@ -359,7 +359,7 @@ def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
 def test_the_score_weighs_columns_as_the_search_does(method):
     table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
     frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
-    dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
+    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
     step = LocalRecoding(method=method, weights={"a": 9.0})
     plan = step.plan(dataset, Goal(models=(KAnonymity(2),)))
     mean = {n: (plan.amounts @ loss[plan.regions]) / 12 for n, loss in plan.losses.items()}
@@ -370,7 +370,7 @@ def test_the_score_weighs_columns_as_the_search_does(method):
 def test_with_weights_the_score_is_never_above_that_of_the_global_optimum():
     table = TableHierarchy([(str(i), f"{i // 2}x", "*") for i in range(6)])
     frame = pl.DataFrame({"a": [str(i % 6) for i in range(12)], "b": [str(i * 5 // 12) for i in range(12)]})
-    dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
+    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,), hierarchy=table) for n in ("a", "b")}))
     for weights in ({"a": 20.0}, {"b": 20.0}):
         goal = Goal(models=(KAnonymity(3),))
         plan = LocalRecoding(weights=weights).plan(dataset, goal)

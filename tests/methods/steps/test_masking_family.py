@@ -8,10 +8,10 @@ import pytest
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.masking_contract import SCHEMA, in_all_frames, multiset, people, run
 
@@ -118,7 +118,7 @@ def test_seeds_and_places_in_the_recipe_draw_differently(name):
 
 
 def test_noise_twice_in_a_recipe_is_drawn_twice():
-    table = Dataset(
+    table = Table(
         pl.DataFrame({"x": [float(i) for i in range(200)]}), sf.Schema({"x": sf.Attribute(("quasi",), "numeric")})
     )
     step = sf.AddNoise(["x"], 1.0)

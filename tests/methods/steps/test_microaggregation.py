@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import kernels
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps import Microaggregate
@@ -42,7 +42,7 @@ GOAL = Goal(seed=Seed(5))
 
 
 def table(**columns):
-    return Dataset(pl.DataFrame(columns))
+    return Table(pl.DataFrame(columns))
 
 
 def step(method, k, columns=("a", "b"), **options):
@@ -167,7 +167,7 @@ def test_mdav_and_its_relatives_agree_with_the_definitions_on_random_points(seed
     for gamma in (0.2, 1.1, 3.0):
         names = [f"c{a}" for a in range(x.shape[1])]
         made = Microaggregate(names, k, method="v_mdav", gamma=gamma, standardize=False)
-        plan = made.plan(Dataset(pl.DataFrame(x, schema=names)), GOAL)
+        plan = made.plan(Table(pl.DataFrame(x, schema=names)), GOAL)
         order = np.lexsort(x.T[::-1])  # the canonical order of records that have these columns only
         groups = oracle.v_mdav(x[order].tolist(), k, gamma)
         assert partition(plan.columns["c0"].to_numpy()[order]) == {frozenset(g) for g in groups}
@@ -223,7 +223,7 @@ def test_groups_are_large_enough_and_means_stay(method, rows, k):
 @pytest.mark.parametrize("seed", range(3))
 def test_refinements_are_never_worse_than_where_they_start(seed):
     x = np.random.default_rng(seed).lognormal(size=(150, 3))
-    people_ = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
+    people_ = Table(pl.DataFrame(x, schema=["a", "b", "c"]))
     share = {
         m: step(m, 4, ["a", "b", "c"]).plan(people_, GOAL).owner["sse_over_sst"]
         for m in ("mdav", "genetic", "refined", "best")
@@ -246,7 +246,7 @@ def test_the_release_depends_neither_on_the_frame_nor_on_the_order_of_rows(metho
 
 def test_seconds_stand_for_work_and_the_effort_reached_gives_the_same_release_again():
     x = np.random.default_rng(3).normal(size=(300, 3))
-    sample = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
+    sample = Table(pl.DataFrame(x, schema=["a", "b", "c"]))
     timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.1)
     first = timed.plan(sample, GOAL)
     again = timed.locked(first)
@@ -259,7 +259,7 @@ def test_seconds_stand_for_work_and_the_effort_reached_gives_the_same_release_ag
 
 def test_a_busy_machine_finds_the_same_groups(monkeypatch):
     x = np.random.default_rng(3).normal(size=(200, 3))
-    sample = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
+    sample = Table(pl.DataFrame(x, schema=["a", "b", "c"]))
     timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.1)
     quiet = timed.plan(sample, GOAL)
     late = itertools.count(step=1000.0)  # every look at a clock costs a quarter of an hour
@@ -322,7 +322,7 @@ def test_blocks_cover_all_records_once_and_lose_little():
     assert sorted(np.concatenate(blocks).tolist()) == list(range(3000))
     assert max(map(len, blocks)) <= 500
     assert sum(len(b) % 3 > 0 for b in blocks) <= 1
-    sample = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
+    sample = Table(pl.DataFrame(x, schema=["a", "b", "c"]))
     plain = step("mdav", 3, ["a", "b", "c"]).plan(sample, GOAL).owner["sse_over_sst"]
     cut = step("partitioned", 3, ["a", "b", "c"], block=500).plan(sample, GOAL).owner["sse_over_sst"]
     assert cut < 1.3 * plain
@@ -345,14 +345,14 @@ def test_groups_stay_within_strata_and_keep_their_means():
 def test_strata_by_role_are_taken_when_nothing_is_said():
     frame = pl.DataFrame({"a": [1.0, 1.1, 9, 9.1], "s": ["x", "y", "x", "y"]})
     schema = Schema({"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "s": Attribute((Role.STRATUM,))})
-    plan = Microaggregate(["a"], 2).plan(Dataset(frame, schema), GOAL)
+    plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == pytest.approx([5, 5.1, 5, 5.1])
 
 
 def test_survey_weights_enter_the_mean():
     frame = pl.DataFrame({"a": [0.0, 3, 100, 104], "w": [2, 1, 0, 0]})
     schema = Schema({"a": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)})
-    plan = Microaggregate(["a"], 2).plan(Dataset(frame, schema), GOAL)
+    plan = Microaggregate(["a"], 2).plan(Table(frame, schema), GOAL)
     assert plan.columns["a"].to_list() == [1, 1, 102, 102]
     assert plan.preserved[0].what == "weighted means"
     assert plan.preserved[0].off_by < 1e-12
@@ -387,7 +387,7 @@ def mixed(rows=40, seed=1):
             "pay": rng.normal(size=rows),
         }
     )
-    return Dataset(frame, MIXED)
+    return Table(frame, MIXED)
 
 
 def test_centres_of_every_kind():
@@ -402,7 +402,7 @@ def test_centres_of_every_kind():
             "pay": [0.0] * 6,
         }
     )
-    people_ = Dataset(frame, MIXED)
+    people_ = Table(frame, MIXED)
     made = Microaggregate(["age", "school", "illness", "sex", "seen"], 3).plan(people_, GOAL).columns
     assert made["age"].to_list() == [22] * 3 + [81] * 3
     assert made["school"].to_list() == ["high"] * 3 + ["low"] * 3
@@ -417,7 +417,7 @@ def test_centres_of_every_kind():
 def test_values_under_one_node_are_nearer_than_others():
     # flu and cold differ on one of two levels: squared distance 1/2; flu and ulcer on both: 1
     frame = pl.DataFrame({"illness": ["flu", "cold", "ulcer", "gastritis"]})
-    ill = Dataset(frame, Schema({"illness": MIXED["illness"]}))
+    ill = Table(frame, Schema({"illness": MIXED["illness"]}))
     plan = Microaggregate(["illness"], 2).plan(ill, GOAL)
     assert plan.columns["illness"].to_list() == ["lung", "lung", "stomach", "stomach"]
     # SSE: two groups with pairs at 1/2 each: 2 · 1/4; SST: pairs of all four: (2 · 1/2 + 4 · 1)/4
@@ -455,7 +455,7 @@ def test_some_quasi_identifiers_do_not_and_the_plan_warns():
 def test_strata_that_are_quasi_identifiers_are_shared_by_whole_groups():
     frame = pl.DataFrame({"a": [1.0, 2, 3, 4], "s": ["x", "x", "y", "y"]})
     roles = {"a": Attribute((Role.QUASI,), Kind.NUMERIC), "s": Attribute((Role.QUASI, Role.STRATUM))}
-    release = sf.anonymize(Dataset(frame, Schema(roles)), [sf.KAnonymity(2)], [Microaggregate(["a"], 2)], seed=1)
+    release = sf.anonymize(Table(frame, Schema(roles)), [sf.KAnonymity(2)], [Microaggregate(["a"], 2)], seed=1)
     assert release.holds and not release.plans[0][1].warnings
 
 

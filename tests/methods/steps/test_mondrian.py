@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models import (
     AlphaKAnonymity,
@@ -45,7 +45,7 @@ QUASI = (Role.QUASI,)
 def numbers(rows, names=None, kind=Kind.NUMERIC):
     """A table of numbers, all of them quasi-identifiers."""
     names = names or [f"c{a}" for a in range(len(rows[0]))]
-    return Dataset(
+    return Table(
         pl.DataFrame(rows, schema=names, orient="row"), Schema({n: Attribute(QUASI, kind=kind) for n in names})
     )
 
@@ -284,7 +284,7 @@ def test_every_model_holds_of_the_output(model, mode, table, budget):
         plan = step.plan(people, Goal((KAnonymity(2), model)))
     except Unsatisfiable:
         alone = numbers([(1,)] * len(people)).to_polars().with_columns(secret=pl.Series(table.secrets))
-        alone = Dataset(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
+        alone = Table(alone, Schema({"c0": Attribute(QUASI), "secret": Attribute((Role.SENSITIVE,))}))
         assert not all(judge_all(gather(alone, [KAnonymity(2), model]), [KAnonymity(2), model]))
         return
     released = step.apply(people, plan)
@@ -337,7 +337,7 @@ def test_persons_are_counted_not_rows():
     rows = [(1,)] * 4 + [(2,)] * 4
     frame = numbers(rows).to_polars().with_columns(who=pl.Series(["a"] * 4 + ["b", "c", "d", "d"]))
     attributes = {"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}
-    people = Dataset(frame, Schema(attributes))
+    people = Table(frame, Schema(attributes))
     plan = plan_mondrian(people, Goal((KAnonymity(2),)))
     assert partition(people, plan)[0] == {frozenset(range(8))}  # value 1 belongs to one person only
 
@@ -345,7 +345,7 @@ def test_persons_are_counted_not_rows():
 def test_models_of_the_whole_table_are_reached_with_persons_too():
     frame = numbers([(i // 2,) for i in range(24)]).to_polars()
     frame = frame.with_columns(who=pl.Series([f"p{i % 8}" for i in range(24)]))
-    people = Dataset(frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
+    people = Table(frame, Schema({"c0": Attribute(QUASI, kind=Kind.NUMERIC), "who": Attribute((Role.UNIT,))}))
     model = AverageRisk(0.15)
     step = Mondrian()
     released = step.apply(people, step.plan(people, Goal((model,))))

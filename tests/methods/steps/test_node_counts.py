@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import kernels
-from sfumato.core.dataset import Dataset
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding import node_counts
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
@@ -26,7 +26,7 @@ NAMES = [objective.name for objective in OBJECTIVES if not objective.labelled]
 
 def directly(cells):
     """All tables are counted directly, a part of their cells first; beyond so many cells they are sorted."""
-    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells, CELLS_IN_CACHE=0)
+    return mock.patch.multiple(node_counts, MANY_CLASSES=1, MOST_CELLS=cells, CELLS_IN_CACHE=0, FEWEST_GROUPS=2)
 
 
 @given(
@@ -90,7 +90,7 @@ def test_many_classes_are_counted_directly(monkeypatch):
     rows = 4_000
     rng = np.random.default_rng(7)
     frame = pl.DataFrame({"age": rng.integers(18, 90, rows), "income": rng.integers(0, 50_000, rows)})
-    dataset = Dataset(frame).with_roles(quasi=["age", "income"])
+    dataset = Table(frame).with_roles(quasi=["age", "income"])
     dataset = dataset.with_hierarchies(age=sf.intervals(5, 10, 20), income=sf.intervals(1_000, 10_000))
     step, goal = GlobalRecoding(budget=0.05), Goal(models=(KAnonymity(5),))
     by_towers = step.plan(dataset, goal)
@@ -103,7 +103,7 @@ def test_many_classes_are_counted_directly(monkeypatch):
 
 
 @pytest.mark.parametrize("share", [1, 2, 4])
-@pytest.mark.parametrize("slots", [16, 1 << 12])
+@pytest.mark.parametrize("slots", [1, 16, 1 << 12])
 def test_a_part_of_the_cells_never_shows_more_than_is_lost(share, slots):
     rng = np.random.default_rng(share * slots)
     for _ in range(50):
@@ -112,6 +112,16 @@ def test_a_part_of_the_cells_never_shows_more_than_is_lost(share, slots):
         ids, records = rng.integers(0, groups, rows).astype(np.uint32), rng.integers(1, 3, rows).astype(np.int32)
         cells = np.bincount(ids.astype(np.int64) * size + codes, weights=records)
         climb = np.arange(size, dtype=np.uint32)
+        drawn = kernels.node_counts.draw_rows(ids, codes, climb, size, share)
+        inside = np.isin(ids.astype(np.int64) * size + codes, (ids.astype(np.int64) * size + codes)[drawn])
+        assert np.array_equal(np.flatnonzero(inside), drawn)  # of a cell all classes are drawn or none
         room = np.zeros(slots, dtype=np.int32)
-        lost = kernels.node_counts.count_lost(ids, codes, records, climb, size, k, share, room)
+        lost = kernels.node_counts.count_lost(ids[drawn], codes[drawn], records[drawn], climb, size, k, room)
         assert 0 <= lost <= cells[cells < k].sum()
+
+
+def test_cells_of_a_higher_level_are_put_together_from_those_below():
+    fine = np.array([1, 2, 3, 4, 5, 6], dtype=np.int32)  # two groups of three cells
+    coarse = np.zeros(4, dtype=np.int32)
+    kernels.node_counts.merge_cells(fine, 3, np.array([1, 0, 1], dtype=np.uint32), 2, coarse)
+    assert coarse.tolist() == [2, 4, 5, 10]

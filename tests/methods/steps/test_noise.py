@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import numbers_of
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal, learnt_by
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.masking.block import block_of, covariance_of, root_of, semidefinite
 from sfumato.methods.steps.masking.noise import Settling
@@ -33,7 +33,7 @@ def normal_table(rows=ROWS, seed=11):
     """Two normal columns with correlation 0.6, as in the verified figures."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((rows, 2)) @ np.array([[1.0, RHO], [0.0, (1 - RHO**2) ** 0.5]])
-    return Dataset(pl.DataFrame({"a": 10 + 2 * x[:, 0], "b": 50 + 7 * x[:, 1]}))
+    return Table(pl.DataFrame({"a": 10 + 2 * x[:, 0], "b": 50 + 7 * x[:, 1]}))
 
 
 def arrays(table, made, columns=("a", "b")):
@@ -73,7 +73,7 @@ def test_moments_are_what_theory_says(method, variance, covariance, correlation)
     alpha=st.floats(0.01, 4),
 )
 def test_kim_is_the_formula(values, alpha):
-    table = Dataset(pl.DataFrame({"x": values}))
+    table = Table(pl.DataFrame({"x": values}))
     block = block_of(table, ["x"])
     normals = np.random.default_rng(1).standard_normal((len(values), 1))
     made = BlockNoise(block, normals, alpha, {0: covariance_of(block.values, block.weights)}).kim(
@@ -99,12 +99,12 @@ def test_kim_keeps_weighted_means_of_every_stratum_exactly():
 @given(alpha=st.floats(0.05, 3))
 def test_multiplicative_noise_keeps_signs_and_zeros(alpha):
     values = [-5.0, 0.0, 3.0, 1e6, 0.0, -1e-3]
-    _, made = noisy(Dataset(pl.DataFrame({"a": values})), "multiplicative", alpha, columns=["a"])
+    _, made = noisy(Table(pl.DataFrame({"a": values})), "multiplicative", alpha, columns=["a"])
     assert np.sign(made.column("a").to_list()).tolist() == np.sign(values).tolist()
 
 
 def test_the_factor_of_multiplicative_noise_has_mean_1_and_variance_alpha():
-    table = Dataset(pl.DataFrame({"a": np.full(ROWS, 3.0) + np.arange(ROWS) * 1e-9}))
+    table = Table(pl.DataFrame({"a": np.full(ROWS, 3.0) + np.arange(ROWS) * 1e-9}))
     _, made = noisy(table, "multiplicative", 0.2, columns=["a"])
     factors = made.column("a").to_numpy() / table.column("a").to_numpy()
     assert factors.mean() == pytest.approx(1, abs=5 * (0.2 / ROWS) ** 0.5)
@@ -117,7 +117,7 @@ def test_only_outliers_get_noise_and_they_are_the_ones_far_out():
     frame = table.to_polars().with_columns(
         pl.when(pl.int_range(2000) < 40).then(pl.col("a") + 1000).otherwise("a").alias("a")
     )
-    x, y = arrays(Dataset(frame), noisy(Dataset(frame), "outliers", quantile=0.97)[1])
+    x, y = arrays(Table(frame), noisy(Table(frame), "outliers", quantile=0.97)[1])
     moved = (x != y).any(axis=1)
     assert moved.sum() == 60 and moved[:40].all()
 
@@ -134,7 +134,7 @@ def test_sullivan_keeps_distributions_of_skewed_and_discrete_columns():
     )
     schema = Schema({"pay": Attribute((Role.PLAIN,), Kind.NUMERIC), "sex": Attribute((Role.PLAIN,)),
                      "grade": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("c", "b", "a"))})  # fmt: skip
-    plan, made = run(sf.AddNoise(["pay", "grade", "sex"], 0.5, method="sullivan"), Dataset(frame, schema))
+    plan, made = run(sf.AddNoise(["pay", "grade", "sex"], 0.5, method="sullivan"), Table(frame, schema))
     # a share of ½ or less has a standard error of at most √(1/4/4000) = 0.0079
     for name in ("grade", "sex"):
         old, new = (dict(t.group_by(name).len().iter_rows()) for t in (frame, made.to_polars()))
@@ -178,7 +178,7 @@ def test_a_column_with_one_value_a_person_gets_one_draw_a_person():
 )
 def test_what_must_be_kept_is_kept(values, options, bounded, method):
     bounds = {"lower": -20, "upper": 50} if bounded else {}
-    _, made = noisy(Dataset(pl.DataFrame({"a": values})), method, 1.0, columns=["a"], **options, **bounds)
+    _, made = noisy(Table(pl.DataFrame({"a": values})), method, 1.0, columns=["a"], **options, **bounds)
     new = made.column("a")
     if options["keep_integers"]:
         assert new.dtype == pl.Int64
@@ -192,7 +192,7 @@ def test_what_must_be_kept_is_kept(values, options, bounded, method):
 
 
 def test_a_sum_never_gives_a_single_value_away():
-    table = Dataset(pl.DataFrame({"a": [0.0, 0.0, 0.0, 900.0, 0.0]}))
+    table = Table(pl.DataFrame({"a": [0.0, 0.0, 0.0, 900.0, 0.0]}))
     plan, made = noisy(table, "uncorrelated", columns=["a"], keep_zeros=True, keep_sums=True)
     assert made.column("a")[3] != 900.0
     assert not next(kept for kept in plan.preserved if kept.what == "sums").exactly
@@ -217,7 +217,7 @@ def test_bounds_that_make_a_sum_impossible_give_the_nearest():
 
 
 def test_constant_columns_stay_and_are_told():
-    table = Dataset(pl.DataFrame({"a": [7.0] * 50, "b": [float(i) for i in range(50)]}))
+    table = Table(pl.DataFrame({"a": [7.0] * 50, "b": [float(i) for i in range(50)]}))
     for method in ("uncorrelated", "correlated", "kim", "sullivan", "outliers"):
         plan, made = noisy(table, method)
         assert made.column("a").to_list() == [7.0] * 50, method
@@ -227,7 +227,7 @@ def test_constant_columns_stay_and_are_told():
 
 def test_a_column_that_is_constant_in_a_stratum_is_told():
     frame = pl.DataFrame({"s": ["x"] * 10 + ["y"] * 10, "a": [1.0] * 10 + [float(i) for i in range(10)]})
-    plan, made = noisy(Dataset(frame), "correlated", columns=["a"], within=["s"])
+    plan, made = noisy(Table(frame), "correlated", columns=["a"], within=["s"])
     assert made.column("a").to_list()[:10] == [1.0] * 10
     assert any("does not vary in 1 strata: 10 values" in words for words in plan.warnings)
 
@@ -241,7 +241,7 @@ def test_correlations_that_gaps_made_impossible_are_mended():
     frame = pl.DataFrame({"a": a, "b": b, "c": c}, schema=dict.fromkeys("abc", pl.Float64))
     assert np.linalg.eigvalsh(covariance_of(frame.to_numpy(), np.ones(9))).min() < -0.1
     for method in ("correlated", "kim", "sullivan"):
-        plan, made = noisy(Dataset(frame), method, columns="abc")
+        plan, made = noisy(Table(frame), method, columns="abc")
         assert any("mended" in words for words in plan.warnings), method
         assert made.column("a").null_count() == 3
 
@@ -269,29 +269,29 @@ def test_small_strata_are_put_together():
 
 def test_bad_columns():
     with pytest.raises(SchemaError, match="one row"):
-        noisy(Dataset(pl.DataFrame({"a": [1.0], "b": [2.0]})), "kim")
+        noisy(Table(pl.DataFrame({"a": [1.0], "b": [2.0]})), "kim")
     with pytest.raises(SchemaError, match="must hold numbers"):
-        noisy(Dataset(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})), "kim")
+        noisy(Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})), "kim")
     frame = pl.DataFrame({"a": [1.0, 2], "b": [1.0, 2], "w": [0, 0]})
     with pytest.raises(SchemaError, match="sum to 0"):
-        noisy(Dataset(frame).with_roles(weight="w", plain=["a", "b"]), "kim")
+        noisy(Table(frame).with_roles(weight="w", plain=["a", "b"]), "kim")
     schema = Schema({"a": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("x",)), "b": Attribute((Role.PLAIN,))})
     with pytest.raises(SchemaError, match="its order does not list"):
-        noisy(Dataset(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), schema), "sullivan")
+        noisy(Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), schema), "sullivan")
 
 
 @pytest.mark.parametrize("method", ["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "outliers"])
 def test_columns_without_any_value_stay_so(method):
     frame = pl.DataFrame({"a": [None, None, None, None], "b": [1, 2, 3, None]}, schema={"a": pl.Float64, "b": pl.Int64})
-    _, made = noisy(Dataset(frame), method)
+    _, made = noisy(Table(frame), method)
     assert made.column("a").null_count() == 4 and made.column("b").null_count() == 1
 
 
 def test_numbers_that_cannot_be_computed_with():
     for size in (1e200, 1e-200):
         with pytest.raises(SchemaError, match="column 'a' holds numbers too large or too small"):
-            noisy(Dataset(pl.DataFrame({"a": [1 * size, 2 * size, 4 * size]})), "kim", columns=["a"])
-    large = Dataset(pl.DataFrame({"a": [-(2**62), 0, 2**62]}))
+            noisy(Table(pl.DataFrame({"a": [1 * size, 2 * size, 4 * size]})), "kim", columns=["a"])
+    large = Table(pl.DataFrame({"a": [-(2**62), 0, 2**62]}))
     made = noisy(large, "correlated", 100.0, columns=["a"], keep_integers=True)[1].column("a")
     assert made.dtype == pl.Float64 and made.abs().max() > 2**63  # no whole number of 64 bits holds it
 
@@ -299,11 +299,11 @@ def test_numbers_that_cannot_be_computed_with():
 def test_known_weaknesses_are_warned_of():
     rng = np.random.default_rng(1)
     a = rng.normal(size=300)
-    close = Dataset(pl.DataFrame({"a": a, "b": a + 0.05 * rng.normal(size=300)}))
+    close = Table(pl.DataFrame({"a": a, "b": a + 0.05 * rng.normal(size=300)}))
     assert any("filtered out" in words for words in noisy(close, "uncorrelated")[0].warnings)
     assert not any("filtered out" in words for words in noisy(close, "correlated")[0].warnings)
     assert any("hides little" in words for words in noisy(close, "kim", 0.001)[0].warnings)
-    zeros = Dataset(pl.DataFrame({"a": [0.0, 1, 2], "b": [1.0, 2, 3]}))
+    zeros = Table(pl.DataFrame({"a": [0.0, 1, 2], "b": [1.0, 2, 3]}))
     assert any("leaves every 0" in words for words in noisy(zeros, "multiplicative")[0].warnings)
     assert any("pile up" in words for words in noisy(close, "correlated", lower=0)[0].warnings)
     assert "likelihood" in noisy(close, "correlated")[0].describe()["known_attack"]
@@ -324,7 +324,7 @@ def test_covariances_of_pieces_are_those_of_the_table(rows, piece):
     """Exact sums over pieces give what plain sums over the strata give, but for rounding."""
     names = ["x", "y"]
     frame = pl.DataFrame(rows, schema={"x": pl.Float64, "y": pl.Float64, "w": pl.Int64, "s": pl.String}, orient="row")
-    table = Dataset(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", plain=["x", "y", "s"])
+    table = Table(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", plain=["x", "y", "s"])
     pieces = [table.take(np.arange(a, min(a + piece, len(table)))) for a in range(0, len(table), piece)]
     step, goal, facts = sf.AddNoise(names, 0.1, within=["s"]), Goal(seed=Seed(1)), None
     while (learner := step.learner(goal, facts)) is not None:

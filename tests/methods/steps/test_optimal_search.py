@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.core.dataset import Dataset
 from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
@@ -190,7 +190,7 @@ def test_column_order_of_the_table_does_not_decide_ties():
     path = {"a": ("a", "*"), "b": ("b", "*")}
     rows = [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
     table = RandomTable(rows, [path, path])
-    turned = Dataset(table.frame().select("c1", "c0"), table.schema())
+    turned = Table(table.frame().select("c1", "c0"), table.schema())
     goal = Goal(models=(KAnonymity(2),))
     for objective in NAMES:
         step = GlobalRecoding(budget=0.0, objective=objective)
@@ -322,7 +322,7 @@ def test_the_best_node_for_classifying_is_found(data, table, k, budget):
     """Every node by brute force: what it suppresses, and whose label is not that of most in its class."""
     labels = data.draw(st.lists(st.sampled_from(["p", "q", None]), min_size=len(table.rows), max_size=len(table.rows)))
     frame = table.frame().with_columns(pl.Series("label", labels, dtype=pl.String))
-    people = Dataset(frame, Schema({**table.schema().attributes, "label": Attribute((Role.SENSITIVE,))}))
+    people = Table(frame, Schema({**table.schema().attributes, "label": Attribute((Role.SENSITIVE,))}))
     step = GlobalRecoding(budget=budget, objective="classification", label="label")
     goal, allowed, wrong = Goal(models=(KAnonymity(k),)), math.floor(budget * len(table.rows) + 1e-9), {}
     for node in oracle.all_nodes([0] * len(table.names), [d - 1 for d in table.depths]):

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.transition import estimate_frequencies
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
@@ -110,7 +110,7 @@ def test_the_stratum_itself_can_be_randomised():
 
 def test_survey_weights_decide_which_shares_are_kept():
     table = letters(1000).to_polars().with_columns(w=pl.when(pl.col("x") == "c").then(6.0).otherwise(1.0))
-    weighted = Dataset(table, Schema({"x": PLAIN, "i": PLAIN, "w": Attribute((Role.WEIGHT,))}))
+    weighted = Table(table, Schema({"x": PLAIN, "i": PLAIN, "w": Attribute((Role.WEIGHT,))}))
     (used,) = sf.Pram(["x"], matrix={"x": MATRIX}).transitions(weighted)
     shares = np.array([500, 300, 1200]) / 2000
     assert shares @ used.matrix == pytest.approx(shares)
@@ -120,7 +120,7 @@ def test_survey_weights_decide_which_shares_are_kept():
 
 
 def test_persons_get_one_answer():
-    table = Dataset(
+    table = Table(
         pl.DataFrame(
             {"who": np.repeat(np.arange(500), 3), "x": np.repeat(["a", "b"] * 250, 3), "y": ["u", "v", "w"] * 500}
         ),

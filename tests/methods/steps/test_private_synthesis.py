@@ -73,7 +73,7 @@ def described(frame, **others):
         "who": sf.Attribute(("unit",)),
         **others,
     }
-    return sf.Dataset(frame, sf.Schema({name: schema[name] for name in frame.columns}))
+    return sf.Table(frame, sf.Schema({name: schema[name] for name in frame.columns}))
 
 
 def private(codes, *, rho=PLENTY, rows=1, draws=None):
@@ -240,11 +240,11 @@ def test_numbers_fall_into_runs_of_the_grid(value, bins, decimals, high):
     if abs(value * 10**decimals % 1 - 0.5) < 1e-6:
         return  # halves may go either way
     one = NumberCells("x", 0.0, float(high), bins, decimals)
-    known = coded(sf.Dataset(pl.DataFrame({"x": [value]})), {"x": one}, np.ones(1, dtype=bool))
+    known = coded(sf.Table(pl.DataFrame({"x": [value]})), {"x": one}, np.ones(1, dtype=bool))
     assert known["x"].tolist() == [cell_of_number(value, 0, high, bins, decimals)]
     rng = np.random.default_rng(1)
     drawn = one.values(np.repeat(known["x"], 20), rng)
-    again = coded(sf.Dataset(pl.DataFrame({"x": drawn})), {"x": one}, np.ones(20, dtype=bool))
+    again = coded(sf.Table(pl.DataFrame({"x": drawn})), {"x": one}, np.ones(20, dtype=bool))
     assert set(again["x"].tolist()) == set(known["x"].tolist()) and drawn.is_between(0, high).all()
 
 
@@ -270,7 +270,7 @@ def test_types_follow_from_what_is_declared(naive):
         }
     )
     made = step(epsilon=20.0, decimals={"size": 2}, records=50)
-    table = sf.Dataset(frame, schema)
+    table = sf.Table(frame, schema)
     plan = made.plan(table, Goal())
     released = made.apply(table, plan)
     assert [str(released.dtype(n)) for n in released.columns] == ["String", "String", "Float64"], (
@@ -382,7 +382,7 @@ def test_tables_of_few_rows_and_constant_columns(rows, naive):
 
 def test_rehearsals_repeat_and_others_do_not(naive):
     table = people()
-    mixed = sf.Dataset(table.to_polars().sample(fraction=1, shuffle=True, seed=3), table.schema)
+    mixed = sf.Table(table.to_polars().sample(fraction=1, shuffle=True, seed=3), table.schema)
     seeded = [step(holdout=0.2).plan(t, Goal(seed=Seed(5))) for t in (table, table, mixed)]
     assert seeded[0].table.equals(seeded[1].table) and seeded[0].table.equals(seeded[2].table)
     assert seeded[0].public["epsilon"] is None and "rehearsal" in seeded[0].warnings[0]

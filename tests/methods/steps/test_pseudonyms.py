@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import MissingExtra, OutputError, ParameterError, RecipeError, SchemaError, UnreadableInput
 from sfumato.methods.steps.pseudonyms.pseudonyms import Pseudonymize
 from sfumato.methods.steps.pseudonyms.vault import read_vault
@@ -45,12 +45,12 @@ def _key():
         yield
 
 
-def table(names, **more) -> Dataset:
+def table(names, **more) -> Table:
     frame = pl.DataFrame({"name": pl.Series(names, dtype=None if names and names != [None] else pl.String), **more})
-    return Dataset(frame).with_roles(direct="name", plain=list(more))
+    return Table(frame).with_roles(direct="name", plain=list(more))
 
 
-def pseudonyms(step: Pseudonymize, dataset: Dataset, goal: Goal = GOAL) -> list:
+def pseudonyms(step: Pseudonymize, dataset: Table, goal: Goal = GOAL) -> list:
     return step.apply(dataset, step.plan(dataset, goal)).column("name").to_list()
 
 
@@ -80,7 +80,7 @@ def test_every_kind_of_frame_gives_the_same(options):
     frame = pl.DataFrame({"name": ["Ann", None, "Bo", "Ann"], "n": [1, 2, 3, 4]})
     frames = (frame, pd.DataFrame({"name": ["Ann", None, "Bo", "Ann"], "n": [1, 2, 3, 4]}), pa.table(frame.to_dict()))
     step = Pseudonymize("name", **options)
-    found = [pseudonyms(step, Dataset(one).with_roles(direct="name", plain="n")) for one in frames]
+    found = [pseudonyms(step, Table(one).with_roles(direct="name", plain="n")) for one in frames]
     assert found[0] == found[1] == found[2]
 
 
@@ -97,11 +97,10 @@ def test_a_direct_identifier_becomes_plain(options):
 def test_empty_and_all_missing_tables(options):
     step = Pseudonymize("name", **options)
     assert (
-        pseudonyms(step, Dataset(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(direct="name"))
-        == []
+        pseudonyms(step, Table(pl.DataFrame({"name": pl.Series([], dtype=pl.String)})).with_roles(direct="name")) == []
     )
     for dtype in (pl.String, pl.Null, pl.Float64):
-        people = Dataset(pl.DataFrame({"name": pl.Series([None, None], dtype=dtype)})).with_roles(direct="name")
+        people = Table(pl.DataFrame({"name": pl.Series([None, None], dtype=dtype)})).with_roles(direct="name")
         assert pseudonyms(step, people) == [None, None]
 
 
@@ -265,7 +264,7 @@ def test_several_columns_make_one_identity():
     frame = pl.DataFrame(
         {"name": ["Ann", "Ann", "Bo", None, "Ann", None], "born": ["1", "2", "1", "1", "1", None], "n": [1] * 6}
     )
-    people = Dataset(frame).with_roles(direct=["name", "born"], plain="n")
+    people = Table(frame).with_roles(direct=["name", "born"], plain="n")
     step = Pseudonymize(["name", "born"], key=ENV, together=True)
     made = step.apply(people, step.plan(people, GOAL))
     codes = made.column("name").to_list()
@@ -277,7 +276,7 @@ def test_several_columns_make_one_identity():
 
 def test_parts_cannot_be_shifted():
     frame = pl.DataFrame({"name": ["a\x1f", "a"], "b": ["b", "\x1fb"]})
-    people = Dataset(frame).with_roles(direct=["name", "b"])
+    people = Table(frame).with_roles(direct=["name", "b"])
     assert len(set(pseudonyms(Pseudonymize(["name", "b"], key=ENV, together=True), people))) == 2
 
 
@@ -400,17 +399,17 @@ def test_keys_that_are_not_there_or_too_short(tmp_path, monkeypatch):
 
 
 def test_columns_that_cannot_be_pseudonymized():
-    people = Dataset(pl.DataFrame({"id": [1, 2], "w": [1.0, 2.0]})).with_roles(unit="id", weight="w")
+    people = Table(pl.DataFrame({"id": [1, 2], "w": [1.0, 2.0]})).with_roles(unit="id", weight="w")
     for name in ("id", "w"):
         with pytest.raises(SchemaError, match="pseudonymize a direct identifier"):
             Pseudonymize(name, key=ENV).plan(people, GOAL)
     with pytest.raises(SchemaError, match=r"has no column 'nmae'\. Did you mean 'name'"):
         Pseudonymize("nmae", key=ENV).plan(table(["Ann"]), GOAL)
     with pytest.raises(SchemaError, match="lists or objects"):
-        Pseudonymize("name", key=ENV).plan(Dataset(pl.DataFrame({"name": [[1]]})).with_roles(direct="name"), GOAL)
+        Pseudonymize("name", key=ENV).plan(Table(pl.DataFrame({"name": [[1]]})).with_roles(direct="name"), GOAL)
 
 
 def test_a_quasi_identifier_stays_one():
-    people = Dataset(pl.DataFrame({"zip": [1, 2]})).with_roles(quasi="zip")
+    people = Table(pl.DataFrame({"zip": [1, 2]})).with_roles(quasi="zip")
     step = Pseudonymize("zip", key=ENV)
     assert step.apply(people, step.plan(people, GOAL)).schema["zip"].roles == (Role.QUASI,)

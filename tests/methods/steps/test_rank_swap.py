@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.kernels.swapping import bucket_partners, spread_partners, window_partners
 from sfumato.methods.steps.swapping.carriers import Ranking
@@ -190,7 +191,7 @@ def test_grouped_extremes_as_sdcmicro(reference_data, file, name, count, columns
 
 def test_grouped_ordinal_values_become_the_median():
     schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("w", "c", "b", "a"))})
-    table = Dataset(pl.DataFrame({"x": ["a", "a", "a", "b", "c", "w", "w", "w", "w", "w"]}), schema)
+    table = Table(pl.DataFrame({"x": ["a", "a", "a", "b", "c", "w", "w", "w", "w", "w"]}), schema)
     made = run(sf.RankSwap(["x"], p=0.5, top=0.4, extremes="group"), table)[1]
     assert sorted(made.column("x")) == ["a", "a", "a", "a", "c", "w", "w", "w", "w", "w"]
 
@@ -234,7 +235,7 @@ def test_persons_exchange_values_that_belong_to_them():
     frame = pl.DataFrame(
         {"who": np.repeat(np.arange(50), 3), "age": np.repeat(np.arange(50), 3), "cost": np.arange(150)}
     )
-    plan, made = run(sf.RankSwap(["age", "cost"], p=0.2), Dataset(frame, schema))
+    plan, made = run(sf.RankSwap(["age", "cost"], p=0.2), Table(frame, schema))
     assert made.to_polars().group_by("who").agg(pl.col("age").n_unique())["age"].max() == 1
     assert (made.column("age").to_numpy()[::3] != np.arange(50)).mean() > 0.8
     assert sorted(made.column("age")) == sorted(frame["age"])
@@ -253,7 +254,7 @@ def test_dates_and_times_of_any_kind():
 
 def test_weighted_mean_is_measured():
     schema = Schema({"x": PLAIN, "w": Attribute((Role.WEIGHT,))})
-    table = Dataset(pl.DataFrame({"x": np.arange(100.0), "w": np.arange(100.0)}), schema)
+    table = Table(pl.DataFrame({"x": np.arange(100.0), "w": np.arange(100.0)}), schema)
     plan, made = run(sf.RankSwap(["x"], p=0.5), table)
     weights, old, new = (table.column("w").to_numpy(), table.column("x").to_numpy(), made.column("x").to_numpy())
     shift = abs(np.average(new, weights=weights) - np.average(old, weights=weights)) / old.std()
@@ -307,10 +308,10 @@ def test_columns_that_cannot_be_ranked():
         run(sf.RankSwap(["z"], p=0.1), correlated(20))
     schema = Schema({"x": Attribute((Role.PLAIN,), Kind.ORDINAL, order=("a", "b"))})
     with pytest.raises(SchemaError, match="1 value\\(s\\) that its order does not list") as refused:
-        run(sf.RankSwap(["x"], p=0.1), Dataset(pl.DataFrame({"x": ["a", "b", "secret"]}), schema))
+        run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": ["a", "b", "secret"]}), schema))
     assert "secret" not in str(refused.value)
     with pytest.raises(SchemaError, match="persons, households and weights"):
-        run(sf.RankSwap(["x"], p=0.1), Dataset(pl.DataFrame({"x": [1, 2]}), Schema({"x": Attribute((Role.WEIGHT,))})))
+        run(sf.RankSwap(["x"], p=0.1), Table(pl.DataFrame({"x": [1, 2]}), Schema({"x": Attribute((Role.WEIGHT,))})))
 
 
 def test_what_ranks_kept_is_told_as_a_correlation_and_a_largest_move():
@@ -321,6 +322,6 @@ def test_what_ranks_kept_is_told_as_a_correlation_and_a_largest_move():
     spearman, furthest = float(np.corrcoef(old, new)[0, 1]), np.abs(old - new).max() / 200
     assert told.off_by == pytest.approx(1 - spearman)
     assert (
-        f"Spearman correlation of old and new ranks {spearman:.2f}, largest move of one record {furthest:.0%}"
+        f"Spearman correlation of old and new ranks {spearman:.2f}, largest move of one record {percent(furthest)}"
         in str(told)
     )

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models import KAnonymity, LDiversity
@@ -27,7 +27,7 @@ def wide(columns, rows=40):
     """So many columns with five levels above their values."""
     draw = np.random.default_rng(1)
     frame = pl.DataFrame({f"c{a:02}": [f"{v:05b}" for v in draw.integers(0, 32, rows)] for a in range(columns)})
-    return Dataset(frame).with_roles(quasi=frame.columns).with_hierarchies(**dict.fromkeys(frame.columns, BITS))
+    return Table(frame).with_roles(quasi=frame.columns).with_hierarchies(**dict.fromkeys(frame.columns, BITS))
 
 
 @pytest.fixture

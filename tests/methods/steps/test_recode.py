@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from tests.methods.steps.masking_contract import people, run
 from tests.oracles import masking as oracle
 
 
 def recoded(values, **rule):
-    return run(sf.Recode(["x"], **rule), Dataset(pl.DataFrame({"x": values})))
+    return run(sf.Recode(["x"], **rule), Table(pl.DataFrame({"x": values})))
 
 
 @given(
@@ -31,7 +31,7 @@ def test_ranges_are_where_the_oracle_puts_numbers(values, breaks):
 
 def test_ranges_are_read_by_the_hierarchy_of_intervals():
     attribute = Attribute((Role.QUASI,), Kind.NUMERIC, hierarchy=sf.intervals(10, 20, open_below=20, open_above=80))
-    table = Dataset(pl.DataFrame({"x": [15, 20, 45, 99]}), Schema({"x": attribute}))
+    table = Table(pl.DataFrame({"x": [15, 20, 45, 99]}), Schema({"x": attribute}))
     plan, made = run(sf.Recode(["x"], breaks=[20, 40, 60, 80]), table)
     assert made.column("x").to_list() == ["<20", "[20, 40)", "[40, 60)", ">=80"]
     assert made.schema["x"].hierarchy is not None and plan.warnings == ()

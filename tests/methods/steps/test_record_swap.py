@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.swapping.record_swap import Exchange, Homes, households_of
 from tests.methods.steps.exchange_tables import PLAIN, kept, run
@@ -31,7 +31,7 @@ def census(sizes, towns, traits, tenures):
     """Households by the size, town and tenure of each and the trait of every member; two towns a land."""
     of = np.repeat(np.arange(len(sizes)), sizes)
     town = np.array(towns)[of]
-    return Dataset(
+    return Table(
         pl.DataFrame(
             {
                 "h": of,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.masking.coding import controlled_ups
 from tests.methods.steps.masking_contract import people, run
@@ -23,7 +23,7 @@ tables = st.integers(1, 4).flatmap(
 
 
 def frame(rows):
-    return Dataset(pl.DataFrame({f"c{j}": [row[j] for row in rows] for j in range(len(rows[0]))}))
+    return Table(pl.DataFrame({f"c{j}": [row[j] for row in rows] for j in range(len(rows[0]))}))
 
 
 @given(rows=tables, base=st.sampled_from([3, 5, 10]), seed=st.integers(0, 99))
@@ -50,7 +50,7 @@ def test_controlled_rounding_is_unbiased():
 
 def test_random_rounding_is_unbiased():
     rows = 20_000
-    made = run(sf.Round(["c0"], 5, method="random"), Dataset(pl.DataFrame({"c0": [7] * rows})))[1].column("c0")
+    made = run(sf.Round(["c0"], 5, method="random"), Table(pl.DataFrame({"c0": [7] * rows})))[1].column("c0")
     assert set(made.to_list()) == {5, 10}
     assert made.mean() == pytest.approx(7, abs=5 * 5 * (0.4 * 0.6 / rows) ** 0.5)  # five standard errors
 
@@ -100,9 +100,9 @@ def test_random_rounding_gives_the_same_person_the_same_value():
 
 def test_bad_columns():
     with pytest.raises(SchemaError, match="must hold numbers"):
-        run(sf.Round(["x"], 5), Dataset(pl.DataFrame({"x": ["a"]})))
+        run(sf.Round(["x"], 5), Table(pl.DataFrame({"x": ["a"]})))
     with pytest.raises(SchemaError, match="infinite"):
-        run(sf.Round(["x"], 5), Dataset(pl.DataFrame({"x": [float("inf")]})))
+        run(sf.Round(["x"], 5), Table(pl.DataFrame({"x": [float("inf")]})))
     for method in ("deterministic", "random", "controlled"):
-        made = run(sf.Round(["x"], 5, method=method), Dataset(pl.DataFrame({"x": [None, 7.0]})))[1]
+        made = run(sf.Round(["x"], 5, method=method), Table(pl.DataFrame({"x": [None, 7.0]})))[1]
         assert made.column("x")[0] is None and made.column("x")[1] in (5, 10)

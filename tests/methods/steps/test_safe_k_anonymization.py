@@ -9,10 +9,10 @@ from scipy.stats import binom
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.masking_contract import in_all_frames, multiset
 from tests.oracles.closeness_and_privacy import clopper_pearson, epsilon_from_below
@@ -21,12 +21,12 @@ from tests.oracles.closeness_and_privacy import clopper_pearson, epsilon_from_be
 def table(n=2000, seed=0):
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({"age": rng.integers(0, 90, n), "sex": rng.choice(["f", "m"], n)})
-    return Dataset(frame).with_roles(quasi="age", sensitive="sex").with_hierarchies(age=sf.intervals(10, 30))
+    return Table(frame).with_roles(quasi="age", sensitive="sex").with_hierarchies(age=sf.intervals(10, 30))
 
 
 def copies(count, others=0):
     """A table of equal records, and some of another kind."""
-    return Dataset(pl.DataFrame({"a": ["x"] * count + ["y"] * others})).with_roles(quasi="a")
+    return Table(pl.DataFrame({"a": ["x"] * count + ["y"] * others})).with_roles(quasi="a")
 
 
 def run(step, dataset, **goal):
@@ -150,6 +150,6 @@ def test_wrong_tables():
             step.plan(dataset, Goal())
     with pytest.raises(SchemaError, match="levels 0 to 3"):
         sf.SafeAnonymize(1.0, k=5, levels={"age": 9}).plan(table(10), Goal())
-    people = Dataset(pl.DataFrame({"p": ["1", "2"], "a": [1, 1]})).with_roles(unit="p", quasi="a")
+    people = Table(pl.DataFrame({"p": ["1", "2"], "a": [1, 1]})).with_roles(unit="p", quasi="a")
     with pytest.raises(SchemaError, match="tells every record apart"):
         sf.SafeAnonymize(1.0, k=2).plan(people, Goal())

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Marks, Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.sampling import allocated
 from tests.methods.steps.masking_contract import people, run
@@ -22,7 +22,7 @@ from tests.oracles import masking as oracle
 
 def numbered(rows=40, strata=("a", "b", "b", "c")):
     frame = pl.DataFrame({"number": np.arange(rows), "stratum": [strata[i % len(strata)] for i in range(rows)]})
-    return Dataset(
+    return Table(
         frame, Schema({"number": Attribute((Role.QUASI,), Kind.NUMERIC), "stratum": Attribute((Role.STRATUM,))})
     )
 
@@ -131,7 +131,7 @@ def test_bad_tables():
     with pytest.raises(ParameterError, match="cannot cover 3 strata"):
         run(sf.Sample(size=2, method="stratified"), numbered())
     with pytest.raises(SchemaError, match="needs strata"):
-        run(sf.Sample(0.5, method="stratified"), Dataset(pl.DataFrame({"a": [1, 2]})))
+        run(sf.Sample(0.5, method="stratified"), Table(pl.DataFrame({"a": [1, 2]})))
     with pytest.raises(SchemaError, match="no column with role unit"):
         run(sf.Sample(0.5, unit="household"), numbered())
     with pytest.raises(SchemaError, match="more than one stratum"):
@@ -146,7 +146,7 @@ def test_bad_tables():
 
 
 def test_rows_with_the_smallest_words_of_their_stratum_are_drawn():
-    table = Dataset(pl.DataFrame({"s": [f"s{i % 3}" for i in range(90)], "x": list(range(90))}))
+    table = Table(pl.DataFrame({"s": [f"s{i % 3}" for i in range(90)], "x": list(range(90))}))
     step, goal = sf.Sample(0.2, method="stratified", within=["s"]), Goal(seed=Seed(4))
     made = step.apply(table, step.plan(table, goal))
     words = goal.keyed("sample").words(Marks.of(table))

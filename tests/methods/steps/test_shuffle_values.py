@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.swapping.shuffle import average_ranks, normal_scores, positive, rank_correlations, root
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
@@ -119,7 +119,7 @@ def test_ordinal_columns_constant_columns_and_persons():
     frame = pl.DataFrame(
         {"who": np.repeat(np.arange(80), 2), "grade": grade, "age": np.repeat(rng.integers(0, 9, 80), 2)}
     )
-    table = Dataset(frame.with_columns(one=1), schema)
+    table = Table(frame.with_columns(one=1), schema)
     made = run(sf.ShuffleValues(["grade", "one"], predictors=["age"]), table)[1]
     assert sorted(made.column("grade")) == sorted(grade)
     assert made.to_polars().group_by("who").agg(pl.col("grade").n_unique())["grade"].max() == 1

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.kernels.swapping import closest_pairs
 from tests.methods.steps.exchange_tables import PLAIN, kept, plain, run
@@ -58,10 +58,10 @@ def test_values_are_kept_and_missing_ones_stay(records):
 def test_only_records_at_risk_and_their_partners_change():
     schema = Schema({"sex": Attribute((Role.QUASI,)), "age": Attribute((Role.PLAIN,), Kind.NUMERIC), "x": PLAIN})
     frame = pl.DataFrame({"sex": ["f"] * 6 + ["m"], "age": [10, 20, 30, 40, 50, 60, 41], "x": range(7)})
-    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2), Dataset(frame, schema))
+    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2), Table(frame, schema))
     assert made.column("x").to_list() == [0, 1, 2, 6, 4, 5, 3]
     assert plan.owner == {"changed": 2, "at_risk": 1, "alone": 0}
-    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2, reach=0.5), Dataset(frame, schema))
+    plan, made = run(sf.SwapSimilar(["x"], by="age", k=2, reach=0.5), Table(frame, schema))
     assert made.column("x").to_list() == list(range(7))
     assert "1 at risk found no partner" in plan.warnings[0]
 

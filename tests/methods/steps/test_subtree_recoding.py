@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -134,7 +134,7 @@ def bottom_up(table, labels, k):
 
 def labelled(table, labels):
     schema = Schema({**table.schema().attributes, "class": Attribute((Role.PLAIN,))})
-    return Dataset(table.frame().with_columns(pl.Series("class", labels, dtype=pl.String)), schema)
+    return Table(table.frame().with_columns(pl.Series("class", labels, dtype=pl.String)), schema)
 
 
 @st.composite
@@ -258,7 +258,7 @@ def fung():
             "class": Attribute((Role.PLAIN,)),
         }
     )
-    return Dataset(frame, schema)
+    return Table(frame, schema)
 
 
 def test_scores_of_the_literature():
@@ -295,7 +295,7 @@ def test_numbers_without_a_hierarchy_are_split_where_that_tells_most():
     rows = {"age": [1, 2, 3, 4, 5, 6, None], "class": ["n", "n", "n", "y", "y", "y", "y"]}
     schema = Schema({"age": Attribute((Role.QUASI,), kind=Kind.NUMERIC), "class": Attribute((Role.PLAIN,))})
     step = TopDownSpecialization("class")
-    data = Dataset(pl.DataFrame(rows), schema)
+    data = Table(pl.DataFrame(rows), schema)
     goal = Goal(models=(KAnonymity(3),))
     after = step.apply(data, step.plan(data, goal))
     assert after.column("age").to_list() == ["1-3"] * 3 + ["*"] * 4

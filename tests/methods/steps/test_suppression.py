@@ -13,9 +13,9 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiable
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
@@ -33,7 +33,7 @@ def goal(*models):
 def numbered(table):
     """A random table with the number of each row beside it."""
     frame = table.frame().with_columns(number=pl.Series(range(len(table.rows)), dtype=pl.Int64))
-    return Dataset(frame, Schema({**table.schema().attributes, "number": Attribute((Role.PLAIN,))}))
+    return Table(frame, Schema({**table.schema().attributes, "number": Attribute((Role.PLAIN,))}))
 
 
 # ------------------------------------------------------------------------------------------------------------- records
@@ -81,7 +81,7 @@ def test_tuples_go_until_nothing_fails(table, k, size):
 def test_tuples_under_a_model_of_sensitive_values():
     # Machanavajjhala-style homogeneous class: the three with one illness go, though they are three
     frame = pl.DataFrame({"zip": ["1"] * 3 + ["2"] * 3, "illness": ["flu"] * 3 + ["flu", "cold", "gout"]})
-    people = Dataset(frame, Schema({"zip": Attribute((Role.QUASI,)), "illness": Attribute((Role.SENSITIVE,))}))
+    people = Table(frame, Schema({"zip": Attribute((Role.QUASI,)), "illness": Attribute((Role.SENSITIVE,))}))
     release = sf.anonymize(people, [KAnonymity(2), LDiversity("illness", l=2)], [Suppress("tuple")], seed=1)
     assert release.suppressed == 3
     assert release.released.column("zip").to_list() == ["2"] * 3
@@ -103,7 +103,7 @@ def test_budget_of_tuples():
 
 def test_nothing_goes_where_nothing_fails():
     frame = pl.DataFrame({"a": ["x"] * 4})
-    dataset = Dataset(frame, Schema({"a": Attribute((Role.QUASI,))}))
+    dataset = Table(frame, Schema({"a": Attribute((Role.QUASI,))}))
     for what in ("tuple", "attribute", "cell"):
         step = Suppress(what)
         assert step.apply(dataset, step.plan(dataset, goal(KAnonymity(4)))).to_polars().equals(frame)
@@ -139,14 +139,14 @@ def test_dropped_columns_are_the_least_important_that_will_do(data, table):
 
 def test_among_equal_columns_those_with_many_values_are_dropped():
     rows = {"sex": ["f", "m"] * 6, "age": [str(i) for i in range(12)], "zip": [str(i // 2) for i in range(12)]}
-    dataset = Dataset(pl.DataFrame(rows), Schema({n: Attribute((Role.QUASI,)) for n in rows}))
+    dataset = Table(pl.DataFrame(rows), Schema({n: Attribute((Role.QUASI,)) for n in rows}))
     assert Suppress("attribute").plan(dataset, goal(KAnonymity(2))).dropped == ("age", "zip")
     assert Suppress("attribute", importance={"sex": 0.1}).plan(dataset, goal(KAnonymity(2))).dropped == ("sex", "age")
 
 
 def test_columns_that_a_promise_speaks_of_are_not_dropped():
     frame = pl.DataFrame({"a": list("xxyyzz"), "b": list("pqpqpq"), "c": list("112233")})
-    dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
+    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
     cheap = {"a": 0.1, "c": 0.1}
     assert Suppress("attribute", importance=cheap).plan(dataset, goal(KAnonymity(2))).dropped == ("a", "c")
     named = KOnCombinations(2, combinations=[["a", "c"]])
@@ -156,7 +156,7 @@ def test_columns_that_a_promise_speaks_of_are_not_dropped():
 
 
 def test_no_column_left_is_no_release():
-    dataset = Dataset(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.QUASI,))}))
+    dataset = Table(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.QUASI,))}))
     with pytest.raises(Unsatisfiable, match="leaves a table to judge"):
         Suppress("attribute").plan(dataset, goal(KAnonymity(2)))
 
@@ -165,7 +165,7 @@ def test_many_columns():
     # sixteen columns, two of them tell everyone apart together with any other: exact within a moment
     width = 16
     frame = pl.DataFrame({f"c{a:02d}": [str(i % 2 if a < 14 else i // 2 + a) for i in range(40)] for a in range(width)})
-    dataset = Dataset(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
+    dataset = Table(frame, Schema({n: Attribute((Role.QUASI,)) for n in frame.columns}))
     assert Suppress("attribute").plan(dataset, goal(KAnonymity(5))).dropped == ("c14", "c15")
 
 
@@ -327,7 +327,7 @@ def test_a_promise_is_needed(what):
 
 @pytest.mark.parametrize("what", ["tuple", "attribute", "cell"])
 def test_a_table_without_quasi_identifiers(what):
-    dataset = Dataset(pl.DataFrame({"a": ["x"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    dataset = Table(pl.DataFrame({"a": ["x"]}), Schema({"a": Attribute((Role.PLAIN,))}))
     with pytest.raises(SchemaError, match="role quasi"):
         Suppress(what).plan(dataset, goal(KAnonymity(1)))
 
@@ -349,3 +349,31 @@ def test_recipes_name_them(step):
     assert recipes.parse(text).steps == (Suppress("cell"),)
     with pytest.raises(RecipeError, match="suppression"):
         recipes.parse(text.replace("cell}", "{wha: cell}}"))
+
+
+# ------------------------------------------------------------------------------------- missing values that match everything
+
+
+def with_wildcards(cells):
+    """A column whose missing values match everything: three records hide each other as they are."""
+    attribute = Attribute((Role.QUASI,), missing=Missing.WILDCARD)
+    return Table(pl.DataFrame({"home": pl.Series(cells, dtype=pl.String)}), Schema({"home": attribute}))
+
+
+@pytest.mark.parametrize("step", [GlobalRecoding(budget=0), Suppress("tuple", budget=0), sf.LocalRecoding()])
+def test_a_refusal_says_where_missing_values_were_not_counted_as_they_are_judged(step):
+    table = with_wildcards(["x", "x", None])
+    assert all(verdict.holds for verdict in sf.judge(table, [KAnonymity(3)]))
+    with pytest.raises(Unsatisfiable, match="Missing values of home were counted as a category of their own"):
+        step.plan(table, goal(KAnonymity(3)))
+    with pytest.raises(Unsatisfiable) as refused:
+        step.plan(with_wildcards(["x", "y", "z"]), goal(KAnonymity(3)))
+    assert "category of their own" not in str(refused.value)
+    assert sf.anonymize(table, [KAnonymity(3)], [Suppress("cell")]).data["home"].to_list().count("x") == 2
+
+
+def test_alternatives_say_where_missing_values_were_not_counted_as_they_are_judged():
+    release = sf.anonymize(with_wildcards(["x", "x", "x", None, None, None]), [KAnonymity(3)], [GlobalRecoding()])
+    assert "Missing values of home are a category of their own here" in str(release.alternatives())
+    plain = sf.anonymize(with_wildcards(["x", "x", "x"]), [KAnonymity(3)], [GlobalRecoding()])
+    assert "Missing values" not in str(plain.alternatives())

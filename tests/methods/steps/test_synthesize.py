@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.attacks.synthetic import data_columns
 from sfumato.methods.formulas import trees
@@ -26,17 +26,17 @@ from sfumato.methods.steps.synthesis.tree_growth import bandwidths, picked
 from tests.methods.steps.masking_contract import in_all_frames, multiset, people, run
 
 
-def table_of(columns: dict, **kinds: dict) -> Dataset:
+def table_of(columns: dict, **kinds: dict) -> Table:
     frame = pl.DataFrame(columns)
     attributes = {
         name: Attribute((Role.PLAIN,), Kind.NUMERIC if frame[name].dtype.is_numeric() else Kind.NOMINAL)
         for name in frame.columns
     }
     attributes |= {name: Attribute(**{"roles": (Role.PLAIN,), **given}) for name, given in kinds.items()}
-    return Dataset(frame, sf.Schema(attributes))
+    return Table(frame, sf.Schema(attributes))
 
 
-def workers(rows: int = 900, seed: int = 3) -> Dataset:
+def workers(rows: int = 900, seed: int = 3) -> Table:
     """People with numbers, categories, an order, dates, missing values and special codes; rules hold among them."""
     draw = np.random.default_rng(seed)
     age = draw.integers(0, 90, rows)
@@ -66,7 +66,7 @@ def workers(rows: int = 900, seed: int = 3) -> Dataset:
     }  # fmt: skip
     roles = {"age": Role.QUASI, "married": Role.QUASI, "region": Role.QUASI}
     order = {"school": ("low", "middle", "high")}
-    return Dataset(
+    return Table(
         frame,
         sf.Schema({n: Attribute((roles.get(n, Role.PLAIN),), kinds[n], order=order.get(n)) for n in frame.columns}),
     )
@@ -207,12 +207,12 @@ def test_rules_hold_in_every_record():
     assert plan.describe()["synthesis"]["rules_that_hold"] == 5
 
 
-def _with_rules(table: Dataset) -> Dataset:
+def _with_rules(table: Table) -> Table:
     frame = table.to_polars().with_columns(
         pl.when(pl.col("job") == "office").then(pl.lit("high")).otherwise(pl.col("school")).alias("school"),
         pl.when(pl.col("age") < 6).then(pl.lit(0.0)).otherwise(pl.col("income")).alias("income"),
     )
-    return Dataset(frame, table.schema)
+    return Table(frame, table.schema)
 
 
 def test_rules_are_learnt_from_fifty_records_or_more():
@@ -246,7 +246,7 @@ def test_rules_are_learnt_from_fifty_records_or_more():
 def test_rules_that_cannot_hold_are_refused(rules, told):
     frame = workers().to_polars()
     extra = frame.head(1).with_columns(pl.lit(98).alias("age").cast(pl.Int64), pl.lit("yes").alias("married"))
-    table = Dataset(pl.concat([frame, extra]), workers().schema) if "97" in rules[0] else workers()
+    table = Table(pl.concat([frame, extra]), workers().schema) if "97" in rules[0] else workers()
     with pytest.raises(sf.errors.SfumatoError, match=told):
         run(sf.Synthesize(rules=rules, holdout=0), table)
 
@@ -262,7 +262,7 @@ def test_contradictions_are_found_before_anything_is_drawn():
         "school = high => married = yes",
     ]  # no child is there, but one could be drawn
     with pytest.raises(SchemaError, match="contradict"):
-        run(sf.Synthesize(rules=rules), Dataset(frame, table.schema))
+        run(sf.Synthesize(rules=rules), Table(frame, table.schema))
 
 
 def test_rules_about_columns_that_stay_are_refused():
@@ -293,7 +293,7 @@ def test_learnt_rules_give_way_where_they_leave_no_value():
 def test_circles_are_refused():
     frame = workers().to_polars().with_columns(pl.lit("single").alias("married"), pl.col("region").alias("job"))
     frame = frame.with_columns(pl.col("region").alias("married"))
-    table = Dataset(frame, workers().schema)
+    table = Table(frame, workers().schema)
     with pytest.raises(ParameterError, match="circle"):
         run(sf.Synthesize(rules=["job = n => married = n", "married = n => job = n"]), table)
 
@@ -327,7 +327,7 @@ def test_rules_compare_what_has_an_order_only():
 # Households.
 
 
-def homes(count: int = 300, seed: int = 4) -> Dataset:
+def homes(count: int = 300, seed: int = 4) -> Table:
     """Households of one to five: one head each, a region and rooms in common, people younger than the head."""
     draw = np.random.default_rng(seed)
     rows = []
@@ -350,7 +350,7 @@ def homes(count: int = 300, seed: int = 4) -> Dataset:
         "home": Attribute((Role.UNIT,), unit="household"), "region": Attribute((Role.QUASI,)), "rooms": Attribute((Role.PLAIN,), Kind.NUMERIC),
         "relation": Attribute((Role.PLAIN,)), "age": Attribute((Role.QUASI,), Kind.NUMERIC), "sex": Attribute((Role.QUASI,)),
     }  # fmt: skip
-    return Dataset(frame, sf.Schema(attributes))
+    return Table(frame, sf.Schema(attributes))
 
 
 def test_households_are_drawn_whole():
@@ -385,7 +385,7 @@ def test_a_rule_no_draw_keeps_takes_whole_households_and_says_so():
         }
     )
     step = sf.Synthesize(rules=["count(relation = head) = 1"], min_leaf=500, members=["age"], holdout=0)
-    plan, made = run(step, Dataset(frame, schema))
+    plan, made = run(step, Table(frame, schema))
     assert made.to_polars().group_by("home").agg(pl.col("relation").eq("head").sum())["relation"].eq(1).all()
     if plan.owner.get("whole_households"):
         assert any("taken whole" in warning for warning in plan.warnings)
@@ -393,7 +393,7 @@ def test_a_rule_no_draw_keeps_takes_whole_households_and_says_so():
 
 def test_a_column_that_says_how_large_a_household_is_stays_true():
     frame = homes().to_polars().with_columns(pl.len().over("home").cast(pl.Int64).alias("persons"))
-    table = Dataset(frame, sf.Schema({**homes().schema.attributes, "persons": Attribute((Role.PLAIN,), Kind.NUMERIC)}))
+    table = Table(frame, sf.Schema({**homes().schema.attributes, "persons": Attribute((Role.PLAIN,), Kind.NUMERIC)}))
     drawn = run(sf.Synthesize(holdout=0.1), table)[1].to_polars()
     assert (
         (drawn.group_by("home").agg(pl.col("persons").first(), pl.len()).select(pl.col("persons") == pl.col("len")))
@@ -447,7 +447,7 @@ def test_only_records_at_risk_change():
     assert not changed.filter(pl.Series(sizes >= 3)).any() and changed.sum() > 0
     assert plan.owner["replaced_records"] == int((sizes < 3).sum())
     nobody = run(
-        sf.Synthesize(risky_below=2, columns=["income"]), Dataset(pl.concat([table.to_polars()] * 2), table.schema)
+        sf.Synthesize(risky_below=2, columns=["income"]), Table(pl.concat([table.to_polars()] * 2), table.schema)
     )
     assert any("nothing is replaced" in warning for warning in nobody[0].warnings)
 
@@ -625,7 +625,7 @@ def test_weights_that_rules_are_about_stay_and_are_told():
 def test_a_copy_is_one_whatever_its_weight():
     people = weighted([10.0, 20.0, 30.0] * 20)
     _, drawn = run(sf.Synthesize(), people)
-    assert data_columns(Pair.of(people, drawn)) == ("x",)
+    assert data_columns(TablePair.of(people, drawn)) == ("x",)
 
 
 def test_constant_columns_are_copied_and_columns_of_missing_values_too():
@@ -681,7 +681,7 @@ def test_all_kinds_of_columns_come_back_as_they_were():
     )
     dates = dict.fromkeys(["moment", "naive", "day", "written"], Kind.DATE)
     numbers = dict.fromkeys(["small", "single", "gaps"], Kind.NUMERIC)
-    table = Dataset(
+    table = Table(
         frame,
         sf.Schema({n: Attribute((Role.PLAIN,), {**dates, **numbers}.get(n, Kind.NOMINAL)) for n in frame.columns}),
     )
@@ -731,7 +731,7 @@ def test_columns_that_are_not_there_or_not_drawn_are_named():
 def test_adult_is_as_near_and_copies_as_little_as_it_should(reference_data):
     # Leaves of 5: 2-way/3-way error .0318/.0784 of py-synthpop + 7 %; leaves of 20: + 15 %; copied excess R ≤ .10 at 20.
     frame = pl.read_csv(reference_data / "adult" / "adult.csv", separator=";")
-    table = Dataset(frame).with_roles(plain=frame.columns)
+    table = Table(frame).with_roles(plain=frame.columns)
     for min_leaf, most in ((5, 1.07), (20, 1.15)):
         step = sf.Synthesize(min_leaf=min_leaf, holdout=0)
         drawn = [run(step, table, seed=seed)[1].to_polars() for seed in range(3)]  # one draw is off by 2 % (s.d.)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.microaggregation.t_closeness import RecordLine, close_classes, merged
 from tests.methods.steps.masking_contract import in_all_frames, multiset
@@ -25,7 +25,7 @@ def table(n=80, seed=0):
     frame = pl.DataFrame(
         {"age": age, "zip": rng.choice(["A", "B"], n), "salary": (age * 20 + rng.normal(0, 300, n)).round(-1)}
     )
-    return Dataset(frame).with_roles(quasi=["age", "zip"], sensitive=["salary"])
+    return Table(frame).with_roles(quasi=["age", "zip"], sensitive=["salary"])
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=20), st.data())
@@ -129,12 +129,12 @@ def test_wrong_parameters_and_tables():
         sf.TClosenessMicroaggregate("zip", t=0.1, k=5, quasi=["age"]).plan(table(20), Goal())
     with pytest.raises(SchemaError, match="role quasi"):
         step.plan(table(20).with_roles(plain=["age", "zip"]), Goal())
-    gaps = Dataset(pl.DataFrame({"age": [1, 2], "salary": [None, 3]})).with_roles(quasi="age", sensitive="salary")
+    gaps = Table(pl.DataFrame({"age": [1, 2], "salary": [None, 3]})).with_roles(quasi="age", sensitive="salary")
     with pytest.raises(SchemaError, match="salary lack values"):
         sf.TClosenessMicroaggregate("salary", t=0.1, k=2).plan(gaps, Goal())
 
 
 def test_a_constant_column_is_close_whatever_the_groups():
-    people = Dataset(pl.DataFrame({"age": [*range(9)], "salary": [4] * 9})).with_roles(quasi="age", sensitive="salary")
+    people = Table(pl.DataFrame({"age": [*range(9)], "salary": [4] * 9})).with_roles(quasi="age", sensitive="salary")
     plan = sf.TClosenessMicroaggregate("salary", t=0.01, k=3, method="merge", distance="numeric").plan(people, Goal())
     assert (plan.public["groups"], plan.public["distance"]) == (3, 0.0)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from tests.methods.steps.masking_contract import people, run
 from tests.oracles import masking as oracle
@@ -21,7 +21,7 @@ numbers = st.lists(st.integers(-20, 20), min_size=2, max_size=20).filter(lambda 
 def table(values, weights=None):
     frame = pl.DataFrame({"x": values} | ({} if weights is None else {"w": weights}))
     attributes = {"x": Attribute((Role.PLAIN,), Kind.NUMERIC), "w": Attribute((Role.WEIGHT,), Kind.NUMERIC)}
-    return Dataset(frame, Schema({n: attributes[n] for n in frame.columns}))
+    return Table(frame, Schema({n: attributes[n] for n in frame.columns}))
 
 
 def coded(values, weights=None, **options):
@@ -89,7 +89,7 @@ def test_ordinal_columns_are_coded_by_their_order():
     assert made.schema["school"].order == ("low", "middle", "high", "middle+")
     assert step.released_schema(people().schema, people().columns)["school"] == made.schema["school"]
     nobody = people().to_polars().filter(pl.col("school") != "middle")
-    made = run(sf.TopBottomCoding(["school"], top="middle"), Dataset(nobody, people().schema))[1]
+    made = run(sf.TopBottomCoding(["school"], top="middle"), Table(nobody, people().schema))[1]
     assert set(made.column("school").to_list()) == {"low", "middle"}
     with pytest.raises(ParameterError, match="has no mean"):
         run(sf.TopBottomCoding(["school"], top="middle", replacement="mean"), people())
@@ -102,7 +102,7 @@ def test_small_tails_are_warned_of_by_persons():
     assert coded([1, 2, 3, 8, 9], top=8, replacement="mean", least=2)[0].warnings == ()
     assert coded([1, 2, 3, 8, 9], top=8)[0].warnings == ()
     frame = pl.DataFrame({"p": ["a", "a", "a", "b"], "x": [9, 9, 9, 1]})
-    one = Dataset(frame, Schema({"p": Attribute((Role.UNIT,)), "x": Attribute((Role.PLAIN,), Kind.NUMERIC)}))
+    one = Table(frame, Schema({"p": Attribute((Role.UNIT,)), "x": Attribute((Role.PLAIN,), Kind.NUMERIC)}))
     assert any(
         "the mean of 1 in" in w for w in run(sf.TopBottomCoding(["x"], top=9, replacement="mean"), one)[0].warnings
     )
@@ -120,9 +120,9 @@ def test_nothing_coded_is_warned_of_and_nothing_left_is_refused():
 
 def test_bad_columns():
     with pytest.raises(SchemaError, match="no values at all"):
-        run(sf.TopBottomCoding(["x"], top=1), Dataset(pl.DataFrame({"x": [None, None]})))
+        run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": [None, None]})))
     with pytest.raises(SchemaError, match="must hold numbers"):
-        run(sf.TopBottomCoding(["x"], top=1), Dataset(pl.DataFrame({"x": ["a", "b"]})))
+        run(sf.TopBottomCoding(["x"], top=1), Table(pl.DataFrame({"x": ["a", "b"]})))
     with pytest.raises(ParameterError, match="must be one"):
         coded([1, 2], top="high")
 

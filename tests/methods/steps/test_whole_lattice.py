@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
 from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.objective import OBJECTIVES, Landscape
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding import whole_lattice as whole_lattice_module
@@ -218,7 +218,7 @@ def test_persons_are_counted_and_not_rows():
     schema = Schema(
         {"c": Attribute((Role.QUASI,), hierarchy=TableHierarchy(list(path.values()))), "who": Attribute((Role.UNIT,))}
     )
-    people = Dataset(pl.DataFrame({"c": ["a", "a", "a", "b", "b"], "who": ["1", "1", "2", "3", "4"]}), schema)
+    people = Table(pl.DataFrame({"c": ["a", "a", "a", "b", "b"], "who": ["1", "1", "2", "3", "4"]}), schema)
     lattice = GlobalRecoding(budget=1.0).lattice(people, Goal(models=(KAnonymity(2),)))
     assert smallest_class(lattice) is None, "the loop counts records"
     found = whole_lattice(lattice)
@@ -291,7 +291,7 @@ def test_a_walk_whose_tables_do_not_shrink_is_given_up():
         name: TableHierarchy([(v, v[:3], v[:1], "*") for v in sorted(set(values))]) for name, values in columns.items()
     }
     schema = Schema({name: Attribute((Role.QUASI,), hierarchy=levels[name]) for name in columns})
-    dataset = Dataset(pl.DataFrame(columns), schema=schema)
+    dataset = Table(pl.DataFrame(columns), schema=schema)
     lattice = GlobalRecoding(budget=0.02).lattice(dataset, Goal(models=(KAnonymity(5),)))
     assert whole_lattice(lattice, most_effort=len(lattice.base)) is None
     whole = whole_lattice(lattice, most_effort=len(lattice.base) * lattice.size)

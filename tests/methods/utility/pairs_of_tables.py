@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from tests import oracle
 
 
@@ -19,27 +19,27 @@ def recoded(table, node, k):
     columns = {
         name: pl.Series(name, [labels[i][a] for i in kept], dtype=pl.String) for a, name in enumerate(table.names)
     }
-    return Pair.of(original, original.take(kept).with_columns(columns)), gone
+    return TablePair.of(original, original.take(kept).with_columns(columns)), gone
 
 
 def of_numbers(before, after, **roles):
     """Two tables of columns of numbers."""
     given = roles or {"plain": list(before)}
     frame = sf.read(pl.DataFrame(before)).with_roles(**given)
-    return Pair.of(frame, frame.with_columns({n: pl.Series(n, v) for n, v in after.items()}))
+    return TablePair.of(frame, frame.with_columns({n: pl.Series(n, v) for n, v in after.items()}))
 
 
 def nothing(dataset):
     """A table of which nothing was released."""
-    return Pair.of(dataset, dataset.take(np.zeros(0, dtype=np.int64)))
+    return TablePair.of(dataset, dataset.take(np.zeros(0, dtype=np.int64)))
 
 
 def itself(dataset):
     """A table released as it is."""
-    return Pair.of(dataset, dataset)
+    return TablePair.of(dataset, dataset)
 
 
 def patients(release):
     """LeFevre's patients with the ZIP as a number, as the worked numbers take it."""
     tables = (sf.examples.patients(), sf.examples.patients(release=release))
-    return Pair.of(*(t.with_kinds(zip="numeric").with_hierarchies(age=None, zip=None) for t in tables))
+    return TablePair.of(*(t.with_kinds(zip="numeric").with_hierarchies(age=None, zip=None) for t in tables))

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.recipe import Agreement
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused, SchemaError
 from sfumato.methods.utility.tables import CountError, TableDistance
 
 
 def pair_of(before, after, kind=None):
-    tables = [Dataset(pl.DataFrame(frame, strict=False)) for frame in (before, after)]
+    tables = [Table(pl.DataFrame(frame, strict=False)) for frame in (before, after)]
     tables = [t.with_roles(quasi=t.columns) for t in tables]
-    return Pair.of(*tables)
+    return TablePair.of(*tables)
 
 
 rows = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("mn")), min_size=1, max_size=12)

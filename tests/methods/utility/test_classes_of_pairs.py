@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import count_classes
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
+from sfumato.core.table import Table
 from sfumato.methods.utility.cell_averages import classes_of
 
 ROWS = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 3), st.sampled_from("xy"), st.booleans())
@@ -30,11 +30,11 @@ def plainly(frame, names):
 @given(rows=st.lists(ROWS, min_size=1, max_size=25), seed=st.integers(0, 9))
 def test_classes_are_those_of_the_rows(counted, rows, seed):
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String, "d": pl.Boolean}, orient="row")
-    original = Dataset(frame).with_roles(quasi=["a", "b", "c"], plain=["d"])
+    original = Table(frame).with_roles(quasi=["a", "b", "c"], plain=["d"])
     released = original.take(np.random.default_rng(seed).permutation(len(rows))[: len(rows) // 2 + 1]).drop(["c"])
     if counted:
         count_classes(original), count_classes(released)
-    pair = Pair.of(original, released)
+    pair = TablePair.of(original, released)
     for size in range(5):
         for names in itertools.combinations(frame.columns, size):
             for side, table in (("original", original), ("released", released)):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.consistency import NOBODYS
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.methods.utility.predictive import (
     PredictiveAccuracy,
     Propensity,
@@ -69,7 +69,7 @@ def test_the_error_of_tables_is_measured_alike_on_recoded_masked_and_drawn_recor
     drawn = sf.anonymize(table, (), DrawColumns(), limits={"copied_records": 1}, seed=1)
     for release in (recoded, masked, drawn):
         assert 0 < release.evaluate(["marginal_error"]).measure("marginal_error").value < 1
-    itself = MarginalError().measure(Pair.of(table, table))
+    itself = MarginalError().measure(TablePair.of(table, table))
     assert itself.raw == 0.0
 
 

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
+from sfumato.core.table import Table
 from sfumato.methods.utility.cells import cells_of
 from sfumato.release.evaluation import default_metrics
 from tests import oracle
@@ -61,7 +61,7 @@ def test_patients(release, metric, expected):
 
 def test_most_bits_of_the_patients():
     # G26: suppressing everything loses 11.5098, 5.5098 and 8.7549 bits
-    nothing = Pair.of(sf.examples.patients(), sf.examples.patients().take(np.zeros(0, dtype=np.int64)))
+    nothing = TablePair.of(sf.examples.patients(), sf.examples.patients().take(np.zeros(0, dtype=np.int64)))
     for column, bits in (("age", 11.5098), ("sex", 5.5098), ("zip", 8.7549)):
         assert raw(sf.NonUniformEntropy([column]), nothing) == pytest.approx(bits, abs=5e-5)
 
@@ -76,7 +76,7 @@ def faggioli(node, k, budget):
 def test_faggioli():
     # G04: the node (1,2,0,2,1) of the nine people has C_DM 29, Prec 0.36667 and the heights 1, 2/3, 0, 1, 1/2
     release = faggioli((1, 2, 0, 2, 1), 2, 0)
-    pair = Pair.of(release.original, release.released)
+    pair = TablePair.of(release.original, release.released)
     assert raw(sf.Discernibility(), pair) == 29
     assert raw(sf.Precision(), pair) == pytest.approx(0.36667, abs=5e-6)
     assert list(sf.Height().measure(pair).per_column.values()) == pytest.approx([1, 2 / 3, 0, 1, 1 / 2])
@@ -86,7 +86,7 @@ def test_faggioli():
 def test_faggioli_with_two_suppressed():
     # G04: the node (1,1,0,2,1) with two suppressed has C_DM 35 (DM* 21) and Prec 0.33704
     release = faggioli((1, 1, 0, 2, 1), 2, 0.25)
-    pair = Pair.of(release.original, release.released)
+    pair = TablePair.of(release.original, release.released)
     assert pair.suppressed == 2
     assert raw(sf.Discernibility(), pair) == 35
     assert raw(sf.Discernibility(penalty="class"), pair) == 21
@@ -97,7 +97,7 @@ def test_illness_tree():
     # G27: height 1/(3−1), LM(HIV → virus infection) = (2−1)/(5−1), LM(common cold → bacterial infection) = 0
     people = sf.examples.illnesses()
     groups = ["Virus infection", "Virus infection", "Bacterial infection", "Fracture"]
-    pair = Pair.of(people, people.with_columns({"illness": pl.Series(groups)}))
+    pair = TablePair.of(people, people.with_columns({"illness": pl.Series(groups)}))
     assert sf.Height(["illness"]).measure(pair).value == 0.5
     assert sf.Loss(["illness"]).measure(pair).per_record.tolist() == [0.25, 0.25, 0.0, 0.25]
 
@@ -147,7 +147,7 @@ def test_naive_definitions_of_local_recoding(data, table):
     shared = original.take(np.array(kept, dtype=np.int64)).with_columns(
         {n: pl.Series(n, [labels[i][a] for i in kept], dtype=pl.String) for a, n in enumerate(table.names)}
     )
-    pair = Pair.of(original, shared)
+    pair = TablePair.of(original, shared)
     boxes = utility_metrics.boxes(table.rows, table.paths, table.depths, nodes, gone)
     assert raw(sf.Ambiguity(), pair) == pytest.approx(utility_metrics.ambiguity(table.rows, boxes))
     assert raw(sf.KullbackLeibler(), pair) == pytest.approx(utility_metrics.divergence(table.rows, boxes), abs=1e-9)
@@ -165,7 +165,7 @@ def test_classification(data, table, k):
     released = original.take(np.array(kept, dtype=np.int64)).with_columns(
         {name: pair.released.column(name) for name in table.names}
     )
-    found = sf.Classification("label").measure(Pair.of(original, released))
+    found = sf.Classification("label").measure(TablePair.of(original, released))
     classes = oracle.generalised(table.rows, table.paths, table.depths, node)
     assert found.raw == pytest.approx(utility_metrics.wrongly_classified(classes, labels, gone))
 
@@ -189,7 +189,7 @@ def test_a_release_is_worth_what_its_search_found(objective):
 
 def test_overlapping_boxes_are_compared_pair_by_pair():
     # the ring: four people, each released as itself or its neighbour; every value has density 1/4 again
-    pair = Pair.of(sf.examples.ring(), sf.examples.ring(released=True))
+    pair = TablePair.of(sf.examples.ring(), sf.examples.ring(released=True))
     assert raw(sf.KullbackLeibler(), pair) == pytest.approx(0, abs=1e-12)
     assert raw(sf.Ambiguity(), pair) == pytest.approx(2)
 
@@ -202,7 +202,7 @@ def test_overlapping_boxes_are_compared_pair_by_pair():
 )  # fmt: skip
 def test_changed_values_are_not_generalised_values(metric):
     people = sf.examples.patients()
-    swapped = Pair.of(people, people.with_columns({"zip": people.column("zip").reverse()}))
+    swapped = TablePair.of(people, people.with_columns({"zip": people.column("zip").reverse()}))
     assert metric.applies(swapped) == "values were changed, not generalised, in zip"
     with pytest.raises(sf.errors.SchemaError, match=f"{metric.name} cannot be measured: values were changed"):
         metric.measure(swapped)
@@ -210,7 +210,7 @@ def test_changed_values_are_not_generalised_values(metric):
 
 def test_a_column_that_was_not_released_is_lost():
     people = sf.examples.patients()
-    pair = Pair.of(people, people.drop(["zip"]))
+    pair = TablePair.of(people, people.drop(["zip"]))
     for metric in (sf.Loss(), sf.NormalisedCertaintyPenalty(), sf.Precision(), sf.Height(), sf.NonUniformEntropy()):
         assert metric.measure(pair).per_column == pytest.approx({"age": 0, "sex": 0, "zip": 1}), metric.name
     assert raw(sf.Ambiguity(), pair) == pytest.approx(3)
@@ -219,8 +219,8 @@ def test_a_column_that_was_not_released_is_lost():
 
 def test_blanks_cost_as_much_as_records():
     people = sf.examples.regions()
-    blank = Pair.of(people, people.with_columns({"gender": pl.Series([None] * 7, dtype=pl.String)}))
-    star = Pair.of(people, people.with_columns({"gender": pl.Series(["*"] * 7)}))
+    blank = TablePair.of(people, people.with_columns({"gender": pl.Series([None] * 7, dtype=pl.String)}))
+    star = TablePair.of(people, people.with_columns({"gender": pl.Series(["*"] * 7)}))
     for metric in (sf.Loss(["gender"]), sf.NormalisedCertaintyPenalty(["gender"]), sf.NonUniformEntropy(["gender"])):
         assert metric.measure(blank).value == metric.measure(star).value == 1, metric.name
     assert sf.Completeness(["gender"]).measure(star).value == 0
@@ -228,7 +228,7 @@ def test_blanks_cost_as_much_as_records():
 
 def test_levels_of_what_no_level_has():
     people = sf.examples.patients()
-    pair = Pair.of(people, sf.examples.patients(release="multi"))
+    pair = TablePair.of(people, sf.examples.patients(release="multi"))
     cells = cells_of(pair, "age")
     assert cells.column_level is None
     # [25-26] and [27-28] are nodes of level 1; [25-27] has its lowest common node on level 2, the top
@@ -251,11 +251,11 @@ def test_ambiguity_beyond_floats():
     columns = {f"c{i}": [str(v) for v in range(120)] for i in range(150)}
     table = sf.read(pl.DataFrame(columns)).with_roles(quasi=list(columns))
     hidden = table.with_columns({name: pl.Series(["*"] * 120) for name in columns})
-    found = sf.Ambiguity().measure(Pair.of(table, hidden))
+    found = sf.Ambiguity().measure(TablePair.of(table, hidden))
     assert found.raw is None
     assert found.value == pytest.approx(1)
     half = table.with_columns({name: pl.Series(["*"] * 120) for name in list(columns)[:30]})
-    assert sf.Ambiguity().measure(Pair.of(table, half)).value == pytest.approx(0.2)
+    assert sf.Ambiguity().measure(TablePair.of(table, half)).value == pytest.approx(0.2)
 
 
 def test_blanks_that_were_there_and_blanks_that_hide_a_value_are_one_box_in_any_order() -> None:
@@ -263,7 +263,7 @@ def test_blanks_that_were_there_and_blanks_that_hide_a_value_are_one_box_in_any_
     people = sf.read(pl.DataFrame(schema)).with_roles(quasi="zip")
     released = people.with_columns({"zip": pl.Series("zip", ["1", "2", None, None])})
     found = [
-        sf.KullbackLeibler().measure(Pair.of(people, released.take(np.array(order)))).raw
+        sf.KullbackLeibler().measure(TablePair.of(people, released.take(np.array(order)))).raw
         for order in ([0, 1, 2, 3], [3, 2, 1, 0], [0, 3, 1, 2])
     ]
     assert found == pytest.approx([found[0]] * 3)
@@ -285,15 +285,15 @@ def test_a_pair_of_counts_is_measured_as_the_records_it_stands_for(
     )
     made = frame.with_columns(zip=pl.col("zip").str.slice(0, 1) + "*", age=pl.col("age") // 2 * 2)
 
-    def pair(counts: bool) -> Pair:
+    def pair(counts: bool) -> TablePair:
         rows = np.arange(len(frame)) if counts else np.repeat(np.arange(len(frame)), frame["n"].to_numpy())
         copies = frame["n"].to_numpy() if counts else None
 
-        def table(of: pl.DataFrame) -> Dataset:
-            held = Dataset(of[rows].select("zip", "age"), copies=copies)  # type: ignore[arg-type]
+        def table(of: pl.DataFrame) -> Table:
+            held = Table(of[rows].select("zip", "age"), copies=copies)  # type: ignore[arg-type]
             return held.with_roles(quasi=["zip", "age"]).with_hierarchies(zip=sf.mask_right(2), age=sf.intervals(2))
 
-        return Pair.of(table(frame), table(made).take(np.flatnonzero(frame["kept"].to_numpy()[rows])))
+        return TablePair.of(table(frame), table(made).take(np.flatnonzero(frame["kept"].to_numpy()[rows])))
 
     for metric in (each for each in default_metrics() if each.counts):
         few, all_records = pair(counts=True), pair(counts=False)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.methods.utility.logistic_regression import features_of
 from tests.methods.utility.pairs_of_tables import itself
 from tests.oracles import utility_metrics
@@ -29,18 +29,20 @@ def test_accuracy_learned_from_original_release_and_majority():
     same = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(itself(people))
     assert same.value == 0
     assert same.raw > 0.75
-    blind = Pair.of(people, people.with_columns({"age": pl.Series(["*"] * 300), "sex": pl.Series(["*"] * 300)}))
+    blind = TablePair.of(people, people.with_columns({"age": pl.Series(["*"] * 300), "sex": pl.Series(["*"] * 300)}))
     lost = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(blind)
     assert lost.value > 0.8
     assert "by majority" in lost.meaning
     wrong = people.with_columns({"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])})
-    assert sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(Pair.of(people, wrong)).value == 1
+    assert sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(TablePair.of(people, wrong)).value == 1
 
 
 def test_generalised_predictors_still_predict():
     people = workers()
     ages = pl.Series([f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in people.column("age")])
-    found = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(Pair.of(people, people.with_columns({"age": ages})))
+    found = sf.PredictiveAccuracy("rich", ["age", "sex"]).measure(
+        TablePair.of(people, people.with_columns({"age": ages}))
+    )
     assert found.value < 0.5
     assert found.raw > 0.7
 
@@ -56,7 +58,7 @@ def test_what_cannot_be_learned_is_not_lost():
 def test_labels_that_are_none():
     people = workers()
     assert "more than 100 different values" in sf.PredictiveAccuracy("wage").applies(itself(people))
-    assert sf.PredictiveAccuracy("rich").measure(Pair.of(people, people.drop(["rich"]))).value == 1
+    assert sf.PredictiveAccuracy("rich").measure(TablePair.of(people, people.drop(["rich"]))).value == 1
     assert (
         sf.PredictiveAccuracy("rich", ["rich"]).applies(itself(people)) == "no released column is left to predict from"
     )
@@ -69,7 +71,7 @@ def test_seeded():
     noisy = people.with_columns(
         {"age": people.column("age") + pl.Series(np.random.default_rng(1).integers(-25, 25, 300))}
     )
-    pair = Pair.of(people, noisy)
+    pair = TablePair.of(people, noisy)
     one, same, *others = (sf.PredictiveAccuracy("rich", ["age"], seed=s).measure(pair).raw for s in (1, 1, 2, 3, 4))
     assert one == same
     assert set(others) - {one}
@@ -91,7 +93,7 @@ def test_overlap_of_one_slope():
     y = 2 * x + draw.normal(size=40)
     moved = y + draw.normal(0, 0.5, 40)
     people = sf.read(pl.DataFrame({"x": x, "y": y})).with_roles(plain=["x", "y"])
-    pair = Pair.of(people, people.with_columns({"y": pl.Series(moved)}))
+    pair = TablePair.of(people, people.with_columns({"y": pl.Series(moved)}))
     expected = utility_metrics.interval_overlap(interval(x, y), interval(x, moved))
     assert 0.2 < expected < 1
     assert sf.RegressionOverlap("y", ["x"]).measure(pair).raw == pytest.approx(expected)
@@ -104,21 +106,21 @@ def test_overlap_of_several_predictors():
     metric = sf.RegressionOverlap("wage", ["age", "sex", "town"])
     assert metric.measure(itself(people)).raw == pytest.approx(1)
     shuffled = people.with_columns({"age": people.column("age").shuffle(seed=1)})
-    found = metric.measure(Pair.of(people, shuffled))
+    found = metric.measure(TablePair.of(people, shuffled))
     assert found.per_column["age"] == 1
     assert found.per_column["town"] < 0.6
     constant = people.with_columns({"age": pl.Series([40] * 300)})
-    assert metric.measure(Pair.of(people, constant)).per_column["age"] == 1
-    assert metric.measure(Pair.of(people, people.drop(["age"]))).per_column["age"] == 1
+    assert metric.measure(TablePair.of(people, constant)).per_column["age"] == 1
+    assert metric.measure(TablePair.of(people, people.drop(["age"]))).per_column["age"] == 1
 
 
 def test_overlap_of_a_logistic_regression():
     people = workers()
     metric = sf.RegressionOverlap("rich", ["age", "sex"])
     assert metric.measure(itself(people)).raw == pytest.approx(1)
-    assert metric.measure(Pair.of(people, people.take(np.arange(0, 300, 2)))).value < 0.5
+    assert metric.measure(TablePair.of(people, people.take(np.arange(0, 300, 2)))).value < 0.5
     turned = people.with_columns({"rich": pl.Series(["no" if r == "yes" else "yes" for r in people.column("rich")])})
-    assert metric.measure(Pair.of(people, turned)).per_column["age"] == 1
+    assert metric.measure(TablePair.of(people, turned)).per_column["age"] == 1
 
 
 def test_regressions_that_make_no_sense():
@@ -141,7 +143,7 @@ def test_regressions_that_make_no_sense():
 def test_features_of_generalised_categories():
     people = sf.examples.illnesses()
     groups = pl.Series(["Virus infection", "*", "Common cold", "gout"])
-    pair = Pair.of(people, people.with_columns({"illness": groups}))
+    pair = TablePair.of(people, people.with_columns({"illness": groups}))
     rows = np.arange(4)
     made = features_of(pair, ["illness"], rows, rows, blanks=True)
     # HIV (twice) is what the others are compared with; then Common cold, Pelvic fracture and the mark of a blank

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.reading import Rung
 from sfumato.methods.formulas import binning
 from sfumato.methods.formulas.binning import binned, table_after, table_before
@@ -156,7 +156,7 @@ def test_errors_are_those_of_cells_counted_one_by_one(seed, monkeypatch):
         .with_kinds(**numeric)
         for side in (0, 1)
     ]
-    pair = Pair.of(*tables)
+    pair = TablePair.of(*tables)
     ways = int(rng.integers(1, 3 if many else 4))
     if rng.random() < 0.3:
         monkeypatch.setattr(binning, "MOST_CELLS", 5)  # one combination after the other
@@ -188,7 +188,7 @@ def test_tables_of_many_kinds_of_cells_are_those_of_few(seed, monkeypatch):
         for name, column in before.items()
     }
     tables = [sf.read(pl.DataFrame(side)).with_roles(quasi=["x", "y", "z"]) for side in (before, after)]
-    pair = Pair.of(*[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables])
+    pair = TablePair.of(*[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables])
     columns = [binned(pair, name, most=4, even=True) for name in "xyz"[: rng.integers(1, 4)]]
     expected = np.zeros(tuple(len(column.names) for column in columns))
     for row in range(rows):
@@ -210,7 +210,7 @@ def test_a_column_is_read_alike_whether_or_not_another_one_was_released():
     alone = sf.read(pl.DataFrame({"job": labels})).with_roles(quasi=["job"])
     levels = {"job": Rung(2, 4)}
     found = [
-        MarginalError(ways=1).measure(Pair.of(people, released, levels)).per_column["job"]
+        MarginalError(ways=1).measure(TablePair.of(people, released, levels)).per_column["job"]
         for released in (recoded, alone)
     ]
     assert found[0] == pytest.approx(sum(abs(n - 2.5) for n in (4, 3, 2, 1)) / 24 / 2)
@@ -221,7 +221,7 @@ def test_bins_of_very_many_numbers_take_little_memory():
     """A share of every bin for every number would take 100 million bytes."""
     numbers = np.random.default_rng(1).normal(size=125_000)
     table = sf.read(pl.DataFrame({"x": numbers})).with_roles(plain=["x"])
-    pair = Pair.of(table, table)
+    pair = TablePair.of(table, table)
     pair.reading("x")
     tracemalloc.start()
     column = binned(pair, "x", 100, even=True, blind=True)

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.methods.utility.moments import _quantiles_of_copies
 from tests.methods.utility.pairs_of_tables import of_numbers
 from tests.oracles import utility_metrics
@@ -92,7 +92,7 @@ def test_weights_of_a_survey():
 
 def test_ranges_stand_for_their_middles():
     people = sf.read(pl.DataFrame({"age": [20, 24, 30]})).with_roles(plain="age")
-    pair = Pair.of(people, people.with_columns({"age": pl.Series(["20-24", "20-24", "*"])}))
+    pair = TablePair.of(people, people.with_columns({"age": pl.Series(["20-24", "20-24", "*"])}))
     deviation = np.std([20, 24, 30], ddof=1)
     # 22 for the range, the mean 24.667 for what is suppressed
     expected = (2 + 2 + abs(30 - 74 / 3)) / 3 / (math.sqrt(2) * deviation)
@@ -102,7 +102,7 @@ def test_ranges_stand_for_their_middles():
 
 def test_suppressed_records_stand_at_the_mean():
     people = sf.read(pl.DataFrame({"x": [0.0, 1.0, 5.0]})).with_roles(plain="x")
-    pair = Pair.of(people, people.take(np.array([2, 0])))
+    pair = TablePair.of(people, people.take(np.array([2, 0])))
     assert sf.SumOfSquares().measure(pair).raw == pytest.approx(1 / 14)
     assert sf.RecordSquaredError(scale="range").measure(pair).raw == pytest.approx(1 / 75)
 
@@ -112,7 +112,7 @@ def test_missing_values():
     assert sf.SumOfSquares().measure(pair).raw == pytest.approx(0.5)  # 3 at the mean 2
     assert sf.SquaredError().measure(of_numbers({"x": [1.0, None]}, {"x": [1.0, 7.0]})).raw == pytest.approx(0.5)
     nothing = of_numbers({"x": [None, None]}, {"x": [None, None]}, plain="x")
-    nothing = Pair.of(nothing.original.with_kinds(x="numeric"), nothing.released)
+    nothing = TablePair.of(nothing.original.with_kinds(x="numeric"), nothing.released)
     assert sf.StandardisedError().measure(nothing).value == 0
     assert sf.Means().measure(nothing).value == 0
 
@@ -128,7 +128,7 @@ def test_distances_of_categories():
     people = sf.read(pl.DataFrame({"illness": known})).with_roles(quasi="illness")
     people = people.with_hierarchies(illness=sf.examples.illness_tree())
     changed = people.with_columns({"illness": pl.Series(["Hepatitis", "Hepatitis", "*", "Common cold", "gout"])})
-    pair = Pair.of(people, changed)
+    pair = TablePair.of(people, changed)
     # HIV and hepatitis meet halfway up, a fracture and a cold at the top; what the tree does not know is far away
     assert sf.SquaredError().measure(pair).per_record.tolist() == [0.25, 0, 1, 1, 1]
     assert sf.SquaredError(categories="equal").measure(pair).per_record.tolist() == [1, 0, 1, 1, 1]
@@ -137,13 +137,13 @@ def test_distances_of_categories():
 def test_a_missing_category_that_stays_missing_costs_nothing():
     people = sf.read(pl.DataFrame({"illness": ["HIV", None, None]})).with_roles(quasi="illness")
     people = people.with_hierarchies(illness=sf.examples.illness_tree())
-    pair = Pair.of(people, people.with_columns({"illness": pl.Series(["Virus infection", None, "HIV"])}))
+    pair = TablePair.of(people, people.with_columns({"illness": pl.Series(["Virus infection", None, "HIV"])}))
     assert sf.SquaredError().measure(pair).per_record.tolist() == [0.25, 0, 1]
 
 
 def test_what_holds_no_numbers():
     people = sf.examples.illnesses()
-    pair = Pair.of(people, people)
+    pair = TablePair.of(people, people)
     for metric in (
         sf.StandardisedError,
         sf.SumOfSquares,
@@ -166,7 +166,7 @@ def test_sdcmicro(reference_data, table, k):
     theirs = next(e["value"] for e in entries if e["id"] == f"onedims.{table}.k{k}")
     people = sf.read(reference_data / "microaggregation" / f"{table}.csv")
     people = people.with_roles(plain=people.columns)
-    pair = Pair.of(people, people.with_columns({n: _by_itself(people.column(n), k) for n in people.columns}))
+    pair = TablePair.of(people, people.with_columns({n: _by_itself(people.column(n), k) for n in people.columns}))
     cells = len(people) * len(people.columns)
     assert sf.StandardisedError().measure(pair).raw * cells == pytest.approx(theirs["IL1s"], rel=1e-9)
     assert sf.SumOfSquares().measure(pair).raw * 100 == pytest.approx(theirs["SSE_SST_pct"], rel=1e-9)
@@ -213,8 +213,8 @@ def test_distinct_cells_say_what_rows_say(rows):
     frame = pl.DataFrame({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}, schema={"a": pl.Int64, "b": pl.Int64})
     original = sf.read(frame).with_roles(plain=["a", "b"]).with_kinds(a="numeric", b="numeric")
     after = {name: pl.Series(name, [rows[i][2 + c] for i in kept], dtype=pl.Int64) for c, name in enumerate("ab")}
-    plain = Pair.of(original, original.take(kept).with_columns(after))
-    text = Pair.of(original, original.take(kept).with_columns({n: s.cast(pl.String) for n, s in after.items()}))
+    plain = TablePair.of(original, original.take(kept).with_columns(after))
+    text = TablePair.of(original, original.take(kept).with_columns({n: s.cast(pl.String) for n, s in after.items()}))
     for metric in OF_NUMBERS:
         if metric.applies(plain) is not None:
             continue
@@ -243,5 +243,5 @@ def test_numbers_whose_squares_are_infinite_raise_no_warning():
     table = sf.read(frame).with_roles(quasi=["x"], sensitive="ill", plain=["y"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sf.evaluate(Pair.of(table, table)).measures
+        assert sf.evaluate(TablePair.of(table, table)).measures
         assert sf.attack(table, table, only=["linkage", "probabilistic_linkage"], sample=20).tried

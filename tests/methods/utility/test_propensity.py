@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import sfumato as sf
 from sfumato import kernels
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.methods.utility.logistic_regression import Refit, fit_classes, fit_logistic, predict
 from sfumato.methods.utility.predictive import expected_between_samples, expected_for_synthetic_data, propensity_test
 
@@ -38,7 +38,7 @@ def test_independent_samples_reach_their_expectation():
 def test_exchanging_records_of_two_independent_samples_is_the_same_null():
     draw = np.random.default_rng(9)
     before, after = draw.normal(size=(2, 300, 3))
-    pair = Pair.of(table(dict(zip("abc", before.T, strict=True))), table(dict(zip("abc", after.T, strict=True))))
+    pair = TablePair.of(table(dict(zip("abc", before.T, strict=True))), table(dict(zip("abc", after.T, strict=True))))
     found = propensity_test(pair, sf.Propensity(permutations=200))
     assert found.parameters == 4
     assert found.null_mean == pytest.approx(expected_between_samples(4, 600, 0.5), rel=0.29)
@@ -49,31 +49,33 @@ def test_exchanging_records_of_two_independent_samples_is_the_same_null():
 def test_masked_data_have_a_smaller_null_than_samples():
     draw = np.random.default_rng(10)
     values = draw.normal(size=500)
-    pair = Pair.of(table({"x": values}), table({"x": values + draw.normal(0, 0.1, 500)}))
+    pair = TablePair.of(table({"x": values}), table({"x": values + draw.normal(0, 0.1, 500)}))
     found = propensity_test(pair, sf.Propensity(permutations=100))
     assert found.null_mean < expected_between_samples(2, 1000, 0.5) / 10
     assert abs(found.standardised) < 5
-    shifted = propensity_test(Pair.of(table({"x": values}), table({"x": values + 0.2})), sf.Propensity(permutations=50))
+    shifted = propensity_test(
+        TablePair.of(table({"x": values}), table({"x": values + 0.2})), sf.Propensity(permutations=50)
+    )
     assert shifted.standardised > 10
 
 
 def test_the_same_table_cannot_be_told_apart():
     people = sf.examples.survey()
-    found = propensity_test(Pair.of(people, people))
+    found = propensity_test(TablePair.of(people, people))
     assert (found.pmse, found.ratio, found.standardised) == (0, 1, 0)
 
 
 def test_what_can_always_be_told_apart():
-    pair = Pair.of(table({"x": np.arange(50.0)}), table({"x": np.arange(50.0) + 1000}))
+    pair = TablePair.of(table({"x": np.arange(50.0)}), table({"x": np.arange(50.0) + 1000}))
     assert sf.Propensity(permutations=0).measure(pair).value > 0.99
     names = ["a", "b"] * 25
-    other = Pair.of(table({"x": names}), table({"x": ["c"] * 50}))
+    other = TablePair.of(table({"x": names}), table({"x": ["c"] * 50}))
     assert sf.Propensity(permutations=0).measure(other).value > 0.99
 
 
 def test_parts_per_column_and_record():
     values = np.arange(40.0)
-    pair = Pair.of(table({"x": values, "y": values % 7}), table({"x": values + 500, "y": values % 7}))
+    pair = TablePair.of(table({"x": values, "y": values % 7}), table({"x": values + 500, "y": values % 7}))
     found = sf.Propensity(permutations=0).measure(pair)
     assert found.per_column["y"] == pytest.approx(0, abs=1e-9)
     assert found.per_column["x"] > 0.99
@@ -82,7 +84,7 @@ def test_parts_per_column_and_record():
 
 def test_a_sample_of_a_large_table():
     people = sf.examples.survey()
-    found = sf.Propensity(records=50, permutations=3).measure(Pair.of(people, people))
+    found = sf.Propensity(records=50, permutations=3).measure(TablePair.of(people, people))
     assert found.value == 0
     assert found.per_record is None
 
@@ -90,7 +92,7 @@ def test_a_sample_of_a_large_table():
 def test_suppressed_records_stay_on_their_side():
     values = np.arange(100.0)
     people = table({"x": values})
-    kept = Pair.of(people, people.take(np.arange(50)))
+    kept = TablePair.of(people, people.take(np.arange(50)))
     found = propensity_test(kept, sf.Propensity(permutations=20))
     assert found.share == pytest.approx(1 / 3)
     assert found.pmse > 0.02
@@ -147,7 +149,7 @@ def test_wrong_parameters(wrong):
 def test_nothing_to_compare():
     people = sf.examples.illnesses()
     hidden = people.with_columns({name: pl.Series(["*"] * 4) for name in people.columns})
-    assert sf.Propensity().measure(Pair.of(people, hidden)).value == 1
+    assert sf.Propensity().measure(TablePair.of(people, hidden)).value == 1
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.9]))

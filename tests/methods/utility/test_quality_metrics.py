@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from tests.methods.utility.pairs_of_tables import itself
 
 
@@ -22,7 +22,7 @@ def test_completeness_counts_blanks_stars_and_records():
     shared = people.take(np.array([0, 1, 2])).with_columns(
         {"a": pl.Series(["*", "y", None]), "b": pl.Series([1.0, None, float("nan")])}
     )
-    found = sf.Completeness().measure(Pair.of(people, shared))
+    found = sf.Completeness().measure(TablePair.of(people, shared))
     assert found.per_column == {"a": 0.25, "b": 0.25}
     assert found.value == 0.25
     assert found.raw == 7 / 8
@@ -31,7 +31,7 @@ def test_completeness_counts_blanks_stars_and_records():
 def test_uniqueness_by_a_key():
     people = table({"id": [1, 2, 3, 3], "x": [1, 1, 1, 1]})
     assert sf.Uniqueness(["id"]).measure(itself(people)).value == 0.75
-    assert sf.Uniqueness(["id"]).measure(Pair.of(people, people.take(np.array([2, 3])))).value == 0.25
+    assert sf.Uniqueness(["id"]).measure(TablePair.of(people, people.take(np.array([2, 3])))).value == 0.25
     assert sf.Uniqueness().applies(itself(people)) == "there is no column to look at; name some"
 
 
@@ -41,8 +41,8 @@ def test_timeliness():
     metric = sf.Timeliness("day", days=100, today="2025-05-10")
     assert metric.measure(itself(visits)).value == 0.5
     blurred = visits.with_columns({"day": pl.Series(["*", "2025-02-01..2025-02-28", "2025-05-01", None])})
-    assert metric.measure(Pair.of(visits, blurred)).value == 0.5
-    assert metric.measure(Pair.of(visits, visits.take(np.array([0])))).value == 0
+    assert metric.measure(TablePair.of(visits, blurred)).value == 0.5
+    assert metric.measure(TablePair.of(visits, visits.take(np.array([0])))).value == 0
     assert sf.Timeliness("x", days=1, today="2025-01-01").applies(itself(table({"x": [1]}))) == (
         "column 'x' does not hold dates"
     )
@@ -55,7 +55,7 @@ def test_validity():
     shared = people.with_columns(
         {"age": pl.Series(["20-30", "old", "*", "50"]), "sex": pl.Series(["f", "x", None, "m"])}
     )
-    pair = Pair.of(people, shared)
+    pair = TablePair.of(people, shared)
     assert sf.Validity().measure(pair).per_column == {"age": 0.5, "sex": 0.5}
     assert sf.Validity(["age"], rules={"age": [0, 35]}).measure(pair).value == 0.25
     assert sf.Validity(["age"], rules={"age": [0, None]}).measure(itself(people)).value == 1
@@ -70,11 +70,11 @@ def test_validity():
 def test_accuracy():
     people = table({"x": [0.0, 10.0, 5.0, None], "y": ["a", "b", None, "a"]})
     shared = people.with_columns({"x": pl.Series([1.0, 10.0, None, None]), "y": pl.Series(["a", "a", None, "*"])})
-    pair = Pair.of(people, shared)
+    pair = TablePair.of(people, shared)
     assert sf.Accuracy().measure(pair).per_column == {"x": 0.5, "y": 0.5}
     assert sf.Accuracy(tolerance=0.1).measure(pair).per_column == {"x": 0.75, "y": 0.5}
     assert sf.Accuracy().measure(pair).per_record.tolist() == [0.5, 0.5, 0.5, 0.5]
-    assert sf.Accuracy().measure(Pair.of(people, people.drop(["y"]))).per_column == {"x": 1.0, "y": 0.0}
+    assert sf.Accuracy().measure(TablePair.of(people, people.drop(["y"]))).per_column == {"x": 1.0, "y": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_rules_hold_when_they_can(rule, before, after):
     people = table({"a": [1, 2, 9], "b": [2, 2, 3]})
     shared = people.with_columns({"a": pl.Series(["1-2", "1-3", "9"]), "b": pl.Series(["2", "2", "3"])})
     assert sf.Consistency([rule]).measure(itself(people)).per_record.tolist() == before
-    assert sf.Consistency([rule]).measure(Pair.of(people, shared)).per_record.tolist() == after
+    assert sf.Consistency([rule]).measure(TablePair.of(people, shared)).per_record.tolist() == after
 
 
 def test_rules_of_categories_and_blanks():
@@ -100,10 +100,10 @@ def test_rules_of_categories_and_blanks():
     assert sf.Consistency(["a = b"]).measure(itself(people)).value == pytest.approx(1 / 3)
     assert sf.Consistency(["a != b"]).measure(itself(people)).value == pytest.approx(1 / 3)
     hidden = people.with_columns({"a": pl.Series(["*", "*", "*"])})
-    assert sf.Consistency(["a != b"]).measure(Pair.of(people, hidden)).value == 0
+    assert sf.Consistency(["a != b"]).measure(TablePair.of(people, hidden)).value == 0
     with pytest.raises(sf.errors.SchemaError, match="use = or !="):
         sf.Consistency(["a < b"]).measure(itself(people))
-    assert sf.Consistency(["a = b"]).measure(Pair.of(people, people.drop(["b"]))).value == 0
+    assert sf.Consistency(["a = b"]).measure(TablePair.of(people, people.drop(["b"]))).value == 0
     with pytest.raises(sf.errors.ParameterError, match="a rule is two columns"):
         sf.Consistency(["a ~ b"])
     with pytest.raises(sf.errors.SchemaError, match="no column 'c'"):

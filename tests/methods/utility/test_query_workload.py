@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import kernels
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.methods.utility import query_workload
 from sfumato.methods.utility.query_workload import Questions, questions_of
@@ -55,7 +55,7 @@ def test_predicates_of_categories(data, table, k):
 def test_predicates_of_numbers():
     people = sf.read(pl.DataFrame({"age": [20, 21, 22, 23, 30]})).with_roles(quasi="age")
     labels = pl.Series(["20-21", "20-21", "22.5", "22-30", "*"])
-    pair = Pair.of(people, people.with_columns({"age": labels}))
+    pair = TablePair.of(people, people.with_columns({"age": labels}))
     reading = pair.reading("age")
     asked = questions_of(pair, "age", 50, 0.4, Seed(1).stream("x"))
     before = asked_for(asked)
@@ -72,12 +72,12 @@ def test_predicates_of_numbers():
 def test_counted_by_hand():
     # one column, every query asks for one of the two values; half of the records say nothing
     people = sf.read(pl.DataFrame({"sex": ["f"] * 6 + ["m"] * 2})).with_roles(quasi="sex")
-    pair = Pair.of(people, people.with_columns({"sex": pl.Series(["f"] * 4 + ["*"] * 4)}))
+    pair = TablePair.of(people, people.with_columns({"sex": pl.Series(["f"] * 4 + ["*"] * 4)}))
     metric = sf.QueryWorkload(dimensions=1, selectivity=0.5, queries=400, sanity=0)
     found = metric.measure(pair)
     # for f: true 6, estimate 4 + 2; for m: true 2, estimate 0 + 2: both exact
     assert found.raw == 0
-    worse = Pair.of(people, people.take(np.arange(6)))
+    worse = TablePair.of(people, people.take(np.arange(6)))
     # for f: true 6, estimate 6 + 1, error 1/6; for m: true 2, estimate 1, error 1/2
     combinations = query_workload._combinations(worse, ("sex",))
     errors = [each for each, _ in metric._errors(worse, combinations, [20, 30], Seed(2).stream("x"))]
@@ -86,7 +86,7 @@ def test_counted_by_hand():
 
 
 def test_seeded():
-    release = Pair.of(sf.examples.patients(), sf.examples.patients(release="single"))
+    release = TablePair.of(sf.examples.patients(), sf.examples.patients(release="single"))
     one, same, other = (sf.QueryWorkload(queries=30, seed=s).measure(release) for s in (1, 1, 2))
     assert one.to_dict() == same.to_dict()
     assert one.to_dict() != other.to_dict()
@@ -105,7 +105,7 @@ def test_columns_and_dimensions():
 def test_a_column_that_was_not_released():
     people = sf.read(pl.DataFrame({"a": list("xxxy"), "b": list("uvuv")})).with_roles(quasi=["a", "b"])
     found = sf.QueryWorkload(queries=60, dimensions=1, selectivity=0.5, sanity=0).measure(
-        Pair.of(people, people.drop(["b"]))
+        TablePair.of(people, people.drop(["b"]))
     )
     assert found.per_column == {"a": 0, "b": 0}  # u and v are equally frequent: spreading evenly is right
 
@@ -133,7 +133,7 @@ def test_true_counts_are_those_of_the_rows_one_by_one(seed, monkeypatch):
     )
     people = sf.read(frame).with_roles(quasi=["age", "town", "day"])
     released = people if rng.random() < 0.5 else people.with_columns({"town": pl.Series(["*"] * rows)})
-    pair = Pair.of(people, released)
+    pair = TablePair.of(people, released)
     names = tuple(str(name) for name in rng.permutation(["age", "town", "day"])[: rng.integers(1, 4)])
     if rng.random() < 0.5:
         monkeypatch.setattr(query_workload, "CHUNK", 0)  # nothing is counted in a table

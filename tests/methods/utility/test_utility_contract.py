@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.choices import required_fields
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.registry import build, family, write
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from tests.methods.utility.pairs_of_tables import itself, nothing, recoded
@@ -62,7 +62,7 @@ def people(rows=40):
         "debt": Attribute(plain, Kind.NUMERIC),
         "day": Attribute(plain, Kind.DATE),
     }
-    return sf.Dataset(frame, Schema(schema))
+    return sf.Table(frame, Schema(schema))
 
 
 @functools.cache
@@ -96,7 +96,7 @@ def test_identity_and_nothing(metric):
 @EACH
 def test_of_a_release(metric):
     release = released()
-    pair = Pair.of(release.original, release.released)
+    pair = TablePair.of(release.original, release.released)
     assert metric.applies(pair) is None
     found = metric.measure(pair)
     assert found.name == metric.name and found.better == metric.better and found.meaning
@@ -114,8 +114,8 @@ def test_of_a_release(metric):
 def test_order_of_rows_does_not_matter(metric):
     release = released()
     again = release.released.take(np.arange(len(release.released))[::-1])
-    found = metric.measure(Pair.of(release.original, release.released))
-    turned = metric.measure(Pair.of(release.original, again))
+    found = metric.measure(TablePair.of(release.original, release.released))
+    turned = metric.measure(TablePair.of(release.original, again))
     assert turned.value == pytest.approx(found.value, abs=1e-6)
     if found.per_record is not None:
         assert turned.per_record[::-1] == pytest.approx(found.per_record, abs=1e-6)
@@ -124,11 +124,11 @@ def test_order_of_rows_does_not_matter(metric):
 @EACH
 def test_kind_of_frame_does_not_matter(metric):
     release = released()
-    pair = Pair.of(release.original, release.released)
+    pair = TablePair.of(release.original, release.released)
     original, shared = (
-        sf.Dataset(d.to_polars().to_pandas(), d.schema, origin=d.origin) for d in (release.original, release.released)
+        sf.Table(d.to_polars().to_pandas(), d.schema, origin=d.origin) for d in (release.original, release.released)
     )
-    assert metric.measure(Pair.of(original, shared)).value == pytest.approx(metric.measure(pair).value, abs=1e-9)
+    assert metric.measure(TablePair.of(original, shared)).value == pytest.approx(metric.measure(pair).value, abs=1e-9)
 
 
 @EACH
@@ -183,7 +183,7 @@ def test_suppressing_more_never_scores_less(data, table):
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
     kept = data.draw(st.lists(st.booleans(), min_size=len(table.rows), max_size=len(table.rows)))
     pair, _ = recoded(table, node, 1)
-    fewer = Pair.of(pair.original, pair.released.take(np.flatnonzero(kept)))
+    fewer = TablePair.of(pair.original, pair.released.take(np.flatnonzero(kept)))
     for name in {*DETAIL, "loss", "ncp", "non_uniform_entropy", "ambiguity", "squared_error"}:
         metric = METRICS[name]()
         assert metric.measure(pair).value <= metric.measure(fewer).value + 1e-9, name
@@ -192,7 +192,7 @@ def test_suppressing_more_never_scores_less(data, table):
 def test_all_of_a_release_that_holds_nothing_but_stars():
     table = people()
     hidden = {name: pl.Series(["*"] * len(table)) for name in ("age", "sex", "zip", "illness", "wage", "debt", "day")}
-    pair = Pair.of(table, table.with_columns(hidden))
+    pair = TablePair.of(table, table.with_columns(hidden))
     for metric in LOSSES:
         if metric.applies(pair) is None and metric.name not in ("classification", "predictive_accuracy"):
             assert metric.measure(pair).value == pytest.approx(1), metric.name

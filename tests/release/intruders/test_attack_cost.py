@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.attack import Scene
 from sfumato.core.consistency import Pairs
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.cost import ladder
 from sfumato.methods.formulas.matchings import matchings_with
@@ -30,9 +30,9 @@ BOUGHT = ["a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2", "a1 b1 c1", "a3 b1 c1", "
 
 def scene_of(frame, released=None, knows=None):
     names = list(frame.columns)
-    original = Dataset(frame).with_roles(quasi=names)
-    given_out = original if released is None else Dataset(released).with_roles(quasi=names)
-    pair = Pair.of(original, given_out)
+    original = Table(frame).with_roles(quasi=names)
+    given_out = original if released is None else Table(released).with_roles(quasi=names)
+    pair = TablePair.of(original, given_out)
     return Scene(pair, intruder_from(pair, knows or names, sample=10_000, seed=Seed(0)))
 
 

@@ -21,7 +21,7 @@ from sfumato.release.report.attacks import attack_words
 DEVIATION = {"interval_disclosure": {"kind": "deviation"}}
 
 
-def people(n: int = 80, seed: int = 3) -> sf.Dataset:
+def people(n: int = 80, seed: int = 3) -> sf.Table:
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
@@ -32,7 +32,7 @@ def people(n: int = 80, seed: int = 3) -> sf.Dataset:
         }
     )
     kinds = {"age": "numeric", "zip": "numeric", "income": "numeric"}
-    table = sf.Dataset(frame).with_roles(quasi=["age", "zip"], sensitive=["income", "illness"])
+    table = sf.Table(frame).with_roles(quasi=["age", "zip"], sensitive=["income", "illness"])
     schema = table.schema
     for name, kind in kinds.items():
         schema = schema.replace(name, kind=kind)
@@ -40,7 +40,7 @@ def people(n: int = 80, seed: int = 3) -> sf.Dataset:
 
 
 @pytest.fixture(scope="module")
-def table() -> sf.Dataset:
+def table() -> sf.Table:
     return people()
 
 
@@ -238,20 +238,21 @@ FORGED = {
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
-    from sfumato.release.promise_checks import promises_of
+    from sfumato.release.recipe_checks import limits_kept
+    from sfumato.release.replay import Original
+    from sfumato.release.shared_folder import SharedFolder
 
     recipe = with_limits("{interval_disclosure: {kind: deviation, at_most: 0.99}}")
     made = sf.run(table, recipe, seed=1)
     certificate = {
         "recipe": json.loads(json.dumps(recipes.public_dict(made.recipe))),
         "limits": [kept.to_dict() for kept in made.limits],
-        "verdicts": [],
-        "plan": [],
+        "shape": "table",
     }
-    certificate["recipe"]["meet"] = []
-    assert [claim.status for claim in promises_of(certificate, lambda *_: None)] == ["needs original"]
+    shared = SharedFolder(tmp_path, certificate)
+    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == ["needs original"]
     FORGED[forged](certificate)
-    assert [claim.status for claim in promises_of(certificate, lambda *_: None)] == ["fails"]
+    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == ["fails"]
 
 
 # The forms of limits, at random.

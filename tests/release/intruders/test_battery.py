@@ -11,10 +11,10 @@ import pytest
 import sfumato as sf
 from sfumato.core import registry
 from sfumato.core.attack import NOT_IN_FILE, Finding
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
+from sfumato.core.table import Table
 from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.release import attack_run as battery
 from sfumato.release.intruders import BATTERY, intruder_from, intruder_with, most_telling, renamed
@@ -29,7 +29,7 @@ def standing_clock(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def people() -> Dataset:
+def people() -> Table:
     return sf.examples.hospital(rows=150)
 
 
@@ -38,18 +38,18 @@ def release(people):
     return sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.05)])
 
 
-def towns(n: int = 40) -> Dataset:
+def towns(n: int = 40) -> Table:
     """Everyone is unique by age; released as it is, everyone is found."""
     frame = pl.DataFrame(
         {"id": [f"p{i}" for i in range(n)], "age": list(range(20, 20 + n)), "town": ["Ulm", "Kiel"] * (n // 2)}
     )
-    return Dataset(frame).with_roles(direct="id", quasi=["age", "town"])
+    return Table(frame).with_roles(direct="id", quasi=["age", "town"])
 
 
-def identity(original: Dataset, order=None) -> Pair:
+def identity(original: Table, order=None) -> TablePair:
     rows = np.arange(len(original)) if order is None else np.asarray(order)
     released = original.drop(original.schema.direct).take(rows)
-    return Pair.of(original, released)
+    return TablePair.of(original, released)
 
 
 def test_every_attack_that_a_profile_names_exists():
@@ -86,7 +86,7 @@ def test_shuffling_the_rows_changes_nothing():
 def test_where_every_cell_is_suppressed_nobody_is_found_more_often_than_by_chance():
     people = towns()
     blank = people.drop(["id"]).to_polars().with_columns(pl.lit(TOP).alias("age"), pl.lit(TOP).alias("town"))
-    pair = Pair.of(people, Dataset(blank).with_roles(quasi=["age", "town"]))
+    pair = TablePair.of(people, Table(blank).with_roles(quasi=["age", "town"]))
     report = battery.attack_release(pair, models=[sf.KAnonymity(40)], seconds=20)
     assert report.value("linkage") == pytest.approx(1 / 40) and report.value("suda") == 0.0
     assert all(t.finding.beyond_guessing < 0.05 for t in report.tried if "linkage" in t.finding.attack)
@@ -121,19 +121,19 @@ def test_other_nonsense_is_refused(release, people):
     with pytest.raises(ParameterError, match="Did you mean 'linkage'"):
         release.attack(only=["linkege"])
     with pytest.raises(SchemaError, match="empty"):
-        battery.attack_release(Pair(people, people.take(np.zeros(0, dtype=int)), np.zeros(0, dtype=np.int64)))
+        battery.attack_release(TablePair(people, people.take(np.zeros(0, dtype=int)), np.zeros(0, dtype=np.int64)))
     with pytest.raises(ParameterError, match="was not tried"):
         release.attack(only=["homogeneity"]).value("linkage")
 
 
 def test_tables_of_different_length_that_do_not_say_who_is_who_are_refused(people):
     with pytest.raises(ParameterError, match="does not say which rows"):
-        sf.attack(people, Dataset(people.to_polars().head(20), people.schema))
+        sf.attack(people, Table(people.to_polars().head(20), people.schema))
 
 
 def test_tables_without_a_common_column_are_refused():
     with pytest.raises(SchemaError, match="no column in common"):
-        Pair.of(towns(), Dataset(pl.DataFrame({"other": [1] * 40})).with_roles(quasi="other"))
+        TablePair.of(towns(), Table(pl.DataFrame({"other": [1] * 40})).with_roles(quasi="other"))
 
 
 def test_an_attack_that_fails_does_not_hide_the_others_but_our_bugs_show(release, monkeypatch):
@@ -155,7 +155,7 @@ def test_an_attack_that_fails_does_not_hide_the_others_but_our_bugs_show(release
 
 
 def test_an_intruder_who_can_know_nothing_is_skipped():
-    pair = identity(Dataset(pl.DataFrame({"a": [1, 2]})).with_roles(plain="a"))
+    pair = identity(Table(pl.DataFrame({"a": [1, 2]})).with_roles(plain="a"))
     report = battery.attack_release(pair, only=["linkage"])
     assert {s.intruder for s in report.skipped} >= {"prosecutor", "neighbour"}
 
@@ -176,8 +176,8 @@ def test_a_sample_of_people_is_looked_for_always_the_same():
 # --- an intruder's own file ---
 
 
-def file_of(**columns) -> Dataset:
-    return Dataset(pl.DataFrame(columns))
+def file_of(**columns) -> Table:
+    return Table(pl.DataFrame(columns))
 
 
 def test_the_score_is_kept_by_a_column_that_identifies_people():
@@ -201,7 +201,7 @@ def test_numbers_agree_however_they_are_stored():
 
 
 def test_a_column_may_be_called_row_or_len():
-    people = Dataset(pl.DataFrame({"row": [1, 2, 3], "len": ["a", "b", "b"]})).with_roles(quasi=["row", "len"])
+    people = Table(pl.DataFrame({"row": [1, 2, 3], "len": ["a", "b", "b"]})).with_roles(quasi=["row", "len"])
     assert intruder_with(identity(people), people, None).truth.tolist() == [0, 1, 2]
 
 
@@ -297,9 +297,9 @@ def test_no_value_of_a_person_is_in_the_report(people, release):
 @pytest.mark.parametrize("kind", ["nominal", "numeric"])
 def test_poor_tables_are_attacked_without_a_stumble(columns, kind):
     types = {"age": pl.Float64, "town": pl.String, "secret": pl.String}
-    table = Dataset(pl.DataFrame(columns, schema=types)).with_roles(quasi=["age", "town"], sensitive="secret")
+    table = Table(pl.DataFrame(columns, schema=types)).with_roles(quasi=["age", "town"], sensitive="secret")
     table = table.with_schema(table.schema.replace("age", kind=kind))
-    pair = Pair.of(table, table)
+    pair = TablePair.of(table, table)
     report = battery.attack_release(pair, models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)], seconds=10)
     assert report.tried and all(0 <= t.finding.value <= 1 for t in report.tried)
     json.dumps(report.to_dict(), allow_nan=False)

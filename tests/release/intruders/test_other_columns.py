@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.attack import NOT_IN_FILE, NothingToAttack, Scene, as_theirs
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.interfaces.cli import main
 from sfumato.release.attack_run import attack_release
@@ -22,7 +22,7 @@ from sfumato.release.intruders import intruder_with
 
 
 def set_up(found, **shown):
-    pair = Pair.of(found.a, found.a.drop(["id"]))
+    pair = TablePair.of(found.a, found.a.drop(["id"]))
     who = intruder_with(pair, found.b, None, by="id", aux=found.aux)
     return Scene(pair, who, aux=found.aux, **shown)
 
@@ -127,7 +127,7 @@ def test_nothing_shared_but_a_table_to_learn_from():
     found = sf.examples.linkage_scene(shared=0, rho=0.95, noise=0.05, seed=3)
     finding = sf.OtherColumnsLinkage().attack(set_up(found))
     assert list(finding.details["ways"]) == ["model"] and finding.value > 10 * finding.baseline
-    pair = Pair.of(found.a, found.a.drop(["id"]))
+    pair = TablePair.of(found.a, found.a.drop(["id"]))
     with pytest.raises(SchemaError, match="no column in common"):
         intruder_with(pair, found.b, None, by="id")
 
@@ -158,10 +158,10 @@ def jobs(size=300, *, telling=True, seed=2):
 def test_categories_are_predicted(telling):
     table, others = jobs(telling=telling), jobs(800, telling=telling, seed=5)
     schema = Schema({"id": Attribute((Role.DIRECT,)), "sector": Attribute((Role.QUASI,))})
-    original = Dataset(table.select("id", "sector"), schema)
-    pair = Pair.of(original, original.drop(["id"]))
-    aux = Dataset(others.drop("id"))
-    who = intruder_with(pair, Dataset(table.select("id", "job")), None, by="id", aux=aux)
+    original = Table(table.select("id", "sector"), schema)
+    pair = TablePair.of(original, original.drop(["id"]))
+    aux = Table(others.drop("id"))
+    who = intruder_with(pair, Table(table.select("id", "job")), None, by="id", aux=aux)
     finding = sf.OtherColumnsLinkage().attack(Scene(pair, who, aux=aux))
     # right sector with 0.92: one of some 50 records there; without a tie between job and sector it is one of 300
     assert finding.value == pytest.approx(0.92 / 50 if telling else 1 / 300, rel=0.25 if telling else 0.6)
@@ -174,7 +174,7 @@ def test_generalised_and_suppressed_cells_are_read():
         .to_polars()
         .with_columns(pl.when(pl.int_range(pl.len()) % 5 > 0).then(pl.col("a1").round(1)).alias("a1"))
     )
-    pair = Pair.of(found.a, Dataset(rounded, found.a.schema.without(["id"])))
+    pair = TablePair.of(found.a, Table(rounded, found.a.schema.without(["id"])))
     who = intruder_with(pair, found.b, None, by="id", aux=found.aux)
     finding = sf.OtherColumnsLinkage().attack(Scene(pair, who, aux=found.aux))
     assert 0.2 < finding.details["ways"]["model"]["value"] < 1
@@ -182,7 +182,7 @@ def test_generalised_and_suppressed_cells_are_read():
 
 def test_named_intruders_have_nothing_of_their_own(monkeypatch):
     people = sf.examples.hospital(rows=60)
-    report = attack_release(Pair.of(people, people.drop(people.schema.direct)), only=["other_columns_linkage"])
+    report = attack_release(TablePair.of(people, people.drop(people.schema.direct)), only=["other_columns_linkage"])
     assert isinstance(report.skipped[0].reason, NothingToAttack)
 
 
@@ -196,8 +196,8 @@ def test_the_order_of_rows_does_not_matter():
     found = sf.examples.linkage_scene(rho=0.9, seed=4)
     order = np.random.default_rng(1).permutation(len(found.b))
     straight = sf.OtherColumnsLinkage().attack(set_up(found))
-    turned = Dataset(found.b.to_polars()[order], found.b.schema)
-    pair = Pair.of(found.a, found.a.drop(["id"]))
+    turned = Table(found.b.to_polars()[order], found.b.schema)
+    pair = TablePair.of(found.a, found.a.drop(["id"]))
     again = sf.OtherColumnsLinkage().attack(
         Scene(pair, intruder_with(pair, turned, None, by="id", aux=found.aux), aux=found.aux)
     )

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.core import attack as core_attack
 from sfumato.core import registry
 from sfumato.core.attack import AT_LEAST, NothingToAttack, Scene
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
 from sfumato.methods.hierarchies import Tree
@@ -52,7 +52,7 @@ def people(rows=120):
 
 
 def scene(seconds=100.0, rows=120, **more):
-    pair = Pair.of(people(rows), people(rows))
+    pair = TablePair.of(people(rows), people(rows))
     return Scene(pair, intruder_from(pair, COLUMNS, sample=10**6, seed=Seed(0)), seed=Seed(3), seconds=seconds, **more)
 
 
@@ -264,7 +264,7 @@ def _program(seed=0, units=25):
     frame = pl.DataFrame({c: draw.normal(0, 1, units) for c in "abc"})
     noise = frame.with_columns(pl.all() + pl.Series(draw.normal(0, 0.8, units)))
     table = sf.read(frame).with_roles(quasi=["a", "b", "c"])
-    pair = Pair.of(table, sf.read(noise).with_schema(table.schema))
+    pair = TablePair.of(table, sf.read(noise).with_schema(table.schema))
     place = Scene(pair, intruder_from(pair, ("a", "b", "c"), sample=10**6, seed=Seed(0)), seconds=100.0)
     files = files_of(place)
     family = family_of("weighted_mean", 3)

@@ -10,10 +10,10 @@ import pytest
 import sfumato as sf
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.data import Context
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.release import attack_run as battery
 from sfumato.release.attack_report import Skipped, Tried
@@ -23,7 +23,7 @@ from sfumato.release.report.attacks import conclusion, unknown
 ATTRIBUTE = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "inference"]
 
 
-def visits(n: int = 60) -> Dataset:
+def visits(n: int = 60) -> Table:
     frame = pl.DataFrame(
         {
             "age": [20 + i % 30 for i in range(n)],
@@ -34,12 +34,12 @@ def visits(n: int = 60) -> Dataset:
     return sf.read(frame).with_roles(quasi=["age", "sex"], sensitive="ill")
 
 
-def swapped() -> Pair:
+def swapped() -> TablePair:
     """One known column is not what it was: whom a class holds cannot be told."""
     people = visits()
     ages = people.column("age").to_list()
     released = people.to_polars().with_columns(pl.Series("age", [ages[1], ages[0], *ages[2:]]))
-    return Pair.of(people, Dataset(released, people.schema))
+    return TablePair.of(people, Table(released, people.schema))
 
 
 def test_what_could_not_be_tried_is_unknown_and_told_from_what_has_nothing_to_attack():
@@ -48,8 +48,10 @@ def test_what_could_not_be_tried_is_unknown_and_told_from_what_has_nothing_to_at
     assert status["homogeneity"][0] == "unknown" and "values of age were changed" in status["homogeneity"][1]
     assert status["composition"] == ("does not apply", "there is no other release of these people")
     assert [skipped.attack for skipped in report.unknown] == ["homogeneity"]
-    assert "1 unknown" in str(report).splitlines()[0] and "? prosecutor, homogeneity: unknown;" in str(report)
-    assert "unknown" in report._repr_html_() and "Does not apply" in report._repr_html_()
+    assert "1 attack is unknown" in str(report).splitlines()[0] and "? homogeneity: unknown: values of age" in str(
+        report
+    )
+    assert "unknown" in report._repr_html_() and "does not apply" in report._repr_html_()
     frame = report.to_frame().filter(pl.col("status") == "unknown")
     assert frame["attack"].to_list() == ["homogeneity"] and frame["value"].to_list() == [None]
     assert frame["exceeds"].to_list() == [None]
@@ -74,19 +76,19 @@ def test_an_attack_that_stumbles_and_one_of_others_that_gives_any_reason_are_unk
 
 def test_there_is_nothing_to_attack_where_there_is_no_secret():
     people = visits().drop(["ill"])
-    report = battery.attack_release(Pair.of(people, people), only=ATTRIBUTE)
+    report = battery.attack_release(TablePair.of(people, people), only=ATTRIBUTE)
     assert not report.tried and not report.unknown
     assert {s.reason for s in report.skipped} == {"the table has no sensitive column"}
-    hidden = battery.attack_release(Pair.of(visits(), people), only=ATTRIBUTE)
+    hidden = battery.attack_release(TablePair.of(visits(), people), only=ATTRIBUTE)
     assert {s.reason for s in hidden.skipped} == {"no sensitive column was released"}
 
 
 def test_a_population_that_nobody_speaks_of_is_nothing_to_attack_but_weights_left_out_are_unknown():
     only = ["population_uniques", "individual_risk", "log_linear"]
-    assert not battery.attack_release(Pair.of(visits(), visits()), only=only).unknown
+    assert not battery.attack_release(TablePair.of(visits(), visits()), only=only).unknown
     frame = visits().to_polars().with_columns(pl.lit(3.0).alias("w"))
     people = sf.read(frame).with_roles(quasi=["age", "sex"], sensitive="ill", weight="w")
-    report = battery.attack_release(Pair.of(people, people.drop(["w"])), only=only)
+    report = battery.attack_release(TablePair.of(people, people.drop(["w"])), only=only)
     assert len(report.unknown) == 3 and all("were not released" in s.reason for s in report.unknown)
 
 
@@ -110,7 +112,7 @@ def test_a_limit_is_about_the_first_intruder_even_if_others_can_try(monkeypatch)
 
     people = visits()
     monkeypatch.setattr(battery, "_try", blind)
-    report = battery.attack_release(Pair.of(people, people), only=["linkage"], limits={"linkage": 1.0})
+    report = battery.attack_release(TablePair.of(people, people), only=["linkage"], limits={"linkage": 1.0})
     assert report.tried and report.refused == ("linkage is unknown: it is too much",)
     assert report.skipped[0].limit == 1.0
 
@@ -128,7 +130,7 @@ def test_what_was_not_measured_has_no_value_in_the_certificate():
 
 @pytest.mark.parametrize("attack", ["linkage", "probabilistic_linkage", "worst_case_linkage"])
 def test_rates_of_a_sample_of_people_carry_an_interval_and_those_of_everybody_are_exact(attack):
-    pair = Pair.of(visits(), visits())
+    pair = TablePair.of(visits(), visits())
     some = battery.attack_release(pair, only=[attack], sample=30, seconds=20).tried[0].finding
     everybody = battery.attack_release(pair, only=[attack], sample=60, seconds=20).tried[0].finding
     assert some.interval[0] < some.value < some.interval[1] or some.value in some.interval

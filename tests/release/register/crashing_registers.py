@@ -1,6 +1,6 @@
 """Processes that register and die at every point, and processes that register at once; run by test_store.py in a process of its own.
 
-A child that dies does so as by ``kill -9``, before any statement and at any instruction of SQLite's machine inside one.
+A child that dies does so as by ``kill -9``: before and after every write, sync and renaming, and inside of every write.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.release.register import store
 from sfumato.release.register.store import RegisteredPeople, open_register, start_register
 
+WRITE = os.write
 ENTRY = {
     "created": "",
     "recipient": "x",
@@ -39,21 +39,37 @@ def registering(path, at, pipe):
     known = people(register)
     left = [at]
 
-    def point(*_):
+    def point():
         if left[0] == 0:
             os._exit(9)
         left[0] -= 1
-        return 0
 
-    register._connection.set_trace_callback(point)
-    register._connection.set_progress_handler(point, 3)
+    def around(function):
+        def call(*arguments, **options):
+            point()
+            result = function(*arguments, **options)
+            point()
+            return result
+
+        return call
+
+    def write(file, data):
+        for size in (0, 1, len(data) // 2, len(data) - 1):
+            if left[0] == 0:
+                WRITE(file, bytes(data)[:size])
+            point()
+        result = WRITE(file, data)
+        point()
+        return result
+
+    os.write, os.fsync, Path.replace = write, around(os.fsync), around(Path.replace)
     with register.turn():
         number = register.plan(ENTRY, known)
-    os.write(pipe, b"p")
+    WRITE(pipe, b"p")
     point()
     with register.turn():
         register.now_is(number, "released", certificate="c")
-    os.write(pipe, b"r")
+    WRITE(pipe, b"r")
     os._exit(0)
 
 
@@ -107,7 +123,7 @@ def many(path):
     return 0
 
 
-def forked(function, path, times=6):
+def forked(function, path, times=8):
     children = []
     for _ in range(times):
         child = os.fork()
@@ -137,5 +153,4 @@ def races(folder):
 
 if __name__ == "__main__":
     os.environ["XDG_STATE_HOME"] = str(Path(sys.argv[2]) / "state")
-    assert store.VERSION == 1
     print(json.dumps({"crashes": crashes, "races": races}[sys.argv[1]](Path(sys.argv[2]))))

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.release.register.memory import Newcomer, Remembered
@@ -35,7 +35,7 @@ def released(original, shows=("a", "b"), keep=None, changes=None):
     made = dataclasses.replace(
         sf.read(frame), origin=rows, schema=original.schema.without(set(original.columns) - set(frame.columns))
     )
-    return Pair(original, made, rows)
+    return TablePair(original, made, rows)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_drawn_rows_are_nobodys_and_their_people_count(register):
     frame = people.to_polars().drop("id")
     nobody = np.full(len(frame), -1)
     made = dataclasses.replace(sf.read(frame), origin=nobody, schema=people.schema.without(["id"]))
-    drawn = Pair(people, made, nobody)
+    drawn = TablePair(people, made, nobody)
     assert set(classes_shown(drawn).tolist()) == {-1}
     spent = {"certified": True, "epsilon": 0.5, "delta": 1e-9}
     registered(register, drawn, private=spent)

@@ -224,7 +224,7 @@ def story(columns: dict[str, list[str]] | None = None) -> dict[str, Any]:
 
 def full_record() -> dict[str, Any]:
     """The owner's record with everything that newer certificates tell: story, attacks, utilities, limits, contract."""
-    from sfumato.release.documents import public_story
+    from sfumato.release.story import public_story
 
     record, told = owner_record(), story()
     measures = [_measure("loss", 0.25), _measure("means", 0.01), _measure("accuracy", 0.75) | {"better": "higher"}]

@@ -88,20 +88,20 @@ def test_numbers_are_told():
     drawn = attack_picture(
         samples.attacks(samples.tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True), samples.tried("b"))
     )
-    told = "prosecutor, linkage: 50% (40% to 60%), guessing 10%, usual 28%, beyond the usual 20%"
+    told = "prosecutor, linkage: 50 % (40 % to 60 %), guessing 10 %, usual 28 %, beyond the usual 20 %"
     assert told in drawn.description
-    assert "b, linkage: 12.5%, usual 20%" in drawn.description
-    assert "Brown: beyond that line. 1 attack goes beyond the usual 20%." in drawn.caption
+    assert "b, linkage: 12.5 %, usual 20 %" in drawn.description
+    assert "Brown: beyond that line. 1 attack goes beyond the usual 20 %." in drawn.caption
 
 
 def test_allowed_is_said_only_where_a_limit_was_set():
     free = samples.tried("a", value=0.9, exceeds=True)
     bound = samples.tried("b", value=0.3, limit=0.1, exceeds=True)
-    assert conclusion(samples.attacks(free)) == "1 attack goes beyond the usual 20%."
-    assert conclusion(samples.attacks(free | {"threshold": 0.1})) == "1 attack goes beyond the 10% asked for."
+    assert conclusion(samples.attacks(free)) == "1 attack goes beyond the usual 20 %."
+    assert conclusion(samples.attacks(free | {"threshold": 0.1})) == "1 attack goes beyond the 10 % asked for."
     assert conclusion(samples.attacks(bound)) == "1 attack goes further than the recipe allows."
     both = conclusion(samples.attacks(free, free, bound, samples.tried("c")))
-    assert both == "1 attack goes further than the recipe allows; 2 attacks go beyond the usual 20%."
+    assert both == "1 attack goes further than the recipe allows; 2 attacks go beyond the usual 20 %."
     kept = samples.tried("b", value=0.05, limit=0.1)
     assert conclusion(samples.attacks(kept, kept)) == "None of 2 attacks goes further than the recipe allows."
     page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(free, samples.tried("c"))}))
@@ -128,13 +128,13 @@ def test_what_is_unknown_is_said_wherever_it_is_said_that_nothing_goes_too_far()
     found["skipped"][0] |= {"status": "unknown", "reason": "the grid has too many cells"}
     found["skipped"][1] |= {"status": "does not apply", "reason": "no other release"}
     drawn = attack_picture(found)
-    told = "The only attack tried does not go beyond the usual 20%; 1 attack is unknown."
+    told = "The only attack tried does not go beyond the usual 20 %; 1 attack is unknown."
     assert told in drawn.caption
     assert "unknown" in drawn.description and "? unknown" in drawn.svg
     for page in (Page(public_page(samples.certificate() | {"attacks": found})),):
         assert told in page.text
         assert (
-            "Every promise holds; the only attack tried does not go beyond the usual 20%; 1 attack is unknown"
+            "3-anonymity holds; the only attack tried does not go beyond the usual 20 %; 1 attack is unknown"
             in page.text
         )
         assert "the grid has too many cells" in page.text and "1 attack does not apply" in page.text
@@ -158,12 +158,12 @@ def test_weaker_attacks_are_behind_a_click_and_the_alarm_is_at_the_top():
     text = public_page(certificate)
     page = Page(text)
     assert f"{21 - MOST_AT_ONCE} weaker attacks" in page.text
-    alarm = page.text.index("A person's own record is found (linkage) by the colleague, who knows age, sex: 95%")
-    assert page.text.index("Every promise holds; 1 attack goes beyond the usual 20%") < alarm
+    alarm = page.text.index("A person's own record is found (linkage) by the colleague, who knows age, sex: 95 %")
+    assert page.text.index("3-anonymity holds; 1 attack goes beyond the usual 20 %") < alarm
     assert alarm < page.text.index("How large the crowds are")
     assert "Links <b>all</b> of them." in page.text
     assert "b" not in page.tags
-    assert "1 attack goes beyond the usual 20%. 21 attacks were tried" in page.text
+    assert "1 attack goes beyond the usual 20 %. 21 attacks were tried" in page.text
     assert 'class="verdict mixed"' in text and 'class="banner"' not in text, (
         "one headline, and no box that contradicts it"
     )
@@ -173,7 +173,7 @@ def test_certificates_from_before_attacks_said_what_they_take_beyond_guessing():
     old = samples.tried(value=0.4)
     del old["beyond_guessing"]
     page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(old)}))
-    assert "A person's own record is found (linkage) prosecutor 40%" in page.text
+    assert "A person's own record is found (linkage) prosecutor 40 %" in page.text
 
 
 def test_every_attack_has_a_line_in_plain_words():

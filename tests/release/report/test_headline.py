@@ -32,28 +32,28 @@ FINE = {**BEYOND, "exceeds": False}
 )
 def test_promises(holds, text, state):
     found = headline({"verdicts": [{"holds": one} for one in holds]})
-    assert (found.text, found.state) == (f"{text}; no attack was tried", state)
+    assert (found.text, found.state) == (f"{text}; not attacked yet", state)
 
 
 @pytest.mark.parametrize(
     ("told", "text", "state"),
     [
-        ({"attacks": {"tried": [FINE, FINE]}}, "none of 2 attacks goes beyond the usual 20%", "holds"),
+        ({"attacks": {"tried": [FINE, FINE]}}, "none of 2 attacks goes beyond the usual 20 %", "holds"),
         (
             {"attacks": {"tried": [BEYOND, BEYOND], "skipped": [{}, {}, {}]}},
-            "2 attacks go beyond the usual 20%; 3 attacks are unknown",
+            "2 attacks go beyond the usual 20 %; 3 attacks are unknown",
             "mixed",
         ),
         ({"attacks": {"tried": [], "skipped": [{}]}}, "no attack could be tried; 1 attack is unknown", "mixed"),
         ({"attacks": {"tried": [OVER]}}, "1 attack goes further than the recipe allows", "broken"),
         (
             {"attacks": {"tried": [FINE], "skipped": [{"limit": 0.1}]}},
-            "the only attack tried does not go beyond the usual 20%; 1 attack is unknown",
+            "the only attack tried does not go beyond the usual 20 %; 1 attack is unknown",
             "broken",
         ),
-        ({"limits": [GOOD, BAD]}, "1 of 2 limits is not kept; no attack was tried", "broken"),
-        ({"limits": [GOOD], "contract": [GOOD]}, "every limit is kept; every agreement is kept; no attack was tried", "holds"),
-        ({"contract": [REPORTED, REPORTED, GOOD]}, "2 of 3 agreements are not kept; no attack was tried", "mixed"),
+        ({"limits": [GOOD, BAD]}, "1 of 2 limits is not kept; not attacked yet", "broken"),
+        ({"limits": [GOOD], "contract": [GOOD]}, "every limit is kept; every agreement is kept; not attacked yet", "holds"),
+        ({"contract": [REPORTED, REPORTED, GOOD]}, "2 of 3 agreements are not kept; not attacked yet", "mixed"),
         ({"differential_privacy": {"certified": True}}, "", "holds"),
     ],
 )  # fmt: skip
@@ -67,7 +67,7 @@ def test_pages_and_release_say_the_same():
     bad = samples.attacks(samples.tried(value=0.95, exceeds=True), skipped=1)
     record = samples.owner_record()
     record["certificate"]["attacks"] = bad
-    said = "Every promise holds; 1 attack goes beyond the usual 20%; 1 attack is unknown"
+    said = "3-anonymity holds; 1 attack goes beyond the usual 20 %; 1 attack is unknown"
     for page in (public_page(record["certificate"]), owner_page(record)):
         assert f"<h1>{said}</h1>" in page and 'class="verdict mixed"' in page
         assert Page(page).text.count(said) <= 2  # the title of the page and its headline
@@ -75,7 +75,7 @@ def test_pages_and_release_say_the_same():
 
 def test_a_release_has_the_headline_of_its_page():
     made = sf.anonymize(sf.examples.patients(), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.2)])
-    assert made.headline.text == "Every promise holds; no attack was tried"
+    assert made.headline.text == "2-anonymity holds; not attacked yet"
     assert str(made).splitlines()[0].endswith(made.headline.text)
     assert made.headline.text in made._repr_html_()
 

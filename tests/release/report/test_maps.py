@@ -42,7 +42,7 @@ def card(bins, before, after, column="age"):
 
 def test_a_card_tells_its_numbers():
     drawn = card_picture(card(["young", "old"], [0.25, 0.75], [0.5, 0.5]))
-    assert drawn.description == "Distribution of age. young: 25% before, 50% after; old: 75% before, 50% after."
+    assert drawn.description == "Distribution of age. young: 25 % before, 50 % after; old: 75 % before, 50 % after."
     assert {"young", "old"} <= set(texts(drawn.svg))
 
 
@@ -71,8 +71,8 @@ def test_hostile_names_stay_text(name):
 
 
 def test_one_bin_no_bin_and_nothing_in_it():
-    assert "all: 100% before, 100% after" in card_picture(card(["all"], [1], [1])).description
-    assert "gone: 100% before, 0% after" in card_picture(card(["gone"], [1.0], [0.0])).description
+    assert "all: 100 % before, 100 % after" in card_picture(card(["all"], [1], [1])).description
+    assert "gone: 100 % before, 0 % after" in card_picture(card(["gone"], [1.0], [0.0])).description
     assert card_picture(card([], [], [])).description == "Distribution of age. ."
     ET.fromstring(card_picture(card(["zero"], [0.0], [0.0])).svg)
 
@@ -119,7 +119,7 @@ def test_many_pairs_are_counted_in_words():
 
 def test_what_is_gone():
     drawn = gone_bars({"a": 0.25, "b": 1.0, "c": 0.0})
-    assert drawn.description == "Cells that are gone. b: 100%; a: 25%; c: 0%."
+    assert drawn.description == "Cells that are gone. b: 100 %; a: 25 %; c: 0 %."
     assert gone_bars({"a": 0.0}) is None
     assert gone_bars({}) is None
     many = gone_bars({f"c{i:02d}": (i + 1) / 100 for i in range(60)})
@@ -133,8 +133,8 @@ def test_columns_that_lost_equally_little_share_a_bar():
     assert [t for t in texts(drawn.svg) if t not in ("column", "gone")] == [
         "education",
         "41 other columns",
-        "100%",
-        "1.9%",
+        "100 %",
+        "1.9 %",
     ]
     assert "41 columns lost equally little and share a bar." in drawn.caption
     assert all(name in drawn.description for name in names)

@@ -28,8 +28,8 @@ def bars(svg: str, colour: str) -> list[float]:
 
 def test_histogram_shows_records_not_classes():
     picture = class_size_histogram(SIZES, k=None)
-    assert "1: 3 (11.1%); 2: 2 (7.4%); 3: 0; 4: 0; 5–9: 10 (37.0%); 10–19: 12 (44.4%)." in picture.description
-    assert {"3 (11.1%)", "2 (7.4%)", "10 (37.0%)", "12 (44.4%)", "10–19"} <= set(texts(picture.svg))
+    assert "1: 3 (11.1 %); 2: 2 (7.4 %); 3: 0; 4: 0; 5–9: 10 (37.0 %); 10–19: 12 (44.4 %)." in picture.description
+    assert {"3 (11.1 %)", "2 (7.4 %)", "10 (37.0 %)", "12 (44.4 %)", "10–19"} <= set(texts(picture.svg))
 
 
 def test_bars_are_as_long_as_their_numbers():
@@ -41,7 +41,7 @@ def test_bars_are_as_long_as_their_numbers():
 def test_histogram_can_count_persons_and_classes():
     assert class_size_histogram(SIZES, k=None, counted="persons").description.startswith("Number of persons")
     classes = class_size_histogram(SIZES, k=None, counted="classes")
-    assert "1: 3 (42.9%); 2: 1 (14.3%); 3: 0; 4: 0; 5–9: 2 (28.6%); 10–19: 1 (14.3%)." in classes.description
+    assert "1: 3 (42.9 %); 2: 1 (14.3 %); 3: 0; 4: 0; 5–9: 2 (28.6 %); 10–19: 1 (14.3 %)." in classes.description
     assert "overlap" in classes.caption
 
 
@@ -69,10 +69,10 @@ def test_an_empty_table_has_a_picture():
 def test_risks_are_told_in_words():
     picture = risk_bars({"prosecutor_risk": 1.0, "marketer_risk": 0.9, "unique_records": 0.4}, RISKS, 0.25)
     assert (
-        "Prosecutor risk: 100% before, 25% after; Marketer risk: 90% before, 3.1% after; Unique records: 40% before, 0% after."
+        "Prosecutor risk: 100 % before, 25 % after; Marketer risk: 90 % before, 3.1 % after; Unique records: 40 % before, 0 % after."
         in (picture.description)
     )
-    assert "1/k = 25%" in texts(picture.svg)
+    assert "1/k = 25 %" in texts(picture.svg)
     assert bars(picture.svg, "#8c95a1") == pytest.approx(
         [max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)], abs=0.01
     )
@@ -80,7 +80,7 @@ def test_risks_are_told_in_words():
 
 def test_risks_need_no_before_and_no_threshold():
     picture = risk_bars(None, RISKS, None)
-    assert "Prosecutor risk: 25%;" in picture.description
+    assert "Prosecutor risk: 25 %;" in picture.description
     assert "before" not in picture.description + picture.caption
     assert "1/k" not in "".join(texts(picture.svg))
     assert risk_bars(None, {}, 0.2) is None

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.errors import printable
 from sfumato.guidance.comparison import CandidateOutcome, Comparison
-from sfumato.release.report.risk_utility import chart_of, comparison_page, dots_of, picture_of, png_of, svg_on_white
+from sfumato.release.report.risk_utility import chart_of, comparison_page, dots_of, map_on_white, picture_of, png_of
 from tests.release.report.test_maps import HOSTILE
 from tests.release.report.test_pages import Page
 
@@ -46,9 +46,9 @@ THREE = comparison(
 def test_numbers_are_told():
     drawn = picture_of(THREE)
     assert "Risk and utility of 3 candidates." in drawn.description
-    assert "1 safe: risk 10%, loss (LM) 0.8, on the front" in drawn.description
-    assert "3 beaten: risk 60%, loss (LM) 0.9" in drawn.description
-    assert "3 beaten: risk 60%, loss (LM) 0.9, on" not in drawn.description
+    assert "1 safe: risk 10 %, loss (LM) 0.8, on the front" in drawn.description
+    assert "3 beaten: risk 60 %, loss (LM) 0.9" in drawn.description
+    assert "3 beaten: risk 60 %, loss (LM) 0.9, on" not in drawn.description
     assert "impossible" not in drawn.description
 
 
@@ -126,7 +126,7 @@ def test_same_comparison_same_page():
 
 def test_the_map_has_a_ground_and_a_name_in_a_notebook():
     assert chart_of(THREE).to_dict(validate=False)["config"]["background"] == "white"
-    shown = ET.fromstring(svg_on_white(THREE))
+    shown = ET.fromstring(map_on_white(THREE).svg)
     assert shown.get("aria-label") == picture_of(THREE).description and shown[0].get("fill") == "white"
 
 

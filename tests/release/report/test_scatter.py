@@ -68,8 +68,8 @@ def texts(svg):
 
 def test_numbers_are_told_in_words():
     picture = loss_risk_map(ALTERNATIVES)
-    assert "Chosen: 0.25 and 10%." in picture.description
-    assert "0.25 and 10%; 0.5 and 5%; 1 and 1%." in picture.description
+    assert "Chosen: 0.25 and 10 %." in picture.description
+    assert "0.25 and 10 %; 0.5 and 5 %; 1 and 1 %." in picture.description
     assert "All 10 nodes" in picture.caption and "the 6 within" in picture.caption
 
 

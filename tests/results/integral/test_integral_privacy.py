@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.interfaces.cli import main
 from sfumato.results.integral.algorithms import on_grid
@@ -28,7 +28,7 @@ LABELS = [0, 0, 0, 1, 0, 1, 1, 1]
 
 
 def table(**columns):
-    return Dataset(pl.DataFrame(columns))
+    return Table(pl.DataFrame(columns))
 
 
 def by_form(found):
@@ -138,7 +138,7 @@ def test_large_counts_are_exact():
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), st.sampled_from("yn")), min_size=4, max_size=7))
 def test_trees_of_all_sets(rows):
-    people = Dataset(pl.DataFrame(rows, schema=["x", "c", "y"], orient="row"))
+    people = Table(pl.DataFrame(rows, schema=["x", "c", "y"], orient="row"))
     algorithm = sf.TreeOf("y", by=["x", "c"], min_leaf=1, depth=2)
     found = sf.integral_privacy(people, algorithm, 2, size=3)
     assert sum(one.generators for one in found.outcomes) == math.comb(len(rows), 3)
@@ -191,7 +191,7 @@ def test_the_limit_holds_as_often_as_it_says():
 
 def test_the_order_of_rows_does_not_matter():
     people = sf.examples.hospital(rows=60).drop(["patient_name"])
-    turned = Dataset(people.to_polars().reverse(), people.schema)
+    turned = Table(people.to_polars().reverse(), people.schema)
     algorithm = sf.RegressionOf("length_of_stay", by=["age"], grid=5)
     one = sf.integral_privacy(people, algorithm, 3, size=20, samples=200, seed=2)
     other = sf.integral_privacy(turned, algorithm, 3, size=20, samples=200, seed=2)
@@ -268,13 +268,14 @@ def sfumato(monkeypatch, capfd):
 def test_the_command(sfumato, tmp_path):
     file = tmp_path / "x.csv"
     pl.DataFrame({"x": VALUES, "y": ["n", "n", "n", "y", "n", "y", "y", "y"], "z": VALUES}).write_csv(file)
-    code, text, _ = sfumato("integral", file, "--mean", "x", "-k", 3, "--size", 3, "--grid", 1, "--json")
+    code, text, _ = sfumato("outputs", "stable", file, "--mean", "x", "-k", 3, "--size", 3, "--grid", 1, "--json")
     assert code == 0 and json.loads(text)["result"] == 6.0 and json.loads(text)["proved"] == 5
-    assert sfumato("integral", file, "--mean", "x", "-k", 30, "--size", 3)[0] == 4
-    code, text, _ = sfumato("integral", file, "--stump", "y", "--by", "x", "-k", 3, "--size", 4, "--grid", 2)
+    assert sfumato("outputs", "stable", file, "--mean", "x", "-k", 30, "--size", 3)[0] == 4
+    code, text, _ = sfumato("outputs", "stable", file, "--stump", "y", "--by", "x", "-k", 3, "--size", 4, "--grid", 2)
     assert code == 0 and "publish" in text
     code, text, _ = sfumato(
-        "integral",
+        "outputs",
+        "stable",
         file,
         "--tree",
         "y",
@@ -293,7 +294,9 @@ def test_the_command(sfumato, tmp_path):
         "--json",
     )
     assert code in (0, 4) and json.loads(text)["samples"] == 40
-    assert sfumato("integral", file, "--regression", "z", "--by", "x", "-k", 3, "--size", 3, "--known", 1)[0] == 0
+    assert (
+        sfumato("outputs", "stable", file, "--regression", "z", "--by", "x", "-k", 3, "--size", 3, "--known", 1)[0] == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -311,5 +314,5 @@ def test_the_command(sfumato, tmp_path):
 def test_wrong_usage_of_the_command(given, sfumato, tmp_path):
     file = tmp_path / "x.csv"
     pl.DataFrame({"x": VALUES}).write_csv(file)
-    code, text, told = sfumato("integral", file, "-k", 3, "--size", 3, *given)
+    code, text, told = sfumato("outputs", "stable", file, "-k", 3, "--size", 3, *given)
     assert code == 2 and not text and told

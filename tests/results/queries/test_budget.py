@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.core.budget import NOTHING, advanced, epsilon_of_rho, rho_of_budget
 from sfumato.core.declared import Relation
-from sfumato.core.ledger import Book, Terms
+from sfumato.core.journal import Journal
+from sfumato.core.ledger import LEDGER, Book, Terms
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.results.queries import Budget, PrivacyLoss, composed
 
@@ -42,7 +43,7 @@ def failure_of_zcdp(epsilon, rho):
 
 @given(BUDGETS, st.lists(LOSSES, max_size=30))
 def test_a_book_never_spends_more_than_its_budget(budget, wanted):
-    book = Book(Terms("people", budget, Relation()))
+    book = Book(Terms("people", budget, Relation()), Journal(None, LEDGER))
     for number, loss in enumerate(wanted):
         try:
             book.spend({str(number): ("count", loss)})
@@ -62,7 +63,7 @@ def test_a_book_never_spends_more_than_its_budget(budget, wanted):
 
 @given(BUDGETS, st.lists(LOSSES, max_size=5))
 def test_what_is_said_to_be_left_can_be_spent_and_not_much_more(budget, wanted):
-    book = Book(Terms("people", budget, Relation()))
+    book = Book(Terms("people", budget, Relation()), Journal(None, LEDGER))
     for number, loss in enumerate(wanted):
         if budget.affords(NOTHING.plus([*book.losses, loss])):
             book.spend({str(number): ("count", loss)})

@@ -14,9 +14,9 @@ pytest.importorskip("fcntl")
 import polars as pl
 
 from sfumato.core import recipe_files as recipes
-from sfumato.core.dataset import Dataset
 from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.core.source import Intake
+from sfumato.core.table import Table
 from sfumato.interfaces.cli.query import _read
 from tests.interfaces.cli.conftest import sfumato  # noqa: F401 - a fixture
 
@@ -72,7 +72,7 @@ def test_numbers_are_read_cell_by_cell(tmp_path, case):
     "column", [[1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], ["1.0", "2.0", "1.0"], ["1", "2", "1.0"]]
 )
 def test_a_number_is_in_a_domain_whatever_the_type_of_its_column(column):
-    dataset = Dataset(pl.DataFrame({"code": column}))
+    dataset = Table(pl.DataFrame({"code": column}))
     known = declared(dataset.schema, domains={"code": ["1", "2"]})
     table = DeclaredTable.of(dataset, known, Relation("row", "add_remove", 1))
     np.testing.assert_array_equal(table.codes("code"), [0, 1, 0])

@@ -75,12 +75,12 @@ class Asked:
 
 
 def measure_of(share):
-    return json.loads((share / "certificate.json").read_text())["measure"]
+    return json.loads((share / "certificate.json").read_text())["aggregates"]["measure"]
 
 
 def cells_of(share):
     """Every cell of a folder: per column the values it holds (None: all), and its text."""
-    for section in json.loads((share / "certificate.json").read_text())["tables"]:
+    for section in json.loads((share / "certificate.json").read_text())["aggregates"]["tables"]:
         held = []
         for said in section["columns"]:
             labels, parent = said["labels"], said["parent"]

@@ -58,7 +58,7 @@ class Seen:
 def read_folder(share):
     """The cells of all tables of a folder, and every sum between them."""
     texts, sums = {}, []
-    for section in json.loads((share / "certificate.json").read_text())["tables"]:
+    for section in json.loads((share / "certificate.json").read_text())["aggregates"]["tables"]:
         with (share / section["file"]).open(newline="") as file:
             rows = list(csv.reader(file))
         columns, own = rows[0][:-1], {}

@@ -109,11 +109,11 @@ def test_one_session_is_begun_in_a_folder(tmp_path, monkeypatch):
 
     held = log.hold_alone
 
-    def begun_meanwhile(file):
+    def begun_meanwhile(file, name):
         monkeypatch.setattr(log, "hold_alone", held)
         os.unlink(tmp_path / "out" / BEGINNING)
         count_in(tmp_path / "out")
-        held(file)
+        held(file, name)
 
     monkeypatch.setattr(log, "hold_alone", begun_meanwhile)
     with pytest.raises(OutputError, match="somebody else began"):

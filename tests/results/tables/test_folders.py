@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, SfumatoError
 from sfumato.interfaces.cli.app import build_app
-from sfumato.release.documents import digest_of
+from sfumato.release.signatures import digest_of
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def reseal(share):
     certificate = json.loads((share / "certificate.json").read_text())
     from sfumato.release.manifest import manifest_of, sha256_of
 
-    for section in certificate["tables"]:
+    for section in certificate["aggregates"]["tables"]:
         section["sha256"] = sha256_of(share / section["file"])
     certificate["files"] = manifest_of(share)
     certificate["digest"] = digest_of(certificate)
@@ -70,7 +70,9 @@ def test_strangers_and_the_owner_find_that_it_holds(written):
 def test_what_is_secret_stays_with_the_owner(written, frame):
     shared = "".join(file.read_text() for file in (written / "share").iterdir())
     assert "12.5" not in shared
-    assert "77" not in json.dumps(json.loads((written / "share" / "certificate.json").read_text())["rules"])
+    assert "77" not in json.dumps(
+        json.loads((written / "share" / "certificate.json").read_text())["aggregates"]["rules"]
+    )
     lock = json.loads((written / "owner" / "lock.json").read_text())
     assert [rule["rule"] for rule in lock["rules"]] == ["threshold", "p_percent", "dominance"]
     table = pl.read_csv(written / "share" / "table.csv", infer_schema=False)
@@ -133,10 +135,10 @@ def test_a_folder_is_not_replaced_unless_told(copy, frame):
 
 
 def test_other_commands_say_that_there_are_no_records(copy):
-    from sfumato.release.certificates import read_certificate
+    from sfumato.release.certificate_files import read_certificate
 
-    with pytest.raises(ParameterError, match="published table"):
-        read_certificate(copy / "share")
+    with pytest.raises(ParameterError, match="shape aggregates; this takes table only"):
+        read_certificate(copy / "share", "table")
 
 
 @pytest.mark.parametrize("method", ["rounding", "perturb", "cta"])

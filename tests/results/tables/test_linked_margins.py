@@ -63,7 +63,7 @@ def test_the_written_folder_holds_for_an_auditor_of_the_joint_table(seed, method
     claims = {one.name: one for one in sf.verify(tmp_path / "out" / "share", owner=tmp_path / "out" / "owner").claims}
     assert claims["audit"].status == "holds" and "all tables together, whole-number bounds" in claims["audit"].detail
     said = json.loads((tmp_path / "out" / "share" / "certificate.json").read_text())
-    assert said["audit"] == {"scope": "all tables together", "bounds": "whole-number"}
+    assert said["aggregates"]["audit"] == {"scope": "all tables together", "bounds": "whole-number"}
 
 
 def as_written_before(judged, folder, monkeypatch):

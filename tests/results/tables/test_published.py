@@ -112,7 +112,9 @@ def edit(folder, kind, draw, people):
         file = folder / "share" / "certificate.json"
         said = json.loads(file.read_text())
         key = str(draw.choice(["measure", "method", "summary", "rules", "additive"]))
-        said[key] = {"summary": {**said["summary"], "suppressed": 0}, "rules": [], "additive": False}.get(key, "other")
+        section = said["aggregates"]
+        others = {"summary": {**section["summary"], "suppressed": 0}, "rules": [], "additive": False}
+        section[key] = others.get(key, "other")
         file.write_text(json.dumps(said))
     else:
         file = folder / "owner" / "lock.json"
@@ -124,12 +126,12 @@ def edit(folder, kind, draw, people):
 
 
 def reseal(folder):
-    from sfumato.release.documents import digest_of
     from sfumato.release.manifest import manifest_of, sha256_of
+    from sfumato.release.signatures import digest_of
 
     share = folder / "share"
     said = json.loads((share / "certificate.json").read_text())
-    for section in said["tables"]:
+    for section in said["aggregates"]["tables"]:
         section["sha256"] = sha256_of(share / section["file"])
     said["files"] = manifest_of(share)
     said["digest"] = digest_of(said)
@@ -137,6 +139,16 @@ def reseal(folder):
     lock = json.loads((folder / "owner" / "lock.json").read_text())
     lock["certificate"] = said["digest"]
     (folder / "owner" / "lock.json").write_text(json.dumps(lock))
+
+
+def test_a_page_of_something_else_is_not_said_to_hold(written, tmp_path):
+    folder = shutil.copytree(written, tmp_path / "copy")
+    page = folder / "share" / "report.html"
+    statuses = [{one.name: one.status for one in sf.verify(folder / "share").claims}["report"]]
+    page.write_text(page.read_text().replace("region", "nation"))
+    reseal(folder)
+    statuses.append({one.name: one.status for one in sf.verify(folder / "share").claims}["report"])
+    assert statuses == ["holds", "needs original"]
 
 
 def test_a_hundred_edits_are_found(written, people, tmp_path):

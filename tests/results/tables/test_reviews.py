@@ -15,8 +15,9 @@ import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.cli import outputs as command
 from sfumato.interfaces.cli.app import build_app
+from sfumato.release.signatures import digest_of
+from sfumato.release.verify import verify
 from sfumato.results.checking.log import OutputLog
-from sfumato.results.checking.reviews import verify_outputs
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +123,8 @@ def test_a_changed_file_needs_a_new_decision(folder, tmp_path):
     assert "not the one that was checked" in call("review", folder, "--show", 1)[1]
     assert decide(folder, "approve", "1")[0] == 0
     assert call("release", folder, "-o", tmp_path / "out")[0] == 0
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["outputs"][0]["checked"] == "changed after the check"
+    manifest = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert manifest["outputs"]["released"][0]["checked"] == "changed after the check"
 
 
 def test_only_what_is_approved_leaves(folder, tmp_path):
@@ -135,7 +136,7 @@ def test_only_what_is_approved_leaves(folder, tmp_path):
     assert (code, "2" in text, out.exists()) == (1, True, False)
     code, text = call("release", folder, "-o", out, "--partly")
     assert (code, text.strip().startswith("1 of 3 outputs released")) == (0, True)
-    assert sorted(path.name for path in out.iterdir()) == ["001-mean-i-cost-i-by-region.csv", "manifest.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["001-mean-i-cost-i-by-region.csv", "certificate.json"]
     assert (out / "001-mean-i-cost-i-by-region.csv").read_bytes() == next((folder / "files").glob("001-*")).read_bytes()
     assert call("release", folder, "-o", out, "--partly")[0] == 2  # nothing is replaced
 
@@ -145,7 +146,7 @@ def test_passes_need_approval_unless_they_are_accepted(folder, tmp_path):
     assert call("release", folder, "-o", tmp_path / "a")[0] == 1
     code, text = call("release", folder, "-o", tmp_path / "b", "--accept-passes", "--json")
     assert code == 0
-    assert [(one["number"], one["released"]) for one in json.loads(text)["outputs"]] == [(1, "passes")]
+    assert [(one["number"], one["released"]) for one in json.loads(text)["outputs"]["released"]] == [(1, "passes")]
     file = next((folder / "files").glob("001-*"))
     file.write_text(file.read_text() + "z,1,2\n")
     assert call("release", folder, "-o", tmp_path / "c", "--accept-passes")[0] == 1
@@ -167,9 +168,9 @@ def test_the_manifest_tells_no_secret(folder, tmp_path):
     decide(folder, "approve", "1-3", because="my reasons 4711")
     out = tmp_path / "out"
     assert call("release", folder, "-o", out)[0] == 0
-    text = (out / "manifest.json").read_text()
+    text = (out / "certificate.json").read_text()
     manifest = json.loads(text)
-    assert manifest["rules"] == {"threshold": 10, "residual_df": 10, "zeros": True}
+    assert manifest["outputs"]["rules"] == {"threshold": 10, "residual_df": 10, "zeros": True}
     for secret in ("dominant", '"share"', '"p"', "4711", "regions are public", "universe", "sample"):
         assert secret not in text
 
@@ -185,27 +186,27 @@ def test_a_released_folder_is_verified(folder, tmp_path):
     (out / "more.csv").unlink()
     file = next(out.glob("002-*"))
     file.write_text("changed")
-    assert {one.name for one in verify_outputs(out) if one.status == "fails"} == {file.name}
-    manifest = json.loads((out / "manifest.json").read_text())
-    manifest["rules"]["threshold"] = 3
-    (out / "manifest.json").write_text(json.dumps(manifest))
-    assert "manifest" in {one.name for one in verify_outputs(out) if one.status == "fails"}
-    manifest["outputs"][0]["file"] = "../session.jsonl"
-    (out / "manifest.json").write_text(json.dumps(manifest))
-    assert call("verify", out)[0] == 5
+    assert {one.name for one in verify(out).claims if one.status == "fails"} == {"folder"}
+    manifest = json.loads((out / "certificate.json").read_text())
+    manifest["outputs"]["rules"]["threshold"] = 3
+    (out / "certificate.json").write_text(json.dumps(manifest))
+    assert "certificate unedited" in {one.name for one in verify(out).claims if one.status == "fails"}
+    manifest["outputs"]["released"][0]["file"] = "../session.jsonl"
+    (out / "certificate.json").write_text(json.dumps({**manifest, "digest": digest_of(manifest)}))
+    assert {one.name for one in verify(out).claims if one.status == "fails"} == {"folder", "outputs listed"}
     assert call("verify", tmp_path)[0] == 5
 
 
 def test_a_signed_manifest(folder, tmp_path):
     from sfumato.interfaces.cli.app import build_app as app
 
-    assert CliRunner().invoke(app(["keygen"]), ["keygen", str(tmp_path / "key.pem")]).exit_code == 0
+    assert CliRunner().invoke(app(["key"]), ["key", "sign", str(tmp_path / "key.pem")]).exit_code == 0
     decide(folder, "approve", "1-3")
     out = tmp_path / "out"
     assert call("release", folder, "-o", out, "--sign", tmp_path / "key.pem")[0] == 0
     public = next(tmp_path.glob("*.pub.pem"))
     assert call("verify", out, "--key", public)[0] == 0
-    CliRunner().invoke(app(["keygen"]), ["keygen", str(tmp_path / "other.pem")])
+    CliRunner().invoke(app(["key"]), ["key", "sign", str(tmp_path / "other.pem")])
     assert call("verify", out, "--key", tmp_path / "other.pub.pem")[0] == 1
 
 

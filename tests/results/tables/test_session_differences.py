@@ -14,11 +14,12 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.errors import ReleaseRefused
 from sfumato.interfaces.cli.app import build_app
+from sfumato.release.verify import verify
 from sfumato.results.checking import differences, sums_of_four
 from sfumato.results.checking.differences import CellPool, OutputSets, RecordOwners, few_told_together
 from sfumato.results.checking.log import OutputLog
 from sfumato.results.checking.record_sets import RecordSet
-from sfumato.results.checking.reviews import release_outputs, review, verify_outputs
+from sfumato.results.checking.reviews import release_outputs, review
 from tests.results.tables.session_oracle import random_output, random_people, told_of_few
 
 
@@ -211,9 +212,9 @@ def test_an_output_that_was_refused_is_compared_when_it_shall_leave_after_all(pe
     log.decide(1, "refused", by="Bo", because="it tells of few beside the other")
     assert review(log)["together"] == []
     release_outputs(log, tmp_path / "released")
-    claims = {one.name: one.status for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
+    claims = {one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims}
     assert claims["together"] == "holds"
-    assert {one.name: one.status for one in verify_outputs(tmp_path / "released")}["together"] == "needs original"
+    assert {one.name: one.status for one in verify(tmp_path / "released").claims}["together"] == "needs original"
 
 
 def test_verify_says_what_review_says(people, tmp_path):
@@ -221,10 +222,10 @@ def test_verify_says_what_review_says(people, tmp_path):
     log = refused_and_then_not(people, tmp_path / "out")
     log.decide(1, "refused", by="Bo", because="one of both")
     release_outputs(log, tmp_path / "released")
-    manifest = json.loads((tmp_path / "released" / "manifest.json").read_text())
-    manifest["outputs"].append({**manifest["outputs"][0], "number": 1})
-    (tmp_path / "released" / "manifest.json").write_text(json.dumps(manifest))
-    claims = {one.name: one for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
+    manifest = json.loads((tmp_path / "released" / "certificate.json").read_text())
+    manifest["outputs"]["released"].append({**manifest["outputs"]["released"][0], "number": 1})
+    (tmp_path / "released" / "certificate.json").write_text(json.dumps(manifest))
+    claims = {one.name: one for one in verify(tmp_path / "released", owner=tmp_path / "out").claims}
     assert claims["together"].status == "fails"
     assert "1, 2" in claims["together"].detail
 
@@ -413,7 +414,7 @@ def test_what_is_released_of_random_sessions_tells_of_nobody(number, tmp_path):
         return
     release_outputs(log, tmp_path / "released", accept_passes=True)
     assert told_of_few([cells[one] for one in leaving], people, threshold) == ""
-    claims = {one.name: one.status for one in verify_outputs(tmp_path / "released", session=tmp_path / "out")}
+    claims = {one.name: one.status for one in verify(tmp_path / "released", owner=tmp_path / "out").claims}
     assert claims["together"] == "holds"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import stat
 import threading
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput
 from sfumato.results.checking.contributing_records import Behind
-from sfumato.results.checking.log import OutputLog
+from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
 from sfumato.results.checking.output_pairs import Universe, fewest_apart, in_ranges, packed, unpacked
+from tests.core.forged_journals import chain_again
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def test_what_is_written(people, tmp_path):
         "001-mean-cost-by-sex.csv",
         "table 1",
     )
-    assert (one.state, one.logged.status, log.researcher) == ("undecided", "pass", "Ada")
+    assert (one.state, one.logged.status, log.terms.researcher) == ("undecided", "pass", "Ada")
     assert pl.read_csv(tmp_path / "out" / "files" / one.logged.file).columns == ["sex", "cost"]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert modes == {0o600}
@@ -228,18 +230,18 @@ def test_a_line_that_was_cut_off_is_left_away_when_the_log_goes_on(people, tmp_p
 
 
 def test_a_log_names_no_file_outside(people, tmp_path):
-    from sfumato.core.ledger import START, sealed
-
     with sf.output_session(tmp_path / "out", people) as session:
         session.count(["sex"])
-    path = tmp_path / "out" / "session.jsonl"
-    first, second = (json.loads(line) for line in path.read_text().splitlines())
-    second.pop("hash")
-    second["output"]["file"] = "../session.jsonl"
-    path.write_text(json.dumps(first) + "\n" + json.dumps(sealed(second, first["hash"])) + "\n")
-    assert first["hash"] == sealed({k: v for k, v in first.items() if k != "hash"}, START)["hash"]
-    with pytest.raises(UnreadableInput):
-        OutputLog.at(tmp_path / "out")
+        file = session.log.outputs[0].file
+    path, head = tmp_path / "out" / "session.jsonl", tmp_path / "out" / "head.json"
+    for name, accepted in ((file, True), ("../session.jsonl", False), ("..", False)):
+        lines = [line.replace(file, name) for line in path.read_text().splitlines()]
+        forged, last = chain_again(lines, OUTPUT_LOG)
+        path.write_text("".join(f"{line}\n" for line in forged))
+        head.write_text(json.dumps({"entries": 2, "hash": last}))
+        with contextlib.nullcontext() if accepted else pytest.raises(UnreadableInput, match="from line 2 on"):
+            OutputLog.at(tmp_path / "out")
+        file = name
 
 
 def test_two_who_add_at_once(people, tmp_path):

@@ -10,6 +10,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Scene
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import inflect, percent
 from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
 from sfumato.methods.formulas import itemsets
 
@@ -107,7 +108,7 @@ def _found(attack: Attack, sight: Sight, people: NDArray[np.int64], means: NDArr
     share = float(shares[-1])
     some = (means[:, :, 0] > 0).sum(axis=1)
     sentence = (
-        f"{m} known item{'s' * (m > 1)} fit the right person alone in {share:.1%} of cases; of {len(people):,} people looked at, "
+        f"{m} known {inflect(m, 'item')} fit the right person alone in {percent(share)} of cases; of {len(people):,} people looked at, "
         f"{int(some[-1]):,} have such items{_of_a_sample(len(people), len(sight.targets))}"
     )
     return Finding(
@@ -234,7 +235,7 @@ class ItemAttackCost(Attack):
         until = round(float(work[half[0]].mean()), 4) if len(half) else None
         each = spent / share if share else None
         sentence = (
-            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on average, and {share:.1%} alone"
+            f"{spent:,.4g} tests for each person leave {float(left[-1].mean()):,.4g} people on average, and {percent(share)} alone"
             f"{_of_a_sample(len(people), len(sight.targets))}; a measurement of ours, no promise"
         )
         return Finding(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import Data
+from sfumato.core.data import PeopleData
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Baskets(Data):
+class Baskets(PeopleData):
     """People as sets of items. Immutable; every change gives a new one.
 
     ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for (ascending, each once). ``own`` has one row a

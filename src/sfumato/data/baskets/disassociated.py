@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import Data
+from sfumato.core.data import PeopleData
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
@@ -40,7 +40,7 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Disassociated(Data):
+class Disassociated(PeopleData):
     """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of the own."""
 
     schema: Schema

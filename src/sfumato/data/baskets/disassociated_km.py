@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.data.baskets.disassociated import Cluster, Disassociated
@@ -48,7 +48,7 @@ class DisassociatedKm(BasketModel):
         """The k."""
         return self.k
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Every cluster by itself."""
         people = evidence.data
         if not isinstance(people, Disassociated):

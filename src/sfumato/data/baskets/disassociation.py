@@ -77,6 +77,7 @@ class Disassociation(Step):
     size: Annotated[int, Field(ge=2, description="people from which a cluster is split further")] = 50
 
     name: ClassVar[str] = "disassociation"
+    tells: ClassVar[tuple[str, ...]] = ("clusters", "smallest_cluster", "chunks", "bare_items", "people_left_out")
 
     def plan(self, people: Any, goal: Goal) -> DisassociationPlan:
         """Make the clusters."""

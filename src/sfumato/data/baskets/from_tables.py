@@ -11,6 +11,7 @@ import polars as pl
 from sfumato.core.encoding import encode
 from sfumato.core.schema import SHAPED, Role, Schema
 from sfumato.core.source import lacking, without_role
+from sfumato.core.words import count_of, inflect
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.itemsets import ItemSets
 
@@ -235,12 +236,10 @@ def _notes(repeats: int, blanks: int, empty: int, grades: list[str]) -> tuple[st
     sentences = []
     if repeats:
         sentences.append(
-            f"{repeats:,} repeated item{'s' * (repeats > 1)} of a person count{'s' * (repeats == 1)} once."
+            f"{repeats:,} repeated {inflect(repeats, 'item')} of a person {inflect(repeats, 'counts', 'count')} once."
         )
     if blanks:
-        sentences.append(
-            f"{blanks:,} item{'s' * (blanks > 1)} of blanks alone {'are' if blanks > 1 else 'is'} missing."
-        )
+        sentences.append(f"{count_of(blanks, 'item')} of blanks alone {inflect(blanks, 'is', 'are')} missing.")
     if empty:
         people_have = "people have" if empty > 1 else "person has"
         sentences.append(f"{empty:,} {people_have} no item: no promise covers them.")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import TOLERANCE, Facts, Model, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import count_of, percent
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.disassociated import Disassociated
 from sfumato.data.baskets.taxonomy import Taxonomy
@@ -65,7 +66,7 @@ class BasketModel(Model):
         """Minimal sets that break it, of items whose deletion would mend them: a row each, −1 behind the last item."""
         return np.zeros((0, 1), dtype=np.int32)
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Judge baskets as released; those that were taken apart, or hold nothing, do not keep it."""
         people = evidence.data
         if isinstance(people, Disassociated):
@@ -89,7 +90,7 @@ class BasketModel(Model):
 
 
 def _share(count: int, people: int) -> str:
-    return f"{count:,} of {people:,} people ({count / people:.1%})"
+    return f"{count:,} of {people:,} people ({percent(count / people)})"
 
 
 @parameters
@@ -105,8 +106,8 @@ class KmAnonymity(BasketModel):
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874.
 
     >>> from sfumato import examples
-    >>> KmAnonymity(2, 2).judge(DataEvidence(examples.baskets()))
-    ✗ 2²-anonymity: 4 of 10 people (40.0%) have a set of at most 2 items that fewer than 2 people share; the smallest number is 1
+    >>> KmAnonymity(2, 2).judge(Evidence(examples.baskets()))
+    ✗ 2²-anonymity: 4 of 10 people (40 %) have a set of at most 2 items that fewer than 2 people share; the smallest number is 1
     """
 
     k: K
@@ -155,9 +156,9 @@ class KmAnonymity(BasketModel):
 
 def _crowds(k: int, m: int, least: int, concerned: int, people: int, who: str) -> str:
     if least >= k:
-        return f"at least {least:,} {who} every set of at most {m} item{'s' * (m > 1)} that somebody has"
+        return f"at least {least:,} {who} every set of at most {count_of(m, 'item')} that somebody has"
     return (
-        f"{_share(concerned, people)} have a set of at most {m} item{'s' * (m > 1)} that fewer than {k:,} {who}; "
+        f"{_share(concerned, people)} have a set of at most {count_of(m, 'item')} that fewer than {k:,} {who}; "
         f"the smallest number is {least:,}"
     )
 
@@ -171,7 +172,7 @@ class BasketKAnonymity(BasketModel):
     Reference: He & Naughton 2009, doi:10.14778/1687627.1687733.
 
     >>> from sfumato import examples
-    >>> BasketKAnonymity(2).judge(DataEvidence(examples.baskets())).attained
+    >>> BasketKAnonymity(2).judge(Evidence(examples.baskets())).attained
     1
     """
 
@@ -265,7 +266,7 @@ class HkpCoherence(BasketModel):
     Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
 
     >>> from sfumato import examples
-    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(DataEvidence(examples.baskets())).holds
+    >>> HkpCoherence(h=0.5, k=2, p=2, private=["c1", "c2"]).judge(Evidence(examples.baskets())).holds
     False
     """
 
@@ -305,11 +306,11 @@ class HkpCoherence(BasketModel):
             worst = itemsets.violating(public, self.p, 1, private=secret, share=1.0, most=0).worst
         base = float(secret.supports.max(initial=0)) / people.people
         there = int((secret.supports > 0).sum())
-        known = f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of {base:.1%}"
+        known = f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of {percent(base)}"
         sentence = (
             f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with too few carriers or too sure a private item; {known}"
             if len(found)
-            else f"of everyone who shares at most {self.p} public item(s) at most {worst:.1%} share a private one; {known}"
+            else f"of everyone who shares at most {self.p} public item(s) at most {percent(worst)} share a private one; {known}"
         )
         return make_verdict(
             self,
@@ -339,7 +340,7 @@ class RhoUncertainty(BasketModel):
     Reference: Cao, Karras, Raïssi & Tan 2010, doi:10.14778/1920841.1920972; the paper leaves open whether χ may be empty, here it may.
 
     >>> from sfumato import examples
-    >>> RhoUncertainty(0.6, ["c1", "c2"]).judge(DataEvidence(examples.baskets())).attained
+    >>> RhoUncertainty(0.6, ["c1", "c2"]).judge(Evidence(examples.baskets())).attained
     0.5
     """
 

@@ -45,6 +45,7 @@ class BasketPartition(BasketStep):
     """
 
     name: ClassVar[str] = "basket_partition"
+    tells: ClassVar[tuple[str, ...]] = ("parts", "smallest_part", "ncp")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Divide the people."""
@@ -181,6 +182,7 @@ class BlockRecoding(BasketStep):
     size: Annotated[int, Field(ge=2, description="people in a block, at least")] = 1000
 
     name: ClassVar[str] = "block_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("parts", "smallest_part", "ncp")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Make the blocks and find their cuts."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
 from sfumato.data.baskets.baskets import Baskets
@@ -84,7 +84,7 @@ def require_crowd(people: Baskets, k: int) -> None:
 
 def failing(models: Sequence[BasketModel], people: Baskets) -> list[Verdict]:
     """The verdicts of promises that do not hold."""
-    return [verdict for model in models if not (verdict := model.judge(DataEvidence(people))).holds]
+    return [verdict for model in models if not (verdict := model.judge(Evidence(people))).holds]
 
 
 def require_reached(step: str, models: Sequence[BasketModel], people: Baskets, advice: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
+from sfumato.core.words import join_words
 from sfumato.data.baskets import cuts
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.models import BasketModel
@@ -56,6 +57,7 @@ class ItemRecoding(BasketStep):
     most: Annotated[int, Field(ge=1, description="cuts that optimal tries at most")] = 20_000
 
     name: ClassVar[str] = "item_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("nodes", "items_kept", "nodes_per_level", "ncp")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Find the cut."""
@@ -132,7 +134,7 @@ def _planned(people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], left
     taxonomy = people.taxonomy
     nodes = np.unique(cut)
     warned = (
-        (f"no cut of the hierarchy keeps {' and '.join(left)}: that is left to the steps that follow",) if left else ()
+        (f"no cut of the hierarchy keeps {join_words(left)}: that is left to the steps that follow",) if left else ()
     )
     told = {
         "nodes": len(nodes),

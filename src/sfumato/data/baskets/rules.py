@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import count_of
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.models import BasketModel
 from sfumato.data.baskets.plans import BasketPlan, BasketStep, aims, require_reached
@@ -52,8 +53,8 @@ class HiddenItemRules(BasketModel):
     Reference: Verykios, Elmagarmid, Bertino, Saygin & Dasseni 2004, *Association rule hiding*, doi:10.1109/TKDE.2004.1269668.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.data import DataEvidence
-    >>> HiddenItemRules("a1 -> b2", support=2, confidence=0.5).judge(DataEvidence(examples.baskets()))
+    >>> from sfumato.core.data import Evidence
+    >>> HiddenItemRules("a1 -> b2", support=2, confidence=0.5).judge(Evidence(examples.baskets()))
     ✗ 1 rule hidden at support 2 and confidence 0.5: 1 of 1 can be found; the largest support is 3, the largest confidence 0.75
     """
 
@@ -79,7 +80,7 @@ class HiddenItemRules(BasketModel):
     def promise(self) -> str:
         """The promise in a few words."""
         number = len(self.rules)
-        return f"{number} {'rule' if number == 1 else 'rules'} hidden at support {self.support} and confidence {self.confidence:g}"
+        return f"{count_of(number, 'rule')} hidden at support {self.support} and confidence {self.confidence:g}"
 
     def judged(self, people: Baskets) -> Verdict:
         """The largest confidence of a rule that has the support, and who shows a rule."""
@@ -211,14 +212,14 @@ class ItemRuleSideEffects(Utility):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     secret: ClassVar[tuple[str, ...]] = ("hidden",)
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         if not isinstance(released, Baskets):
             return "the baskets were taken apart; measure one that was put together again (reconstructed)"
         return None if original.filled else "nobody has an item"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Mine both."""
         original, released = pair.original, pair.released
         thresholds = Thresholds.of(max(1, math.ceil(self.support * original.people)), self.confidence)

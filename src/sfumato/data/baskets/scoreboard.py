@@ -12,6 +12,7 @@ from pydantic import Field
 from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, Scene
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.knowledge import Sight, cannot_be_tried, sampled, wilson
 
@@ -184,8 +185,8 @@ class Scoreboard(Attack):
         share = right / max(present, 1)
         claims = right + wrong
         sentence = (
-            f"of {present:,} people looked for, {right:,} were recognised ({share:.1%}); {wrong:,} of {claims:,} claims were wrong, "
-            f"and {misled:.1%} of those who were not there were claimed to be"
+            f"of {present:,} people looked for, {right:,} were recognised ({percent(share)}); {wrong:,} of {claims:,} claims were wrong, "
+            f"and {percent(misled)} of those who were not there were claimed to be"
         )
         return Finding(
             self.name,

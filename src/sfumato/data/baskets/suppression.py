@@ -37,6 +37,7 @@ class SuppressItems(BasketStep):
     """
 
     name: ClassVar[str] = "suppress_items"
+    tells: ClassVar[tuple[str, ...]] = ("items_deleted", "occurrences_deleted", "people_emptied")
 
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Choose the items that go."""

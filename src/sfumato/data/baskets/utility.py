@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.knowledge import Sight
 from sfumato.data.baskets.taxonomy import Taxonomy
@@ -52,18 +53,18 @@ class ItemNcp(Utility):
     title: ClassVar[str] = "Item loss (NCP)"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """The mean loss over the items that people had."""
         original, released = pair.original, pair.released
         losses = occurrence_losses(original, released)
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
-        group = f", {1 - whole - gone:.1%} as a group" if whole + gone < 1 else ""
-        meaning = f"{whole:.1%} of what people have is released as it is{group}, {gone:.1%} is lost"
+        group = f", {percent(1 - whole - gone)} as a group" if whole + gone < 1 else ""
+        meaning = f"{percent(whole)} of what people have is released as it is{group}, {percent(gone)} is lost"
         return Measure(self.name, float(losses.mean()), self.better, meaning)
 
 
@@ -117,12 +118,12 @@ class ItemsetSurvival(Utility):
     title: ClassVar[str] = "Frequent sets kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the frequent sets."""
         original, released = pair.original, pair.released
         taxonomies = [_taxonomy(original, people) for people in (original, released)]
@@ -203,12 +204,12 @@ class PairSupportError(Utility):
     name: ClassVar[str] = "pair_support_error"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Wherever people still have baskets."""
         original, released = pair.original, pair.released
         return _applies(original, released)
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the supports of frequent pairs."""
         original, released = pair.original, pair.released
         wanted = _top_pairs(original, self.pairs)
@@ -218,7 +219,7 @@ class PairSupportError(Utility):
         leaves = _leaves(original, released)
         errors = np.array([abs(_estimated(sight, leaves, pair) - support) / support for pair, support in wanted])
         value = float(np.minimum(errors, 1.0).mean())
-        meaning = f"supports of the {len(wanted):,} most frequent pairs are off by {value:.1%} on average"
+        meaning = f"supports of the {len(wanted):,} most frequent pairs are off by {percent(value)} on average"
         return Measure(self.name, value, self.better, meaning, raw=float(errors.mean()))
 
 

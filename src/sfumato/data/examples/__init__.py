@@ -1,6 +1,6 @@
 """Bundled tables: the worked examples of the literature, and generated ones of any size.
 
-Every function returns a :class:`~sfumato.core.dataset.Dataset` with roles, kinds and hierarchies, and its
+Every function returns a :class:`~sfumato.core.table.Table` with roles, kinds and hierarchies, and its
 docstring says who published the table and which numbers it is known for. :func:`names` lists them,
 :func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of items, :func:`clinic`
 people in three tables. Nothing heavy is imported before a table is asked for.
@@ -44,7 +44,7 @@ from sfumato.data.examples.set_valued import baskets, purchases
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 __all__ = [
     "ancona",
@@ -88,7 +88,7 @@ __all__ = [
     "weighted_keys",
 ]
 
-_TABLES: dict[str, Callable[..., Dataset]] = {
+_TABLES: dict[str, Callable[..., Table]] = {
     table.__name__: table
     for table in (
         ancona,
@@ -137,7 +137,7 @@ def meaning(name: str) -> str:
     return (inspect.getdoc(_TABLES[name]) or "").split("\n")[0]
 
 
-def load(name: str, **options: Any) -> Dataset:
+def load(name: str, **options: Any) -> Table:
     """A bundled table by name; options go to the function of that name.
 
     >>> load("patients", release="single").frame.shape

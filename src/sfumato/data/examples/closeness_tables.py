@@ -22,7 +22,7 @@ from sfumato.data.examples.literature import (
 from sfumato.methods.hierarchies import TableHierarchy, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 ZIPS = ("47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607")
 AGES = (29, 22, 27, 43, 52, 47, 30, 36, 32)
@@ -56,7 +56,7 @@ DISEASE_TREE = {
 }
 
 
-def salaries(*, grouping: str = "none") -> Dataset:
+def salaries(*, grouping: str = "none") -> Table:
     """Nine salaries (in thousands), and two 3-anonymous, 3-diverse groupings of them.
 
     ``grouping="similar"`` puts 3, 4, 5 into one class: whoever is in it earns little. Ordered distance to the
@@ -70,7 +70,7 @@ def salaries(*, grouping: str = "none") -> Dataset:
     return as_dataset("salaries", _grouped(grouping, "salary", SALARIES, sensitive(Kind.NUMERIC)))
 
 
-def diseases(*, grouping: str = "none") -> Dataset:
+def diseases(*, grouping: str = "none") -> Table:
     """The nine people of :func:`salaries` with their diseases, which form a tree of height 3.
 
     ``grouping="similar"`` has one class of stomach diseases only. The hierarchical distances of the classes of
@@ -91,7 +91,7 @@ def disease_tree() -> Hierarchy:
     return Tree({TOP: DISEASE_TREE})
 
 
-def heart(*, grouping: str = "none") -> Dataset:
+def heart(*, grouping: str = "none") -> Table:
     """Nine patients of whom three share a class and an illness: k-anonymity without diversity.
 
     ``grouping="similar"`` is 3-anonymous, but everyone of (476**, 2*) has a heart disease; Alice, 36 and of
@@ -125,7 +125,7 @@ def _age_ladder() -> Hierarchy:
 ANCONA = (("601**", "2*", (3, 4, 5)), ("6012*", "4*", (6, 11, 8)), ("601**", "3*", (7, 9, 10)))
 
 
-def ancona() -> Dataset:
+def ancona() -> Table:
     """The salary classes of :func:`salaries` under the ZIP codes of Ancona: distinct and entropy 3-diverse.
 
     Three classes of three salaries, all different: the entropy of each is log 3, so entropy 3-diversity holds
@@ -151,7 +151,7 @@ BLOCKS = {
 }
 
 
-def faggioli_blocks() -> Dataset:
+def faggioli_blocks() -> Table:
     """Five classes of 140, 130, 140, 120 and 210 people over five incomes: diversity computed by hand.
 
     Distinct values 4, 5, 5, 3, 5; entropies 1.2540, 0.6426, 1.4701, 0.8877 and 1.4104 nats, so effectively
@@ -168,7 +168,7 @@ def _faggioli_blocks() -> Example:
     return from_rows(columns, expand(BLOCKS, INCOMES))
 
 
-def diversity_counterexamples() -> Dataset:
+def diversity_counterexamples() -> Table:
     """Two classes of ten that show entropy and recursive diversity to be incomparable.
 
     Class ``steep`` holds 8, 1 and 1 of three values: recursive (5,2) holds as 8 < 5·2, entropy 2 does not, as
@@ -188,7 +188,7 @@ def _diversity_counterexamples() -> Example:
     )
 
 
-def disclosure_counterexample() -> Dataset:
+def disclosure_counterexample() -> Table:
     """150 people in three classes whose merging raises δ-disclosure when absent values are skipped.
 
     Counts (2, 8), (0, 30), (28, 82) of a value with shares 0.2 and 0.8. Skipping absent values the classes have
@@ -220,7 +220,7 @@ CLINIC = (
 )
 
 
-def john(*, release: str = "practice") -> Dataset:
+def john(*, release: str = "practice") -> Table:
     """Diagnoses of two doctors, each release anonymous by itself; John saw both.
 
     ``"practice"`` is 3-anonymous and 3-diverse. ``"clinic"`` is 5-anonymous and 3-diverse: its class below 40
@@ -236,7 +236,7 @@ def john(*, release: str = "practice") -> Dataset:
     return as_dataset(f"john ({release})", _john(release))
 
 
-def john_releases() -> tuple[Dataset, Dataset]:
+def john_releases() -> tuple[Table, Table]:
     """Both releases of :func:`john`: the practice's and the clinic's."""
     return john(release="practice"), john(release="clinic")
 
@@ -273,7 +273,7 @@ CONDITION_ROWS = {
 }
 
 
-def conditions(*, release: str = "none") -> Dataset:
+def conditions(*, release: str = "none") -> Table:
     """Twelve patients: all unique, then 4-anonymous, then 3-diverse as well.
 
     ``release="anonymous"`` has three classes of four, and everyone of (130**, 3*) has cancer. ``"diverse"``
@@ -303,7 +303,7 @@ def _conditions(release: str = "none") -> Example:
 RING = (("1", "1,2"), ("2", "2,3"), ("3", "3,4"), ("4", "4,1"))
 
 
-def ring(*, released: bool = False) -> Dataset:
+def ring(*, released: bool = False) -> Table:
     """Four people whose released cells overlap in a ring: 2-concealed although each cell is unique.
 
     The originals are 1, 2, 3, 4; released are the sets {1,2}, {2,3}, {3,4}, {4,1}, written with commas, in the
@@ -340,7 +340,7 @@ def illness_tree() -> Hierarchy:
     return Tree({TOP: ILLNESS_TREE})
 
 
-def illnesses() -> Dataset:
+def illnesses() -> Table:
     """Four patients with an illness of :func:`illness_tree`: losing the illness is worse than losing the sex."""
     return as_dataset("illnesses", _illnesses())
 
@@ -365,7 +365,7 @@ STUDENTS = (
 SCHOOLING = ("secondary", "tertiary", "postgraduate")
 
 
-def students(*, coded: bool = False) -> Dataset:
+def students(*, coded: bool = False) -> Table:
     """Nine students, and the same with age and education coded at the top.
 
     ``coded=True`` turns ages above 20 into ``21+`` and the two upper educations into ``tertiary and above``:
@@ -399,7 +399,7 @@ def _students(coded: bool = False) -> Example:
     return from_rows(columns, STUDENTS)
 
 
-def incomes(*, swapped: bool = False) -> Dataset:
+def incomes(*, swapped: bool = False) -> Table:
     """Three people, and the illness of the one at risk swapped with the nearest income.
 
     The third record, above 80 and ill, is at risk. By income its neighbour is the first: after

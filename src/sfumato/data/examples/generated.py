@@ -29,7 +29,7 @@ from sfumato.methods.hierarchies import Dates, Order, Tree, intervals, mask_righ
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"
@@ -46,7 +46,7 @@ GAPS = {"email": 0.06, "zip": 0.003, "nationality": 0.005, "marital_status": 0.0
 """Share of missing values per column."""
 
 
-def hospital(rows: int = 3000, *, seed: int = 7) -> Dataset:
+def hospital(rows: int = 3000, *, seed: int = 7) -> Table:
     """Two years of hospital admissions, one row a patient: the table of the demo and the tutorials.
 
     Direct identifiers: patient_name, insurance_number (with a Luhn check digit), email (reserved domains).
@@ -134,7 +134,7 @@ def _calendar() -> Hierarchy:
     return Dates(levels=("month", "quarter", "year"))
 
 
-def visits(rows: int = 5000, *, seed: int = 11) -> Dataset:
+def visits(rows: int = 5000, *, seed: int = 11) -> Table:
     """Visits to a clinic, several a patient: the unit to protect is the person, not the row.
 
     ``patient`` identifies the person (role unit); birth_date, sex and zip are the same in all visits of one
@@ -224,7 +224,7 @@ HEALTH = ("very bad", "bad", "fair", "good", "very good")
 SETTLEMENTS = ("city", "town", "village")
 
 
-def survey(rows: int = 4000, *, seed: int = 13) -> Dataset:
+def survey(rows: int = 4000, *, seed: int = 13) -> Table:
     """People in households, sampled by region: weights, strata and relatives in one file.
 
     ``household`` identifies the household (role unit); ``region`` is stratum and quasi-identifier; ``weight`` says
@@ -358,7 +358,7 @@ EMPLOYMENT_BY_AGE = (
 ILLNESSES = tuple(f"illness {number:02d}" for number in range(60))
 
 
-def large(rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", seed: int = 17) -> Dataset:
+def large(rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", seed: int = 17) -> Table:
     """A table for benchmarks: up to nine quasi-identifiers of realistic size, and one sensitive column.
 
     In the order in which ``columns`` takes them: age (100 years), sex (2), zip (300 areas of 3 digits),

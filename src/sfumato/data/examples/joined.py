@@ -15,7 +15,7 @@ from sfumato.methods.hierarchies import Tree, intervals, suppress
 
 if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
 REGIONS = {"*": {"coast": ["harbour", "cliffs"], "inland": ["hills", "river", "plain"]}}
 WARDS = {"*": {"surgical": ["bones", "eyes"], "medical": ["heart", "lungs", "skin"]}}
@@ -25,7 +25,7 @@ FIRST = ("Ada", "Bo", "Cleo", "Dov", "Eva", "Finn", "Gus", "Hal")
 LAST = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel")
 
 
-def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0, seed: int = 7) -> Tables:
+def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0, seed: int = 7) -> RelatedTables:
     """An invented clinic: patients, their visits and the prescriptions of each visit, joined by keys.
 
     ``visits`` are those of a patient on average (some have none, a few have many), ``prescriptions`` those of a visit. The same arguments give the
@@ -34,13 +34,15 @@ def clinic(people: int = 60, *, visits: float = 2.5, prescriptions: float = 1.0,
     >>> clinic().counts()
     {'people': 60, 'rows_of_visits': 179, 'rows_of_prescriptions': 175}
     """
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
     tables = clinic_tables(people, visits=visits, prescriptions=prescriptions, seed=seed)
     schemas = clinic_schemas()
     source = Source("clinic", schemas=schemas)
     bare = {name: schema.without(schema.direct) for name, schema in schemas.items()}
-    return Tables.from_tables({name: table.drop(schemas[name].direct) for name, table in tables.items()}, bare, source)
+    return RelatedTables.from_tables(
+        {name: table.drop(schemas[name].direct) for name, table in tables.items()}, bare, source
+    )
 
 
 def clinic_tables(

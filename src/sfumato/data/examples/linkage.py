@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 FACTORS = 3
 
@@ -31,9 +31,9 @@ class LinkageScene:
     same name with ``(theirs)`` behind it, as ``b`` would have it.
     """
 
-    a: Dataset
-    b: Dataset
-    aux: Dataset
+    a: Table
+    b: Table
+    aux: Table
     truth: NDArray[np.int64]
 
 
@@ -120,7 +120,7 @@ def _table(
     direct: dict[str, NDArray[np.str_]],
     columns: dict[str, NDArray[np.float64]],
     known: list[str] | tuple[str, ...],
-) -> Dataset:
+) -> Table:
     attributes = {column: Attribute((Role.DIRECT,)) for column in direct}
     for column in columns:
         attributes[column] = Attribute((Role.QUASI if column in known else Role.PLAIN,), Kind.NUMERIC)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
+from sfumato.core.table import Table
 from sfumato.data.examples.people import PhiloxDraws
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.methods.hierarchies import TableHierarchy, intervals, suppress
@@ -99,10 +99,10 @@ def at_least(name: str, given: int, least: int) -> int:
     return given
 
 
-def as_dataset(name: str, example: Example, *notes: str) -> Dataset:
+def as_dataset(name: str, example: Example, *notes: str) -> Table:
     """Wrap a frame and its schema into a dataset that says where it came from."""
     frame: Any = example[0]  # the dataset takes any eager frame and wraps it
-    return Dataset(frame, example[1], source=Source(name=name, notes=notes))
+    return Table(frame, example[1], source=Source(name=name, notes=notes))
 
 
 TORRA_PUBLISHED = (
@@ -122,7 +122,7 @@ TORRA_ORIGINAL = (
 )
 
 
-def torra(*, original: bool = False) -> Dataset:
+def torra(*, original: bool = False) -> Table:
     """Five patients in two classes: 2-anonymous for city and age, and still telling.
 
     Classes of 2 and 3. Everyone of (Barcelona, 30) has cancer (homogeneity); HYU, who knows their own row,
@@ -147,7 +147,7 @@ def _torra(original: bool = False) -> Example:
     return from_rows(columns, TORRA_ORIGINAL if original else TORRA_PUBLISHED)
 
 
-def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Dataset:
+def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Table:
     """Patients with a rare diagnosis: how many classes can hold two different values at all?
 
     Key attributes age, height and weight; ``positives`` of the rows have ``aids = yes``. Every class that is
@@ -193,7 +193,7 @@ FAGGIOLI = (
 )
 
 
-def faggioli() -> Dataset:
+def faggioli() -> Table:
     """Nine people, five quasi-identifiers, a lattice of 144 nodes: the smallest table worth searching.
 
     Every row is unique. Hierarchies: race → person; day → month → year → any date of birth; sex → any; ZIP of
@@ -245,7 +245,7 @@ PATIENT_ZIPS = {
 }
 
 
-def patients(*, release: str = "none") -> Dataset:
+def patients(*, release: str = "none") -> Table:
     """Six patients, and two 2-anonymous releases of them: one recoding per column, or one per region.
 
     ``release="none"`` is the original, all six unique. ``"single"`` recodes whole columns: classes 4 and 2,
@@ -278,7 +278,7 @@ def _patients(release: str = "none") -> Example:
     )
 
 
-def regions(*, suppressed: str = "none") -> Dataset:
+def regions(*, suppressed: str = "none") -> Table:
     """Seven people, one of them unique, and what one suppressed cell does under each missing-value rule.
 
     Record 1 is the only woman with higher education; class sizes per record are 1, 3, 3, 3, 3, 3, 3. With its
@@ -321,7 +321,7 @@ TEN = (
 )
 
 
-def special_uniques() -> Dataset:
+def special_uniques() -> Table:
     """Ten people of whom three are unique, each for another reason.
 
     Minimal sample uniques: record 5 by gender alone (score 3! = 6), record 8 by age alone (6), record 9 by age,
@@ -350,7 +350,7 @@ WEIGHTED = (
 )
 
 
-def weighted_keys() -> Dataset:
+def weighted_keys() -> Table:
     """Eight respondents with survey weights: the same class size, very different risk.
 
     Class sizes per record f = 2, 2, 2, 1, 1, 1, 1, 2 and summed weights F = 110, 84.5, 84.5, 17, 541, 8, 5, 110.

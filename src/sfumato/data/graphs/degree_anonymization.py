@@ -18,8 +18,11 @@ from sfumato.data.graphs.sequences import anonymous_within, joined_demands
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
 
     Whole = NDArray[np.int64]
@@ -67,6 +70,7 @@ class DegreeAnonymization(Step):
     ] = True
 
     name: ClassVar[str] = "degree_anonymization"
+    tells: ClassVar[tuple[str, ...]] = ("added_edges", "removed_edges")
 
     def __post_init__(self) -> None:
         if self.directed and self.deletions:
@@ -91,6 +95,12 @@ class DegreeAnonymization(Step):
         counts = changes(graph, made, self.directed)
         told = {**counts, "suppressed_people": gone} if graph.quasi else counts
         return GraphPlan(made, told, suppressed_warning(gone), float(sum(counts.values())))
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That ties went, which the recipe does not allow."""
+        if told["removed_edges"] and not (self.deletions or self.directed):
+            return f"the plan of {self.name} removes ties, and the recipe allows no deletions"
+        return None
 
     def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph with other ties."""

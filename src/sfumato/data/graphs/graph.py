@@ -13,13 +13,14 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.data import Data
-from sfumato.core.dataset import Dataset
+from sfumato.core.data import PeopleData
 from sfumato.core.randomness import row_keys
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
+from sfumato.core.table import Table
 from sfumato.data.graphs.from_tables import DIRECTED, ascending, parts_of
+from sfumato.data.graphs.known_ties import known_ties_of
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Rows(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class PeopleGraph(Data):
+class PeopleGraph(PeopleData):
     """People and the ties between them.
 
     ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each once, none from a person to itself. ``own``
@@ -70,6 +71,13 @@ class PeopleGraph(Data):
     def __repr__(self) -> str:
         counts = self.counts()
         return f"PeopleGraph({counts['people']:,} people, {counts['edges']:,} edges)"
+
+    @classmethod
+    def fixed_form(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+    ) -> Mapping[str, pl.DataFrame]:
+        """Ties between people who are listed: no tie can be an error."""
+        return known_ties_of(tables, schemas)
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
@@ -216,7 +224,7 @@ def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> N
     """The word of everybody's values in some columns; 0 where there are none."""
     if own is None or not quasi:
         return np.zeros(nodes, dtype=np.uint64)
-    return row_keys(Dataset(nw.from_native(own.select(quasi), eager_only=True)))
+    return row_keys(Table(nw.from_native(own.select(quasi), eager_only=True)))
 
 
 def rows_of(nodes: int, edges: NDArray[np.int32]) -> Rows:

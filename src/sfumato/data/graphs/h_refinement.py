@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -29,7 +29,7 @@ class HRefinement(Model):
     Reference: Hay, Miklau, Jensen, Towsley & Weis 2008, doi:10.14778/1453856.1453873.
 
     >>> from sfumato import examples
-    >>> HRefinement(2, rounds=2).judge(DataEvidence(examples.karate()))
+    >>> HRefinement(2, rounds=2).judge(Evidence(examples.karate()))
     ✗ 2 candidates under H2: 23 of 34 people are alone in what is known by 2 rounds of refinement
     """
 
@@ -48,7 +48,7 @@ class HRefinement(Model):
         """The promise in a few words."""
         return f"{self.k} candidates under H{self.rounds}"
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Refine as often as asked, and count."""
         people = evidence.data
         graph = graph_of(people).seen(self.name, self.directed)

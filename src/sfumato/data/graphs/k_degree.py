@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -34,7 +34,7 @@ class KDegree(Model):
     Reference: Liu & Terzi 2008, doi:10.1145/1376616.1376629.
 
     >>> from sfumato import examples
-    >>> KDegree(2).judge(DataEvidence(examples.karate()))
+    >>> KDegree(2).judge(Evidence(examples.karate()))
     ✗ 2-degree anonymity: 6 of 34 people are alone in the number of their ties
     """
 
@@ -52,7 +52,7 @@ class KDegree(Model):
         """The promise in a few words."""
         return f"{self.k}-degree anonymity" + (" of pairs" if self.directed else "")
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Count people of the same degree."""
         people = evidence.data
         graph = graph_of(people).seen(self.name, self.directed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, Model
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -31,7 +31,7 @@ class KNeighbourSets(Model):
     Reference: Stokes & Torra 2012, doi:10.1007/s00500-012-0850-4.
 
     >>> from sfumato import examples
-    >>> KNeighbourSets(2).judge(DataEvidence(examples.karate()))
+    >>> KNeighbourSets(2).judge(Evidence(examples.karate()))
     ✗ 2-anonymous neighbour sets: 27 of 34 people are alone in who their neighbours are
     """
 
@@ -49,7 +49,7 @@ class KNeighbourSets(Model):
         """The promise in a few words."""
         return f"{self.k}-anonymous {'closed ' if self.closed else ''}neighbour sets"
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Compare who the neighbours are."""
         people = evidence.data
         graph = graph_of(people).seen(self.name)

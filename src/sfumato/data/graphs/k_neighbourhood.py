@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, Model, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -34,7 +34,7 @@ class KNeighbourhood(Model):
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
 
     >>> from sfumato import examples
-    >>> KNeighbourhood(2).judge(DataEvidence(examples.karate()))
+    >>> KNeighbourhood(2).judge(Evidence(examples.karate()))
     ✗ 2-neighbourhood anonymity: 16 of 34 people are alone in their neighbourhood
     """
 
@@ -52,7 +52,7 @@ class KNeighbourhood(Model):
         """The promise in a few words."""
         return f"{self.k}-neighbourhood anonymity"
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Compare neighbourhoods; those beyond the cap count as unknown."""
         people = evidence.data
         graph = graph_of(people).seen(self.name)

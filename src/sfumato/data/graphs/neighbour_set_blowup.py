@@ -56,6 +56,7 @@ class NeighbourSetBlowup(Step):
     )
 
     name: ClassVar[str] = "neighbour_set_blowup"
+    tells: ClassVar[tuple[str, ...]] = ("added_edges", "removed_edges")
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Cut people into blocks and count what changes."""

@@ -60,6 +60,7 @@ class NeighbourhoodAnonymization(Step):
     with_attributes: Annotated[bool, Field(description="whether alike people share their quasi-identifiers too")] = True
 
     name: ClassVar[str] = "neighbourhood_anonymization"
+    tells: ClassVar[tuple[str, ...]] = ("added_edges", "removed_edges")
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Change ties until everybody is alike enough others."""

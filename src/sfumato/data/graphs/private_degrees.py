@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.dataset import NOBODY
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Account, Declaration, Effect, Step
+from sfumato.core.table import NOBODY
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.plans import GraphPlan
 from sfumato.data.graphs.sequences import isotonic, joined_demands, made_graphical, nothing

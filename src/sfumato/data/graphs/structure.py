@@ -8,11 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.graphs.from_tables import ascending
 from sfumato.data.graphs.graph import PeopleGraph
 from sfumato.data.graphs.knowledge import triangles_of
@@ -43,14 +44,14 @@ class EdgesChanged(Utility):
     name: ClassVar[str] = "edges_changed"
     title: ClassVar[str] = "Ties changed"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Not where people of the release stand for nobody."""
         released = pair.released
         if released.origin is not None and (released.origin < 0).any():
             return "people of the release were drawn and stand for nobody, so no tie is the same"
         return None
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare ties by who they are between."""
         original, released = pair.original, pair.released
         directed = bool(original.directed and released.directed)
@@ -89,7 +90,7 @@ class Clustering(Utility):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
     name: ClassVar[str] = "clustering"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Count triangles in both graphs."""
         original, released = pair.original, pair.released
         before, after = clustering_of(original), clustering_of(released)
@@ -117,7 +118,7 @@ class PathLengths(Utility):
 
     name: ClassVar[str] = "path_lengths"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Breadth first from a sample, in both graphs."""
         original, released = pair.original, pair.released
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
@@ -127,7 +128,7 @@ class PathLengths(Utility):
             number[released.origin] = np.arange(released.people)
             place = number[order]
         before, after = mean_distance(original, order), mean_distance(released, place[place >= 0])
-        meaning = f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {before[1]:.1%} and {after[1]:.1%} of pairs reach each other"
+        meaning = f"average distance {before[0]:.4g} before, {after[0]:.4g} after; {percent(before[1])} and {percent(after[1])} of pairs reach each other"
         return Measure(self.name, _relative(before[0], after[0]), "lower", meaning, raw=after[0])
 
 
@@ -153,7 +154,7 @@ class DegreeDistance(Utility):
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})
     name: ClassVar[str] = "degree_distance"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare sorted degrees."""
         original, released = pair.original, pair.released
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
@@ -177,7 +178,7 @@ class Spectrum(Utility):
 
     name: ClassVar[str] = "spectrum"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the largest eigenvalues."""
         original, released = pair.original, pair.released
         count = min(self.values, original.people)

@@ -38,9 +38,8 @@ from sfumato.data.lazy.table import LazyTable, TooManyCombinations
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Encoded
-    from sfumato.core.labels import Labels
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,21 +73,29 @@ class AllValues:
 
 @dataclasses.dataclass(frozen=True)
 class Bound(Hierarchy):
-    """A hierarchy that says of some values what it said of all: ranges and shares are those of the whole column."""
+    """A hierarchy that says of some values what it said of all: ranges and shares are those of the whole column.
+
+    Labels that a step released, such as ``20-24``, are none of these values: what it is of is asked about them.
+    """
 
     known: Ladder
+    hierarchy: Hierarchy
 
     name: ClassVar[str] = "bound"
 
-    def ladder(self, values: Labels, *, missing: bool) -> Ladder:
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of values that were there."""
-        labels = [*values, *([None] if missing else [])]
-        return limited(self.known, np.unique(positions_in(self.known.labels[0], labels)))
+        codes = positions_in(self.known.labels[0], [*values, *([None] if missing else [])])
+        if (codes < 0).any():
+            return self.hierarchy.ladder(values, missing=missing)
+        return limited(self.known, np.unique(codes))
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """The paths of values that were there."""
         ladder = self.known
         codes = positions_in(ladder.labels[0], list(values))
+        if (codes < 0).any():
+            return self.hierarchy.paths(values, counts)
         at = [ladder.climb(0, level)[codes].tolist() for level in range(ladder.depth)]
         columns = [[str(ladder.labels[level][code]) for code in here] for level, here in enumerate(at)]
         return Paths(
@@ -108,7 +115,7 @@ class Coarse:
     columns: Mapping[str, AllValues]
     levels: Mapping[str, int]
 
-    def counted(self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick) -> Dataset | None:
+    def counted(self, table: LazyTable, seen: Sequence[str], tick: engine_table.Tick) -> Table | None:
         """The combinations of the generalised table; None: there are too many.
 
         Batches are counted by the places of what stands for their values, which are small numbers.
@@ -116,7 +123,7 @@ class Coarse:
         names = [name for name in table.columns if name in set(seen)]
         coder, count = Coder(), spare(names)
 
-        def placed(rows: Dataset) -> tuple[Dataset, dict[str, pl.Series]]:
+        def placed(rows: Table) -> tuple[Table, dict[str, pl.Series]]:
             return rows, {n: self._places(rows, n) for n in names if n in self.levels}
 
         pieces = (
@@ -131,7 +138,7 @@ class Coarse:
         rows = columns.select(names).with_columns(**stands)
         return table.rows_in_memory(rows, combinations[count].to_numpy()).with_schema(table.part_of_schema(names))
 
-    def _places(self, rows: Dataset, name: str) -> pl.Series:
+    def _places(self, rows: Table, name: str) -> pl.Series:
         """The places of what stands for the cells of a column, in the narrowest type."""
         stands, column = self.representatives[name], rows.column(name)
         places = stands.places(column)
@@ -143,7 +150,7 @@ class Coarse:
         narrow = pl.Series(np.zeros(0, dtype=np.min_scalar_type(max(1, len(stands.stand)) - 1))).dtype
         return places.cast(narrow).alias(name)
 
-    def applied(self, rows: Dataset) -> Dataset:
+    def applied(self, rows: Table) -> Table:
         """Rows of the table with the values that stand for theirs."""
         return represented(rows, self.representatives)
 
@@ -153,11 +160,14 @@ class Coarse:
         columns = self.columns
         return {n: Representatives.of(columns[n].values, columns[n].groups(level)) for n, level in self.levels.items()}
 
-    def bound(self, counted: Dataset) -> Dataset:
+    def bound(self, counted: Table) -> Table:
         """The counted combinations with hierarchies that know all values, not only those that stand for them."""
         schema = counted.schema
-        for name in self.levels:
-            schema = schema.replace(name, hierarchy=Bound(self.columns[name].whole_ladder))
+        for name, level in self.levels.items():
+            hierarchy = schema[name].hierarchy
+            if hierarchy is not None:
+                known = dataclasses.replace(self.columns[name].whole_ladder, counted_at=level)
+                schema = schema.replace(name, hierarchy=Bound(known, hierarchy))
         return counted.with_schema(schema)
 
     def begun(self, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -175,7 +185,7 @@ class Coarse:
 
 def coarsely_counted(
     table: LazyTable, seen: Sequence[str], steps: Sequence[Step], refused: TooManyCombinations, progress: Progress
-) -> tuple[Dataset, Coarse]:
+) -> tuple[Table, Coarse]:
     """Count a table after generalising it to the first node of a chain at which the combinations fit.
 
     Raises:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.classes import MOST_BITS, in_order
-from sfumato.core.dataset import MOST_LABELS, Dataset
+from sfumato.core.classes import MOST_BITS, in_order, is_dense
 from sfumato.core.encoding import tallied as amounts_of
+from sfumato.core.table import MOST_LABELS, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,11 +35,11 @@ class Coder:
         self.whole: dict[str, pl.Enum] = {}
         """The labels of columns whose last batch had no new ones, by number."""
 
-    def coded(self, rows: Dataset) -> pl.DataFrame:
+    def coded(self, rows: Table) -> pl.DataFrame:
         """The rows with numbers in the place of text."""
         return pl.DataFrame([self.column(rows, name) for name in rows.columns])
 
-    def column(self, rows: Dataset, name: str) -> pl.Series:
+    def column(self, rows: Table, name: str) -> pl.Series:
         """A column with numbers in the place of text."""
         if rows.dtype(name) != pl.String or name in self.plain:
             return rows.column(name)
@@ -57,7 +57,7 @@ class Coder:
         table = np.array(numbers, dtype=np.min_scalar_type(max(1, len(book)) - 1))
         return pl.Series(name, table[encoded.narrow] if len(table) else table)
 
-    def _known(self, rows: Dataset, name: str) -> pl.Series | None:
+    def _known(self, rows: Table, name: str) -> pl.Series | None:
         """The numbers of a column all of whose labels have one: half the work of encoding it. None: some have none yet."""
         dtype = None if name in rows.known.codes else self.whole.get(name)
         if dtype is None:
@@ -133,11 +133,16 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
         amount = pl.col(name).sum() if name in rows.columns else pl.len().cast(pl.Int64).alias(name)
         return rows.group_by(list(columns)).agg(amount)
     keys, spans = packed
-    if name in rows.columns:
+    span = math.prod(width for _, width in spans)
+    if name in rows.columns and is_dense(span, len(keys)):
+        sums = np.bincount(keys.astype(np.int64, copy=False), weights=rows[name].to_numpy(), minlength=span)
+        distinct = np.flatnonzero(sums).astype(keys.dtype)
+        amounts = pl.Series(name, sums[distinct], dtype=pl.Float64).cast(pl.Int64)  # exact up to 2⁵³ records
+    elif name in rows.columns:
         found = pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
         distinct, amounts = found[""].to_numpy(), found[name]
     else:
-        distinct, counts = _numbers(keys, math.prod(width for _, width in spans))
+        distinct, counts = _numbers(keys, span)
         amounts = pl.Series(name, counts, dtype=pl.Int64)
     return pl.DataFrame([*_unpacked(distinct, rows.select(columns), spans), amounts])
 

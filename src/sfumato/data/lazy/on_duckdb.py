@@ -11,15 +11,21 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.data.lazy.on_polars import BATCH, spare
-from sfumato.errors import UnreadableInput
+from sfumato.errors import UnreadableInput, require
 
 if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
-NAME = "duckdb"
+name = "duckdb"
 RESUMES = True
 workers = None
 """All rows come to us, in batches."""
+
+
+def opened(parts: Sequence[Path], memory: int) -> Any:
+    """Parts of Parquet as a relation."""
+    duckdb: Any = require("duckdb", extra="duckdb", to="let DuckDB read")
+    return duckdb.read_parquet([str(part) for part in parts], hive_partitioning=False)
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -95,6 +101,6 @@ def guarded() -> Iterator[None]:
         raise MemoryError from None
     except (duckdb.Error, OSError) as error:
         raise UnreadableInput(
-            f"{NAME} could not read the table ({type(error).__name__}): a part is damaged or gone, or the query behind the relation "
+            f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone, or the query behind the relation "
             "fails; run it by hand to see why"
         ) from None

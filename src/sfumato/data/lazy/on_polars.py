@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.data.lazy.codes import Coder, counted_in_pieces
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
-NAME = "polars"
+name = "polars"
 RESUMES = True
 workers = None
 """All rows come to us, in batches."""
@@ -26,6 +26,11 @@ BATCH = 500_000
 NEARLY_ALL = 0.9
 FIRST_ROWS = 1 << 16
 """Share of the first rows of a batch that must be distinct for merging to be in vain, and how many are looked at."""
+
+
+def opened(parts: Sequence[Path], memory: int) -> pl.LazyFrame:
+    """Parts of Parquet as a lazy frame."""
+    return pl.scan_parquet(list(parts), glob=False, hive_partitioning=False)
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -50,7 +55,7 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
     first = next(rows)
     if hardly_repeats(first) and rows_of(frame) <= most:
         return _grouped_at_once(frame, columns, name, tick)
-    pieces = (coder.coded(Dataset(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
+    pieces = (coder.coded(Table(batch)) for batch in itertools.chain([first], rows))  # type: ignore[arg-type]
     counts = counted_in_pieces(pieces, columns, name, most, coder)
     return None if counts is None else coder.decoded(counts, columns)
 
@@ -107,6 +112,6 @@ class guarded:  # noqa: N801 - reads as a word
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, pl.exceptions.PolarsError | OSError):
             raise UnreadableInput(
-                f"{NAME} could not read the table ({type(error).__name__}): a part is damaged or gone, parts differ in "
+                f"{name} could not read the table ({type(error).__name__}): a part is damaged or gone, parts differ in "
                 "their columns, or the query behind the frame fails; collect it by hand to see why"
             ) from None

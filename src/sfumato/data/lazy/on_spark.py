@@ -22,7 +22,7 @@ import narwhals as nw
 import polars as pl
 
 from sfumato import errors
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.observed_values import Handed, changed
 from sfumato.data.lazy.spark_workers import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sfumato.data.lazy.observed_values import Watch
     from sfumato.data.lazy.table import Job, Tick
 
-NAME = "spark"
+name = "spark"
 RESUMES = False
 GROUPS = 8
 """Workers that put together what all saw, before one does."""
@@ -187,7 +187,7 @@ class Executors:
             native = frame.to_native()
             watch = _watched(native, job)
             some: Any = watch.sample.taken()
-            made = job.line.started().released(Dataset(some, job.schema, job.source)).to_polars()
+            made = job.line.started().released(Table(some, job.schema, job.source)).to_polars()
             types = {name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()}
             told = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
         found = _passed(told, job)
@@ -316,6 +316,6 @@ def _named(error: Exception) -> SfumatoError:
     if said and isinstance(kind, type) and issubclass(kind, SfumatoError):
         return kind(said[2])
     return UnreadableInput(
-        f"{NAME} could not read the table ({said[1] if said else type(error).__name__}): a part is damaged or gone, a worker died too "
+        f"{name} could not read the table ({said[1] if said else type(error).__name__}): a part is damaged or gone, a worker died too "
         "often, or the query behind the frame fails; count it by hand to see why"
     )

@@ -17,7 +17,7 @@ from sfumato.data.lazy.drivers import begun
 if TYPE_CHECKING:
     from sfumato.data.lazy.table import Tick
 
-NAME = "its database"
+name = "its database"
 RESUMES = False
 workers = None
 """All rows come to us, in batches."""

@@ -15,19 +15,19 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Intake, Source
+from sfumato.core.table import Table
+from sfumato.core.words import join_words
 from sfumato.data.lazy.choice import engine_for
 from sfumato.data.lazy.databases import Name, address, identity_in
 from sfumato.data.lazy.drivers import Attached, begun
 from sfumato.data.lazy.on_sql import DatabaseTable
-from sfumato.data.lazy.table import LazyTable
-from sfumato.errors import ParameterError, UnreadableInput, did_you_mean, require
+from sfumato.data.lazy.table import ENGINES, LazyTable, ParquetEngine
+from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
 MEMORY = "memory"
 AUTO = "auto"
-ENGINES = (AUTO, MEMORY, "polars", "duckdb", "spark")
 COMFORTABLE = 0.125
 """Share of the machine's memory that the cells of a table may take to be read as a whole: working on it takes several times as much."""
 SUFFIXES = (".parquet", ".pq")
@@ -35,14 +35,11 @@ MAGIC = "*?["
 ABOUT_VALUES = ("missing_values", "missing_in", "unicode", "blanks")
 
 
-def is_lazy(data: Any) -> bool:
-    """Whether something is a lazy frame: of polars, DuckDB or Spark."""
-    room, kind = type(data).__module__.split(".")[0], type(data).__name__
-    return kind in ("LazyFrame", "DuckDBPyRelation") or (room == "pyspark" and kind == "DataFrame")
-
-
-def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable:
-    """A lazy frame as a table; options are about its values."""
+def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
+    """A lazy frame of polars, DuckDB or Spark as a table; None for anything else. Options are about its values."""
+    room, kind = type(frame).__module__.split(".")[0], type(frame).__name__
+    if kind not in ("LazyFrame", "DuckDBPyRelation") and not (room == "pyspark" and kind == "DataFrame"):
+        return None
     made = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
     return LazyTable(made, source=Source(name="the table", intake=_about_values(options)))
 
@@ -55,7 +52,7 @@ def require_named(data: str | Path) -> None:
 
 def opened(
     data: str | Path, engine: str | None, options: Mapping[str, Any], recipe: Recipe | None = None
-) -> Dataset | LazyTable | None:
+) -> Table | LazyTable | None:
     """A path as a table that an engine holds, or None where it is one file to be read as others are.
 
     Folders and patterns are Parquet parts of one table. Without ``engine``, what takes up to an eighth of the memory is read into
@@ -82,7 +79,7 @@ def opened(
     return _opened_by(chosen, data, options)
 
 
-def _opened_by(chosen: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]) -> Dataset | LazyTable:
+def _opened_by(chosen: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]) -> Table | LazyTable:
     """Parts of Parquet as a table that an engine holds, or read by it into memory."""
     engine, why = chosen
     parts = parts_of(data)
@@ -93,7 +90,7 @@ def _opened_by(chosen: tuple[str | None, str], data: str | Path, options: Mappin
     return table.collected() if engine == MEMORY else table
 
 
-def from_database(given: str, table: str | None, engine: str | None, options: Mapping[str, Any]) -> Dataset | LazyTable:
+def from_database(given: str, table: str | None, engine: str | None, options: Mapping[str, Any]) -> Table | LazyTable:
     """A table of a database, which counts it and streams its rows; ``memory`` reads it as a whole.
 
     What is told of where it comes from has no user and no password.
@@ -152,17 +149,19 @@ def is_same_table(one: str, other: str) -> bool:
 
 def require_engine(engine: str | None) -> None:
     """Refuse an engine that is not known."""
-    if engine is not None and engine not in ENGINES:
-        raise ParameterError(
-            f"there is no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are: {', '.join(ENGINES)}"
-        )
+    if engine in (None, AUTO, MEMORY) or engine in ENGINES:
+        return
+    names = (AUTO, MEMORY, *ENGINES)
+    raise ParameterError(
+        f"there is no engine {engine!r}.{did_you_mean(str(engine), names)} There are: {', '.join(names)}"
+    )
 
 
 def _about_values(options: Mapping[str, Any]) -> Intake:
     idle = [name for name in options if name not in ABOUT_VALUES]
     if idle:
         raise ParameterError(
-            f"a table that an engine holds takes no reading option {' or '.join(idle)}; it takes {', '.join(ABOUT_VALUES)}"
+            f"a table that an engine holds takes no reading option {join_words(idle, 'or')}; it takes {', '.join(ABOUT_VALUES)}"
         )
     return Intake.of(options)
 
@@ -288,16 +287,5 @@ def digest_of_parts(parts: Sequence[Path]) -> str:
 
 def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
     """Parts of Parquet as a table of an engine."""
-    if engine == "spark":
-        from sfumato.data.lazy import on_spark
-
-        return LazyTable(on_spark.opened(parts, memory()), source=source, parts=parts)
-    if engine == "duckdb":
-        return LazyTable(
-            require("duckdb", extra="duckdb", to="let DuckDB read").read_parquet(
-                [str(part) for part in parts], hive_partitioning=False
-            ),
-            source=source,
-            parts=parts,
-        )
-    return LazyTable(pl.scan_parquet(list(parts), glob=False, hive_partitioning=False), source=source, parts=parts)  # type: ignore[arg-type]
+    holder: ParquetEngine = ENGINES["polars" if engine == MEMORY else engine]
+    return LazyTable(holder.opened(parts, memory()), source=source, parts=parts)

@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.core.dataset import refuse_patterns
 from sfumato.core.source import Source
+from sfumato.core.table import refuse_patterns
 from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.table import LazyTable
-from sfumato.data.table.formats import FORMAT_OF_SUFFIX, refusing
+from sfumato.data.table.formats import format_of_suffix, refusing
 from sfumato.data.table.values import settle_values
 from sfumato.errors import UnreadableInput
 
@@ -61,7 +61,7 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
         return table
     if isinstance(table, LazyTable):
         return ParquetColumns.of(table.parts, table.source) if table.parts else None
-    if not isinstance(table, str | Path) or FORMAT_OF_SUFFIX.get(Path(table).suffix.lower()) != "parquet":
+    if not isinstance(table, str | Path) or format_of_suffix(Path(table).suffix) != "parquet":
         return None
     file = Path(table)
     try:

@@ -14,13 +14,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 import polars as pl
 
 from sfumato.data.lazy.codes import Coder
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.randomness import Seed
+    from sfumato.core.table import Table
 
 ROWS = 2_000_000
 """Rows of a part, about."""
@@ -48,7 +49,7 @@ def in_parallel(work: Callable[[T], R], items: Iterable[T], workers: int = WORKE
 
 
 def write_parts(
-    batches: Iterable[Dataset],
+    batches: Iterable[Table],
     folder: Path,
     *,
     rows: int,
@@ -113,8 +114,9 @@ def _taken(waiting: Path, place: int, coder: Coder) -> pl.DataFrame:
     found = coder.together([pl.read_ipc(file) for file in files])
     for file in files:
         file.unlink()
-    order = found.columns[-1]
-    return coder.decoded(found.sort(order).drop(order))
+    *columns, order = found.columns
+    # numpy sorts numbers of 64 bits in a third of the time that a frame takes
+    return coder.decoded(found.select(columns)[np.argsort(found[order].to_numpy())])
 
 
 def _unused(columns: Sequence[str]) -> str:

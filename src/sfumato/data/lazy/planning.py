@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.design import Renumbering, renumbered
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
+from sfumato.core.table import Table
 from sfumato.data.lazy import table
 from sfumato.data.lazy.observed_values import Shared
 from sfumato.data.lazy.representatives import Representatives, representatives_in, represented
@@ -80,7 +80,7 @@ class Pipeline:
         seen = (rows.drop(self.gone) for rows in table.batches())
         return dataclasses.replace(self, repeats=learnt_by(Repeats(table.records), seen))
 
-    def pieces(self, table: LazyTable) -> Iterator[Dataset]:
+    def pieces(self, table: LazyTable) -> Iterator[Table]:
         """All rows as they are after the steps so far; pieces of which nothing is left are left out."""
         line = self.started()
         for rows in table.batches():
@@ -88,7 +88,7 @@ class Pipeline:
             if len(shared):
                 yield shared
 
-    def stepped(self, rows: Dataset) -> tuple[Dataset, list[tuple[str, Plan]]]:
+    def stepped(self, rows: Table) -> tuple[Table, list[tuple[str, Plan]]]:
         """Some rows after the steps, and the plan of every step."""
         shared, plans = rows.drop(self.gone), list[tuple[str, Plan]]()
         if self.repeats is not None:
@@ -105,7 +105,7 @@ class Pipeline:
             plans.append((step.name, plan))
         return shared, plans
 
-    def shortened(self, counted: Dataset, plan: Plan) -> Pipeline:
+    def shortened(self, counted: Table, plan: Plan) -> Pipeline:
         """With what stands for values that the plan of the first step, made for a counted table, releases alike."""
         found = representatives_in(counted, plan.bound_levels)
         if not found:
@@ -113,27 +113,27 @@ class Pipeline:
         short = plan.with_ladders({name: ladder for name, (_, ladder) in found.items()})
         return dataclasses.replace(self, stands={name: stand for name, (stand, _) in found.items()}, short=short)
 
-    def represented(self, rows: Dataset) -> Dataset:
+    def represented(self, rows: Table) -> Table:
         """Rows with the values that stand for theirs, where the first step releases them alike."""
         if not self.stands:
             return rows
         return represented(rows, self.stands)
 
-    def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
+    def run(self, rows: Table) -> tuple[Table, tuple[tuple[str, Plan], ...]]:
         """What is released of some rows, and the plan of every step."""
         shared, plans = self.stepped(rows)
         shared = shared.drop(shared.schema.direct).with_marks(None)
         shared = shared if self.units is None else self.units.applied(shared)
         return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
 
-    def released(self, rows: Dataset) -> Dataset:
+    def released(self, rows: Table) -> Table:
         """The released rows as they are written: categories as text, every column of its one type."""
         made = self.run(rows)[0]
         types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
         plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
         return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
 
-    def keys(self, rows: Dataset) -> NDArray[np.uint64]:
+    def keys(self, rows: Table) -> NDArray[np.uint64]:
         """A number that equal rows share, as far as steps see them."""
         return row_keys(rows.drop(self.gone))
 
@@ -141,7 +141,7 @@ class Pipeline:
 class Planning:
     """Plans the steps of a recipe one after the other; ``counted`` is what is known of the table after those planned so far."""
 
-    def __init__(self, table: LazyTable, counted: Dataset, steps: Sequence[Step], coarse: Coarse | None = None) -> None:
+    def __init__(self, table: LazyTable, counted: Table, steps: Sequence[Step], coarse: Coarse | None = None) -> None:
         claimed = {name for step in steps for name in step.claims}
         self.table, self.coarse = table, coarse
         self.steps = steps if coarse is None else coarse.begun(steps)
@@ -150,10 +150,10 @@ class Planning:
         self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
         self.known = self.traced = True  # traced: every combination knows of which original one it was made
-        self.seen: dict[int, Dataset] = {}
+        self.seen: dict[int, Table] = {}
         """What steps that chose from a lattice saw, by their place in the recipe."""
 
-    def planned(self, goal: Goal) -> tuple[Pipeline, Dataset]:
+    def planned(self, goal: Goal) -> tuple[Pipeline, Table]:
         """All steps, and the counted combinations as far as they are known in the end; their columns are right."""
         for place, step in enumerate(self.steps):
             self._plan(step, dataclasses.replace(goal, place=place))
@@ -162,7 +162,7 @@ class Planning:
         types = {name: self.counted.dtype(name) for name in fixed}
         return dataclasses.replace(self.line, types=types), self.counted
 
-    def beside(self, original: Dataset) -> Alongside | None:
+    def beside(self, original: Table) -> Alongside | None:
         """What counts which combination became which while rows are released; None: it is known, or cannot be."""
         if self.coarse is not None or (self.known and self.traced):
             return None
@@ -242,10 +242,10 @@ class Planning:
         self.known, self.stale = True, set()
 
 
-def counted_again(pieces: Iterable[Dataset], columns: Sequence[str]) -> Dataset:
+def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
     """The distinct combinations of some columns, and of survey weights, in a table that comes in pieces, with their numbers."""
     merged: pl.DataFrame | None = None
-    last: Dataset | None = None
+    last: Table | None = None
     names: list[str] = []
     for last in pieces:
         weights = last.schema.columns(Role.WEIGHT)
@@ -261,7 +261,7 @@ def counted_again(pieces: Iterable[Dataset], columns: Sequence[str]) -> Dataset:
         raise SchemaError("no row is left after the steps that draw; there is nothing to release")
     schema = Schema({name: last.schema[name] for name in names if name in last.schema.attributes})
     copies = merged[COUNT].to_numpy().astype(np.int64)
-    counted = Dataset(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
+    counted = Table(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
     return counted.with_schema(schema)
 
 
@@ -280,7 +280,7 @@ class Alongside(Shared):
         self.merged: pl.DataFrame | None = None
         self.full = False
 
-    def see(self, rows: Dataset, released: Dataset) -> None:
+    def see(self, rows: Table, released: Table) -> None:
         """Look at some rows and what was released of them."""
         if self.full or not len(released):
             return
@@ -291,7 +291,7 @@ class Alongside(Shared):
             self.merged = counts if self.merged is None else _tallied(pl.concat([self.merged, counts], how=RELAXED))
             self.full = self.merged.height > self.most
 
-    def pair(self, original: Dataset, like: Dataset, levels: Mapping[str, Rung]) -> Pair | None:
+    def pair(self, original: Table, like: Table, levels: Mapping[str, Rung]) -> TablePair | None:
         """All that was counted beside the counted original; None where it is not known. ``like`` says what released columns are."""
         if self.full or self.merged is None:
             return None
@@ -304,9 +304,9 @@ class Alongside(Shared):
             return None
         made = found.select(pl.col(f"after {name}").alias(name) for name in self.after)
         rows = found[held.columns[0]].to_numpy().astype(np.int64)
-        released = Dataset(made, source=like.source, origin=rows, copies=found[COUNT].to_numpy())  # type: ignore[arg-type]
+        released = Table(made, source=like.source, origin=rows, copies=found[COUNT].to_numpy())  # type: ignore[arg-type]
         schema = Schema({name: like.schema[name] for name in self.after if name in like.schema.attributes})
-        return Pair(original, released.with_schema(schema), rows, levels)
+        return TablePair(original, released.with_schema(schema), rows, levels)
 
 
 RELAXED: Final = "vertical_relaxed"

@@ -23,8 +23,8 @@ from sfumato.kernels.keys import mapped
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Ladder
+    from sfumato.core.table import Table
 
 MANY_VALUES = 1 << 12
 """Columns with fewer values are looked up quickly enough as they are."""
@@ -186,7 +186,7 @@ def _ranges(
     return ends["which"].to_numpy(), starts, lasts
 
 
-def represented(rows: Dataset, representatives: Mapping[str, Representatives]) -> Dataset:
+def represented(rows: Table, representatives: Mapping[str, Representatives]) -> Table:
     """Rows with the values that stand for theirs in some columns, which are encoded at once."""
     columns, codes = dict[str, pl.Series](), dict[str, Encoded]()
     for name, stands in representatives.items():
@@ -204,7 +204,7 @@ def _is_ordered(dtype: pl.DataType) -> bool:
 
 
 def representatives_in(
-    dataset: Dataset, levels: Mapping[str, tuple[Ladder, int]]
+    dataset: Table, levels: Mapping[str, tuple[Ladder, int]]
 ) -> dict[str, tuple[Representatives, Ladder]]:
     """What stands for the values of columns that have many, when each is released at a level of its ladder; and the ladder of those alone."""
     found: dict[str, tuple[Representatives, Ladder]] = {}

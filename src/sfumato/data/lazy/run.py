@@ -14,25 +14,26 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core.data import Context, StepsResult
-from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import columns_seen, needed
+from sfumato.core.evidence import columns_seen
 from sfumato.core.exchange import Workplace
 from sfumato.core.free_text import refuse_texts
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
 from sfumato.core.reading import Rung
 from sfumato.core.schema import Role
 from sfumato.core.source import Intake
-from sfumato.core.step import Goal, Plan, Span, Step
+from sfumato.core.step import Goal, Plan, Step
+from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
 from sfumato.data.lazy.observed_values import Fingerprint, Handed, SampledRows, Texts, Watch, changed
 from sfumato.data.lazy.open_table import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
+from sfumato.data.lazy.refusals import require_counts
 from sfumato.data.lazy.table import Job, LazyTable, TooManyCombinations
 from sfumato.data.table.indistinct import made_one
-from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.errors import OutputError, SchemaError, UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
@@ -49,7 +50,7 @@ class PreparedTable(LazyTable):
     ``coarse`` says at which levels they were counted, where all of them were too many.
     """
 
-    combinations: Dataset = None  # type: ignore[assignment]
+    combinations: Table = None  # type: ignore[assignment]
     coarse: Coarse | None = None
 
 
@@ -62,19 +63,17 @@ class LazyStepsResult(StepsResult):
     place in the recipe; ``searched`` are the steps as they were planned: the first begins at the levels at which the engine counted.
     """
 
+    released: Table
     table: LazyTable = None  # type: ignore[assignment]
-    sample: Pair = None  # type: ignore[assignment]
-    seen: Mapping[int, Dataset] = dataclasses.field(default_factory=dict)
+    sample: TablePair = None  # type: ignore[assignment]
+    seen: Mapping[int, Table] = dataclasses.field(default_factory=dict)
     searched: Sequence[Step] = ()
 
 
 def prepare_lazy_table(table: LazyTable, recipe: Recipe, context: Context) -> PreparedTable:
     """Refuse what needs all rows in memory, and count the combinations that promises and plans look at."""
-    if context.format not in (None, FORMAT):
-        raise ParameterError(
-            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {context.format}"
-        )
-    require_counts(table, recipe)
+    require_counts(table, recipe, context)
+    _require_one_value_a_cell(table)
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     combinations, coarse = _counted(table, seen, recipe, context.population, context.progress)
     prepared = PreparedTable(
@@ -128,39 +127,17 @@ def _run_in(table: PreparedTable, recipe: Recipe, context: Context, workplace: W
     )
 
 
-# What can be done without all rows in memory.
-
-
-def require_counts(table: LazyTable, recipe: Recipe) -> None:
-    """Refuse, all at once, what needs the whole table in memory."""
-    table.schema.check(table.columns, table.source)
-    needs = needed(recipe.meet, table.schema)
-    problems = [
-        f"step {s.name} works on all records at once" for s in recipe.steps if s.span_in(table.schema) is Span.TABLE
-    ]
-    problems += [
-        f"{what} need every record beside its original"
-        for what, asked in (
-            ("promises about pairs", needs.pairs),
-            ("promises about values before masking", needs.unmasked),
-            ("promises about what attacks find", needs.posteriors),
-        )
-        if asked
-    ]
+def _require_one_value_a_cell(table: LazyTable) -> None:
+    """Refuse columns of lists or objects, unless they are dropped."""
     frame: Any = table.frame
     types = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
     if odd := [n for n, dtype in types.items() if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)]:
         raise SchemaError(f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one value")
-    if problems:
-        raise ParameterError(
-            f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
-            "Leave it out, or read the table into memory (engine='memory')"
-        )
 
 
 def _counted(
-    table: LazyTable, seen: Sequence[str], recipe: Recipe, population: Dataset | None, progress: Progress
-) -> tuple[Dataset, Coarse | None]:
+    table: LazyTable, seen: Sequence[str], recipe: Recipe, population: Table | None, progress: Progress
+) -> tuple[Table, Coarse | None]:
     """The combinations of the columns that are looked at; of a coarser table where they are too many."""
 
     def tick(rows: int) -> None:
@@ -190,12 +167,12 @@ class Written:
     """
 
     table: LazyTable
-    originals: Dataset
-    releases: Dataset
+    originals: Table
+    releases: Table
     plans: tuple[tuple[str, Plan], ...]
     records: int
     rows: int
-    counted: Pair | None = None
+    counted: TablePair | None = None
 
     @property
     def levels(self) -> dict[str, Rung]:
@@ -203,22 +180,22 @@ class Written:
         return levels_of(plan.describe() for _, plan in self.plans)
 
     @functools.cached_property
-    def pair(self) -> Pair:
+    def pair(self) -> TablePair:
         """The sample beside what was released of it."""
-        found = Pair.of(self.originals, self.releases, self.levels)
+        found = TablePair.of(self.originals, self.releases, self.levels)
         if len(self.originals) == self.records:
             return found
         return dataclasses.replace(found, drawn_from=self.records, counted=self.counted)
 
 
 def _counted_pair(
-    written: Written, original: Dataset, shared: Dataset, planned: Dataset, beside: Alongside | None
-) -> Pair | None:
+    written: Written, original: Table, shared: Table, planned: Table, beside: Alongside | None
+) -> TablePair | None:
     """All records before and after, counted by the columns that are looked at; None where it is not known which became which."""
     if beside is not None:
         found = beside.pair(original, written.releases, written.levels)
     else:
-        found = Pair.of(original, made_one(planned, FORMAT, spellings=False)[0], written.levels)
+        found = TablePair.of(original, made_one(planned, FORMAT, spellings=False)[0], written.levels)
     return found if found is not None and found.kept == shared.records else None
 
 
@@ -233,7 +210,7 @@ def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
 
 def _written(
     table: LazyTable,
-    original: Dataset,
+    original: Table,
     pipeline: Pipeline,
     seed: Seed,
     progress: Progress,
@@ -260,7 +237,7 @@ def _written(
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
-    sample = Dataset(watch.sample.taken(), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
+    sample = Table(watch.sample.taken(), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
     releases, plans = pipeline.started().run(sample)
     released = LazyTable(
         table.engine.scanned(parts, table.frame),
@@ -286,7 +263,7 @@ def _in_batches(
     if not pipeline.draws:  # what is drawn for a row depends on all that it says
         stands, line = dict(line.stands), dataclasses.replace(line, stands={})
 
-    def release(rows: Dataset) -> Dataset:
+    def release(rows: Table) -> Table:
         coded = pipeline.represented(rows).with_text_coded() if stands else rows.with_text_coded()
         codes = {name: known for name, known in coded.known.codes.items() if name not in stands}
         job.watch.see(rows.to_polars(), codes)
@@ -295,7 +272,7 @@ def _in_batches(
             beside.see(rows, made)
         return made
 
-    def some(batches: Iterator[Dataset]) -> Iterator[Dataset]:
+    def some(batches: Iterator[Table]) -> Iterator[Table]:
         for batch in batches:
             handed.append(len(batch))
             if len(batch):  # a batch of which nothing is left has not all columns
@@ -312,7 +289,7 @@ def _in_batches(
     return Handed(parts, job.watch, sum(handed))
 
 
-def _watch(table: LazyTable, original: Dataset, pipeline: Pipeline, seed: Seed) -> Watch:
+def _watch(table: LazyTable, original: Table, pipeline: Pipeline, seed: Seed) -> Watch:
     """What is learnt of the rows while they are released."""
     key = int(seed.stream("sample of a large table").integers(2**63))
     texts = [n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text]
@@ -322,7 +299,7 @@ def _watch(table: LazyTable, original: Dataset, pipeline: Pipeline, seed: Seed) 
     return Watch(SampledRows(SAMPLE, key), Texts(texts, key), None if digested else Fingerprint(as_held, [key]))
 
 
-def _require_unchanged(table: LazyTable, original: Dataset, watch: Watch) -> None:
+def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
     """Refuse a table that is not the one that was counted: a release of it would keep no promise for sure."""
     same = watch.rows == original.records
     if watch.sums is None:
@@ -335,7 +312,7 @@ def _require_unchanged(table: LazyTable, original: Dataset, watch: Watch) -> Non
         raise changed(table.source.name)
 
 
-def _require_whole(shared: Dataset, written: Written) -> None:
+def _require_whole(shared: Table, written: Written) -> None:
     """Refuse parts that do not hold as many rows as were handed over to be written."""
     if shared.records != written.rows:
         raise OutputError(

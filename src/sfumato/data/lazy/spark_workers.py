@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.codes import Coder
 from sfumato.data.lazy.digest import RowsDigest
@@ -213,7 +213,7 @@ class Releasing:
         last = pl.concat([self.marked(self.none()), pl.DataFrame(told)], how="diagonal_relaxed")
         yield from last.cast(self.marked(self.none()).schema).to_arrow().to_batches()
 
-    def made(self, job: Job, rows: pl.DataFrame, done: Passage) -> Dataset:
+    def made(self, job: Job, rows: pl.DataFrame, done: Passage) -> Table:
         """What is released of some rows, if it can be written here."""
         _require_folder(self.folder)
         read = job.read(rows)
@@ -224,12 +224,12 @@ class Releasing:
         done.released += len(made)
         return made if len(made) else self.none()  # steps stop where nothing is left, so its columns may be others
 
-    def none(self) -> Dataset:
+    def none(self) -> Table:
         """No rows, as they are released."""
         empty: Any = pl.DataFrame(schema=self.types)
-        return Dataset(empty)
+        return Table(empty)
 
-    def marked(self, made: Dataset) -> pl.DataFrame:
+    def marked(self, made: Table) -> pl.DataFrame:
         """Released rows in types that Spark has, with their places; without an order they stay with the worker that has them."""
         plain, (part, place, told) = self.typed(made.to_polars()), self.marks
         if self.job.order is None:

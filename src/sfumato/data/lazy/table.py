@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.dataset import Dataset, refuse_patterns
 from sfumato.core.described import Described
 from sfumato.core.encoding import one_record_each
 from sfumato.core.evidence import columns_seen, gather
+from sfumato.core.parameters import ExtensibleMembers
 from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import DATA
 from sfumato.core.source import Intake, Source
-from sfumato.data.lazy import on_duckdb, on_polars, on_sql
+from sfumato.core.table import Table, refuse_patterns
+from sfumato.data.lazy import on_polars, on_sql
 from sfumato.data.lazy.choice import distinct_rows
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.observed_values import Handed, Watch
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.data import Context, StepsResult
-    from sfumato.core.model import Evidence, Model
+    from sfumato.core.model import ClassEvidence, Model
     from sfumato.core.recipe import Recipe
 
 MOST_COMBINATIONS = 20_000_000
@@ -66,7 +68,7 @@ def unheard(rows: int) -> None:
 class Engine(Protocol):
     """What every engine does: the functions of its module."""
 
-    NAME: str
+    name: str
     RESUMES: bool
     """Whether it costs little to look at a few rows and then to ask for all of them."""
 
@@ -80,6 +82,46 @@ class Engine(Protocol):
     def workers(self) -> Workers | None:
         """Those who see rows where they are; None: all rows come to us, in batches."""
         ...
+
+
+class ParquetEngine(Engine, Protocol):
+    """An engine that is chosen by its name: it opens files."""
+
+    def opened(self, parts: Sequence[Path], memory: int) -> Any:
+        """Parts of Parquet as a frame that narwhals knows, or as an :class:`EngineFrame`."""
+        ...
+
+
+class EngineFrame:
+    """The rows that an engine holds, where narwhals does not know its frames."""
+
+    engine_name: ClassVar[str]
+
+    def collect_schema(self) -> nw.Schema:
+        """The types of the columns, as narwhals tells them."""
+        raise NotImplementedError
+
+    def to_native(self) -> Any:
+        """Itself: there is no other form of it."""
+        return self
+
+
+_FUNCTIONS = ("opened", "columns_of", "rows_of", "counted", "batches", "scanned")
+
+
+def _is_engine(value: object) -> bool:
+    functions = [getattr(value, function, None) for function in _FUNCTIONS]
+    return isinstance(getattr(value, "name", None), str) and all(map(callable, functions))
+
+
+ENGINES = ExtensibleMembers(
+    "sfumato.data.lazy",
+    {"polars": "on_polars", "duckdb": "on_duckdb", "spark": "on_spark"},
+    kind="engines",
+    noun="engine",
+    belongs=_is_engine,
+)
+"""The engines by name, each a module (see :class:`ParquetEngine`)."""
 
 
 class Workers(Protocol):
@@ -99,9 +141,9 @@ class Conveyor(Protocol):
 
     @property
     def draws(self) -> bool: ...  # noqa: D102
-    def keys(self, rows: Dataset) -> NDArray[np.uint64]: ...  # noqa: D102
+    def keys(self, rows: Table) -> NDArray[np.uint64]: ...  # noqa: D102
     def started(self) -> Conveyor: ...  # noqa: D102
-    def released(self, rows: Dataset) -> Dataset: ...  # noqa: D102
+    def released(self, rows: Table) -> Table: ...  # noqa: D102
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,15 +165,15 @@ class Job:
         """The same, for one pass over rows."""
         return dataclasses.replace(self, line=self.line.started())
 
-    def read(self, rows: pl.DataFrame) -> Dataset:
+    def read(self, rows: pl.DataFrame) -> Table:
         """Some rows as they came, as a table."""
         return in_memory(rows, self.source).with_schema(self.schema)
 
 
-def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Dataset:
+def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Table:
     """Rows of a table, read as was said about its values."""
     plain = dataclasses.replace(source, intake=Intake())
-    made = Dataset(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    made = Table(rows, source=plain, copies=copies)  # type: ignore[arg-type]
     return with_values(made, source.intake)
 
 
@@ -139,16 +181,14 @@ def engine_of(frame: Any) -> Engine:
     """The engine that holds a lazy frame or a table of a database."""
     if isinstance(frame, on_sql.DatabaseTable):
         return on_sql
-    name = frame.implementation.name.lower().removesuffix("_connect")
-    if name == "pyspark":
-        from sfumato.data.lazy import on_spark
-
-        return on_spark
-    known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb}
-    if name not in known:
-        raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(known)}, pyspark")
-    found: Engine = known[name]
-    return found
+    if isinstance(frame, EngineFrame):
+        name = frame.engine_name
+    else:
+        name = frame.implementation.name.lower().removesuffix("_connect").removeprefix("py")
+    if name not in ENGINES:
+        raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(ENGINES)}")
+    engine: Engine = ENGINES[name]
+    return engine
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -161,8 +201,6 @@ class LazyTable(Described):
     """
 
     release_kind: ClassVar[str] = "lazy"
-    attacked_by_run: ClassVar[bool] = False
-    options: ClassVar[frozenset[str]] = frozenset({"population"})
 
     frame: nw.LazyFrame[Any]
     parts: tuple[Path, ...] = ()
@@ -171,12 +209,12 @@ class LazyTable(Described):
 
     def __post_init__(self) -> None:
         frame: Any = self.frame
-        held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable)
+        held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable | EngineFrame)
         object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
         engine_of(self.frame)
 
     @classmethod
-    def of(cls, table: Dataset | LazyTable) -> LazyTable:
+    def of(cls, table: Table | LazyTable) -> LazyTable:
         """A table as it is where an engine holds it; one in memory is handed to polars."""
         if isinstance(table, LazyTable):
             return table
@@ -208,11 +246,6 @@ class LazyTable(Described):
         found: int = self.memo["records"]
         return found
 
-    @property
-    def size(self) -> int:
-        """Number of rows, counted once."""
-        return self.records
-
     def input_digest(self) -> str:
         """The digest that a certificate commits to."""
         return self.digest
@@ -220,11 +253,11 @@ class LazyTable(Described):
     def in_memory(self, purpose: str) -> NoReturn:
         """Refuse: the rows stay with the engine."""
         raise ParameterError(
-            f"{purpose} needs the rows of {self.source.name}, which {self.engine.NAME} holds; "
+            f"{purpose} needs the rows of {self.source.name}, which {self.engine.name} holds; "
             "read it into memory (engine='memory'), or a sample of it"
         )
 
-    def counted_for(self, models: Sequence[Model]) -> Dataset:
+    def counted_for(self, models: Sequence[Model]) -> Table:
         """The combinations that models look at, counted by the engine."""
         return self.counted(columns_seen(models, self.schema))
 
@@ -232,9 +265,13 @@ class LazyTable(Described):
         """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise."""
         return self.described(recipe.schema, recipe.intake)
 
-    def evidence(self, models: Sequence[Model], **known: Any) -> Evidence:
+    def evidence(self, models: Sequence[Model], *, original: Any = None, **known: Any) -> ClassEvidence:
         """Everything that the models need to judge the table, counted by the engine."""
-        return gather(self.counted_for(models), models, **known)
+        return gather(self.counted_for(models), models, original=original, **known)
+
+    def compare(self, original: Any, steps: StepsResult) -> NoReturn:
+        """Refuse: measures look at a sample that the steps drew."""
+        self.in_memory("a comparison row by row")
 
     def prepare(self, recipe: Recipe, context: Context) -> Any:
         """Refuse what needs all rows in memory, and count what promises and plans look at."""
@@ -249,18 +286,21 @@ class LazyTable(Described):
         result: StepsResult = registry.function_of_run("run_lazy_steps", lazy=True)(self, recipe, context)
         return result
 
-    def refuse_option(self, words: str) -> None:
-        """Refuse an option of a run that needs the rows in memory."""
-        self.in_memory(words)
+    @classmethod
+    def from_tables(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source
+    ) -> LazyTable:
+        """The table of that name, handed to polars and described."""
+        frame: Any = tables[DATA].lazy()
+        return cls(frame, source=source).with_schema(schemas[DATA])
 
-    def require_content(self) -> None:
-        """Refuse a table without rows."""
-        if not self.records:
-            raise SchemaError(f"{self.source.name} has no rows; there is nothing to release")
+    def to_tables(self) -> Mapping[str, pl.DataFrame]:
+        """Refuse: the rows are written in parts."""
+        self.in_memory("a file of the whole table")
 
     def __repr__(self) -> str:
         roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
-        head = f"LazyTable {self.source.name!r} held by {self.engine.NAME}: {len(self.columns)} columns"
+        head = f"LazyTable {self.source.name!r} held by {self.engine.name}: {len(self.columns)} columns"
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
     def to_native(self) -> Any:
@@ -269,7 +309,7 @@ class LazyTable(Described):
 
     def counted(
         self, columns: Iterable[str], tick: Tick = unheard, most: int | None = None, *, distinct: bool = True
-    ) -> Dataset:
+    ) -> Table:
         """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
 
         Without ``distinct`` a combination may come more than once: where hardly two rows are alike they come as they
@@ -288,7 +328,7 @@ class LazyTable(Described):
             if rows is not None:
                 return rows.with_schema(self.part_of_schema(names))
             self.memo[names] = self._count(names, tick, bound)
-        found: Dataset = self.memo[names]
+        found: Table = self.memo[names]
         return found.with_schema(self.part_of_schema(names))
 
     def _look_like_more(self, names: tuple[str, ...], most: int) -> bool:
@@ -296,7 +336,7 @@ class LazyTable(Described):
         first = next(iter(self.engine.batches(self.frame, names, unheard)))
         return distinct_rows(first, names, self.records) > most
 
-    def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset | None:
+    def _rows_hardly_alike(self, names: tuple[str, ...], tick: Tick, most: int) -> Table | None:
         """Some columns of all rows; None where rows seem to repeat, are too many, or are dear to look at."""
         added_up = {*self.schema.columns(Role.WEIGHT), *self.schema.columns(Role.UNIT)}
         if not self.engine.RESUMES or added_up & set(names):
@@ -312,7 +352,7 @@ class LazyTable(Described):
         self.memo.setdefault("records", rows.height)
         return self.rows_in_memory(rows, one_record_each(rows.height)).with_text_coded()
 
-    def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Dataset:
+    def _count(self, names: tuple[str, ...], tick: Tick, most: int) -> Table:
         found = self.engine.counted(self.frame, names, most, tick)
         if found is None:
             raise _too_many(names, most)
@@ -322,7 +362,7 @@ class LazyTable(Described):
         self.memo.setdefault("records", int(copies.sum()))
         return self.rows_in_memory(found.drop(found.columns[-1]), copies).with_text_coded()
 
-    def values_of(self, name: str) -> Dataset:
+    def values_of(self, name: str) -> Table:
         """The distinct values of a column, row by row as they are read, counted.
 
         Raises:
@@ -330,11 +370,11 @@ class LazyTable(Described):
         """
         return self.counted([name], most=MOST_VALUES)
 
-    def rows_in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
+    def rows_in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Table:
         """Some rows of the table, read as was said about its values."""
         return in_memory(rows, self.source, copies)
 
-    def collected(self) -> Dataset:
+    def collected(self) -> Table:
         """The whole table in memory."""
         rows = list(self._read(unheard))
         made = self.rows_in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
@@ -382,7 +422,7 @@ class LazyTable(Described):
                 learnt[name] = described.counted([name, column]).schema[name].hierarchy
         return described._with("hierarchy", learnt) if learnt else described
 
-    def pieces_of(self, columns: Sequence[str], tick: Tick = unheard) -> Iterator[Dataset]:
+    def pieces_of(self, columns: Sequence[str], tick: Tick = unheard) -> Iterator[Table]:
         """Some columns of all rows as tables in memory, some rows at a time, in any order."""
         schema = self.part_of_schema(columns)
         for rows in self.engine.batches(self.frame, columns, tick):
@@ -392,7 +432,7 @@ class LazyTable(Described):
         """What some of the columns are."""
         return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})
 
-    def batches(self, tick: Tick = unheard) -> Iterator[Dataset]:
+    def batches(self, tick: Tick = unheard) -> Iterator[Table]:
         """All rows as tables in memory, some at a time, in any order."""
         for rows in self._read(tick):
             yield self.rows_in_memory(rows).with_schema(self.schema)

@@ -27,8 +27,8 @@ class LkcPrivacy(SetPromise):
     Reference: Mohammed, Fung & Debbabi 2009, doi:10.1145/1645953.1646140; Chen, Fung, Mohammed, Desai & Wang 2013, doi:10.1016/j.ins.2011.07.035.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.data import DataEvidence
-    >>> LkcPrivacy(2, l=2).judge(DataEvidence(examples.small_paths()))
+    >>> from sfumato.core.data import Evidence
+    >>> LkcPrivacy(2, l=2).judge(Evidence(examples.small_paths()))
     ✗ (2)_2-privacy: 12 minimal set(s) of at most 2 point(s) break it, and 7 of 8 people have one; the rarest has 1 carrier(s)
     """
 
@@ -75,8 +75,8 @@ class KmPoints(SetPromise):
     Reference: Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.data import DataEvidence
-    >>> KmPoints(2, m=1).judge(DataEvidence(examples.small_paths())).holds
+    >>> from sfumato.core.data import Evidence
+    >>> KmPoints(2, m=1).judge(Evidence(examples.small_paths())).holds
     False
     """
 

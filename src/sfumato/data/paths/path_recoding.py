@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
+from sfumato.core.words import percent
 from sfumato.data.paths.clock import ALL, EVERYTHING, USUAL, Clock, require_nested
 from sfumato.data.paths.places import PlaceLevels, tower_of
 from sfumato.data.paths.point_suppression import needless_points
@@ -20,8 +21,9 @@ from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
 
 
@@ -96,6 +98,8 @@ class PathRecoding(Step):
     budget: Annotated[float, Field(ge=0, lt=1, description="share of points that a later suppression may delete")] = 0.0  # fmt: skip
 
     name: ClassVar[str] = "path_recoding"
+    tells: ClassVar[tuple[str, ...]] = ("places", "place_level", "times", "time_width", "loss")
+    retold: ClassVar[tuple[str, ...]] = ("time_width",)
 
     def __post_init__(self) -> None:
         if self.widths is not None:
@@ -115,6 +119,14 @@ class PathRecoding(Step):
         for model in models:
             paths.require_people(model.k, model.promise)
         return _searched(lattice, models, self.budget)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That places stand at another level than the recipe takes, or times are told in two ways."""
+        if self.place_level is not None and told["place_level"] != self.place_level:
+            return f"recipe and plan of {self.name} differ in place_level"
+        if not str(told["times"]).endswith(str(told["time_width"])):
+            return f"the plan of {self.name} tells two widths of times"
+        return None
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Recode every point; points that become equal are one."""
@@ -216,7 +228,7 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
         if not budget and bad.kept_by_coarsening(people):
             broken_at.append(node)
     people = lattice.at(places - 1, times - 1)
-    verdicts = [model.judge(DataEvidence(people)) for model in models]
+    verdicts = [model.judge(Evidence(people)) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
     raise Unsatisfiable(
         f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; {_ways_out(lattice, budget)}",
@@ -227,7 +239,7 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
 def _ways_out(lattice: PathLattice, budget: float) -> str:
     """What somebody can do whose levels do not suffice."""
     more = (
-        f"let suppression delete more than {budget:.0%} of the points (budget)"
+        f"let suppression delete more than {percent(budget)} of the points (budget)"
         if budget
         else "let point_suppression follow, with a budget here"
     )

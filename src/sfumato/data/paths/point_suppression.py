@@ -14,16 +14,18 @@ from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
+from sfumato.core.words import percent
 from sfumato.data.paths.promises import MOST_SETS, PathModel, SetDemand, point_sets, set_promises
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.formulas.itemsets import ItemSets, frequent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
 
 MOST_WEIGHED = 4_000
@@ -31,6 +33,9 @@ MOST_WEIGHED = 4_000
 MOST_FREQUENT = 3_000_000
 FIRST_LOOK = 1_000_000
 """Violating sets that are listed at first, to see how much must go at least."""
+
+ROUNDED = 1e-6
+"""Shares of points are told with six digits."""
 
 Items = tuple[int, ...]
 
@@ -98,6 +103,13 @@ class PointSuppression(Step):
     budget: Annotated[float, Field(gt=0, le=1, description="share of the points that may be deleted")] = 1.0
 
     name: ClassVar[str] = "point_suppression"
+    tells: ClassVar[tuple[str, ...]] = (
+        "how",
+        "points_deleted",
+        "share_deleted",
+        "deleted_everywhere",
+        "people_left_out",
+    )
 
     def plan(self, people: Any, goal: Goal) -> SuppressionPlan:
         """Choose the points to delete."""
@@ -125,7 +137,7 @@ class PointSuppression(Step):
         closest = {"share_deleted": round(share, 6), "people_left": left}
         if share > self.budget:
             raise Unsatisfiable(
-                f"{self.name} would delete {share:.1%} of the points, more than its budget of {self.budget:.1%}; "
+                f"{self.name} would delete {percent(share)} of the points, more than its budget of {percent(self.budget)}; "
                 "recode places and times before it, or promise less",
                 closest=closest,
             )
@@ -134,6 +146,16 @@ class PointSuppression(Step):
                 f"{self.name} would leave points of {left:,} people only, fewer than {k:,}; recode places and times before it",
                 closest=closest,
             )
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That points were deleted in another way than the recipe says, or more of them than its budget allows."""
+        if told["how"] != self.how:
+            return f"recipe and plan of {self.name} differ in how"
+        if told["share_deleted"] > self.budget + ROUNDED:
+            return f"{self.name} deleted more of the points than its budget allows"
+        if told["share_deleted"] and not told["points_deleted"]:
+            return f"the plan of {self.name} deletes a share of the points, and none of them"
+        return None
 
     def apply(self, people: Any, plan: Any) -> Trajectories:
         """Delete them."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import TOLERANCE, Model, make_verdict
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.paths.trajectories import Trajectories, require_paths
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.itemsets import ItemSets, Violations, smallest_support, violating
@@ -99,7 +100,7 @@ class SetPromise(PathModel, Protocol):
         asked = self.asked(people)
         return bool(asked.violations(point_sets(people), most=1, enough=asked.k - 1).count)
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Count the minimal sets that break it."""
         people = evidence.data
         paths = require_paths(people, self.promise)
@@ -127,7 +128,7 @@ class SetPromise(PathModel, Protocol):
                 broken=found.count,
                 people=concerned,
             )
-        told = "" if asked.private is None else f", and at most {found.worst:.1%} of them share a sensitive value"
+        told = "" if asked.private is None else f", and at most {percent(found.worst)} of them share a sensitive value"
         return make_verdict(
             self,
             holds=True,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import Data
+from sfumato.core.data import PeopleData
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source, lacking, without_role
+from sfumato.core.words import join_words
 from sfumato.data.paths.clock import Clock, read_times
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
 
@@ -47,7 +48,7 @@ class Points:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Trajectories(Data):
+class Trajectories(PeopleData):
     """People with their points in time. Immutable.
 
     Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the order of time, then of place; no point
@@ -322,7 +323,7 @@ def _places(columns: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
         numeric = [columns[name].dtype.is_numeric() for name in columns.columns]
         if any(numeric) and not all(numeric):
             raise SchemaError(
-                f"the place columns {' and '.join(map(repr, columns.columns))} must both be numbers; one of them is not"
+                f"the place columns {join_words(map(repr, columns.columns))} must both be numbers; one of them is not"
             )
         columns = columns.select(pl.all().cast(pl.Float64 if all(numeric) else pl.String))
     if all(kind.is_float() for kind in columns.dtypes):

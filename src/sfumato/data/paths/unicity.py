@@ -12,6 +12,7 @@ from sfumato import kernels
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.paths.clock import minutes_of
 from sfumato.data.paths.knowledge import KnownPoints, posted, visits_of, wilson
 from sfumato.data.paths.time_shift import TimeShift
@@ -71,9 +72,7 @@ class Unicity(Attack):
             "pointed_to_another": wrong,
             "all_sets": exact,
         }
-        sentence = (
-            f"{value:.1%} of {people:,} people are alone in the release with {self.points} random points of their own"
-        )
+        sentence = f"{percent(value)} of {people:,} people are alone in the release with {self.points} random points of their own"
         return Finding(
             self.name,
             value,
@@ -163,9 +162,7 @@ class TimeShiftAttack(Attack):
         curve = (hits / self.draws).mean(axis=0).tolist()
         people = len(known.starts) - 1
         details = {"curve": {"known": "points known", "points": [[p, s] for p, s in enumerate(curve, start=1)]}}
-        sentence = (
-            f"{curve[-1]:.1%} of {people:,} people are alone with {self.points} of their points, whatever the shift"
-        )
+        sentence = f"{percent(curve[-1])} of {people:,} people are alone with {self.points} of their points, whatever the shift"
         victims = np.flatnonzero(hits[:, -1] > self.draws / 2)
         return Finding(
             self.name, curve[-1], sentence, interval=wilson(curve[-1], people), baseline=1 / people, victims=victims,

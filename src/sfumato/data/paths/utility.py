@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import Scene
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
@@ -50,7 +50,7 @@ class PointsKept(Utility):
 
     >>> from sfumato import examples
     >>> people = examples.small_paths()
-    >>> PointsKept().measure(DataPair(people, people)).value
+    >>> PointsKept().measure(Pair(people, people)).value
     1.0
     """
 
@@ -58,7 +58,7 @@ class PointsKept(Utility):
     name: ClassVar[str] = "points_kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Look every point up."""
         original, released = pair.original, pair.released
         kept = kept_points(original, released)
@@ -80,7 +80,7 @@ class PathLoss(Utility):
     name: ClassVar[str] = "path_loss"
     title: ClassVar[str] = "Coarseness of places and times"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Average over the points of the original."""
         original, released = pair.original, pair.released
         kept = kept_points(original, released)
@@ -121,7 +121,7 @@ class PlaceHistogram(Utility):
     name: ClassVar[str] = "place_histogram"
     title: ClassVar[str] = "Where the points are"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the shares place by place."""
         original, released = pair.original, pair.released
         image = images(original, released)
@@ -140,12 +140,12 @@ class HourHistogram(Utility):
     name: ClassVar[str] = "hour_histogram"
     title: ClassVar[str] = "When the points are"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """None where the data tell the hour."""
         original = pair.original
         return None if hours_of(original) is not None else "the data do not tell the hour of the day"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the shares hour by hour."""
         original, released = pair.original, pair.released
         true = np.bincount(_hours(original), minlength=24) / max(1, len(original.ticks))
@@ -179,7 +179,7 @@ class OriginDestination(Utility):
     name: ClassVar[str] = "origin_destination"
     title: ClassVar[str] = "Where people begin and end"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare the shares of pairs."""
         original, released = pair.original, pair.released
         image = images(original, released)
@@ -210,7 +210,7 @@ class FrequentSequences(Utility):
     name: ClassVar[str] = "frequent_sequences"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Count pairs of visits in both files."""
         original, released = pair.original, pair.released
         least = max(1, int(np.ceil(self.share * original.people - 1e-9)))
@@ -309,7 +309,7 @@ class _OfCoordinates(Utility):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.PATHS})
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """None where the data have coordinates."""
         original = pair.original
         if original.coordinates and numeric(original.table):
@@ -323,7 +323,7 @@ class PathLength(_OfCoordinates):
 
     name: ClassVar[str] = "path_length"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare person by person."""
         original, released = pair.original, pair.released
         return _relative_error(self, original, released, lengths, "length")
@@ -338,7 +338,7 @@ class RadiusOfGyration(_OfCoordinates):
 
     name: ClassVar[str] = "radius_of_gyration"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Compare person by person."""
         original, released = pair.original, pair.released
         return _relative_error(self, original, released, gyration, "radius of gyration")

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.data.paths.promises import PathModel, too_few
@@ -33,7 +33,7 @@ class KmVisits(PathModel):
     Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1109/MDM.2013.66.
 
     >>> from sfumato import examples
-    >>> KmVisits(2, m=2).judge(DataEvidence(examples.small_paths()))
+    >>> KmVisits(2, m=2).judge(Evidence(examples.small_paths()))
     ✗ 2^2-anonymity of visits: 9 sequence(s) of at most 2 places were visited by fewer than 2 people, who are 4 of 8; the rarest by 1
     """
 
@@ -56,7 +56,7 @@ class KmVisits(PathModel):
         """Whether some sequence is too rare."""
         return bool(rare_sequences(people, self.m, self.k, enough=1)[0])
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Count the sequences that are too rare; longer ones that begin with one are not counted."""
         people = evidence.data
         paths = require_paths(people, self.promise)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import Facts, make_verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import mixed
@@ -45,7 +45,7 @@ class KWindows(PathModel):
     Reference: Gramaglia, Fiore, Tarable & Banchs 2017, doi:10.1109/INFOCOM.2017.8056979.
 
     >>> from sfumato import examples
-    >>> KWindows(2, tau="2h").judge(DataEvidence(examples.small_paths()))
+    >>> KWindows(2, tau="2h").judge(Evidence(examples.small_paths()))
     ✗ 2 people in every 2h window: 4 of 8 people have a window of 2h that fewer than 2 people share
     """
 
@@ -81,7 +81,7 @@ class KWindows(PathModel):
         """Whether some window is too rare."""
         return any(bool(small.any()) for small in self._small(people))
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Count the people with a window that too few share, and the smallest number who share one."""
         people = evidence.data
         paths = require_paths(people, self.promise)

@@ -56,7 +56,7 @@ FAMILIES = {
 
 def noun() -> Any:
     """What reads people of this shape from tables."""
-    return importlib.import_module(f"{__name__}.tables").Tables
+    return importlib.import_module(f"{__name__}.tables").RelatedTables
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import count_of
 from sfumato.data.relational.knowledge import (
     EFFORT,
     Acquaintance,
@@ -100,7 +101,7 @@ class JoinUniqueness(Attack):
         found = [alone(self._known(shown, size)) for size in range(self.m + 1)]
         shares = [[float(some.mean()) for some in pair] for pair in found]
         surely, maybe = found[-1]
-        what = f"some {self.m} row{'s' * (self.m > 1)} of their own" + (" and their own columns" if self.own else "")
+        what = f"some {count_of(self.m, 'row')} of their own" + (" and their own columns" if self.own else "")
         more = "" if np.array_equal(surely, maybe) else f" at least, and {int(maybe.sum()):,} at most,"
         return Finding(
             self.name,

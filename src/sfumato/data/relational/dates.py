@@ -13,7 +13,7 @@ from sfumato.core.calendar import FIRST, LAST, days_of, moved
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
-from sfumato.core.words import listed
+from sfumato.core.words import join_words
 from sfumato.data.relational.promises import require_tables
 from sfumato.errors import ParameterError, SchemaError
 
@@ -100,7 +100,7 @@ class ShiftPersonDates(Step):
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
-        places = listed([f"{listed(columns)} of {table}" for table, columns in told["columns_moved"].items()])
+        places = join_words([f"{join_words(columns)} of {table}" for table, columns in told["columns_moved"].items()])
         weeks = ", by whole weeks" if told.get("weekdays_kept") else ""
         return f"The dates of every person ({places}) were moved together by a random number of days, {told['days']:,} at most{weeks}."
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.step import Goal
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
 
 @parameters
@@ -83,7 +83,7 @@ class EvenCounts(RowsStep):
         return f"Rows were left out until enough people have the same numbers of them: {rows_gone(told['rows_dropped'], told['share_dropped'])}."
 
 
-def _all_rows(tables: Tables) -> NDArray[np.int64]:
+def _all_rows(tables: RelatedTables) -> NDArray[np.int64]:
     """Per person the number of rows in all tables below."""
     total = np.zeros(tables.people, dtype=np.int64)
     for rows in tables.below:
@@ -91,7 +91,7 @@ def _all_rows(tables: Tables) -> NDArray[np.int64]:
     return total
 
 
-def _evened(tables: Tables, table: str, groups: NDArray[np.int64], goal: Goal) -> NDArray[np.bool_]:
+def _evened(tables: RelatedTables, table: str, groups: NDArray[np.int64], goal: Goal) -> NDArray[np.bool_]:
     """The rows of a table that stay when everybody has as many as the one of the group who has fewest; who is in no group keeps all."""
     counts = tables.per_person(table)
     grouped = groups >= 0

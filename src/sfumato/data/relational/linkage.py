@@ -14,6 +14,7 @@ from sfumato import kernels
 from sfumato.core.attack import AT_LEAST, Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.relational.knowledge import listed, numbered, paths
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
     from sfumato.data.relational.knowledge import Listed
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
 NOT_SEEN = -1
 """The code of a row that looks like nothing that was released."""
@@ -82,7 +83,7 @@ class JoinLinkage(Attack):
         return Finding(
             self.name,
             value,
-            f"whoever has all original rows of {', '.join(self._known(scene))} names the right person in {value:.1%} of cases; "
+            f"whoever has all original rows of {', '.join(self._known(scene))} names the right person in {percent(value)} of cases; "
             f"for {len(found):,} of {len(people):,} people looked up nobody else fits",
             interval=None if every else wilson(value, len(people)),
             baseline=1 / scene.pair.released.people,
@@ -137,7 +138,9 @@ class LookedLike:
     same_key: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, original: Tables, released: Tables, known: tuple[str, ...], truth: NDArray[np.int64]) -> LookedLike:
+    def of(
+        cls, original: RelatedTables, released: RelatedTables, known: tuple[str, ...], truth: NDArray[np.int64]
+    ) -> LookedLike:
         """What the tables that are known show."""
         here, there = original.shown(), released.shown()
         where = np.full(original.people, -1, dtype=np.int64)
@@ -166,7 +169,7 @@ def _of(lists: Listed, number: int) -> NDArray[np.int64]:
     return codes[pointers[number] : pointers[number + 1]]
 
 
-def _rows_of(original: Tables, released: Tables, known: tuple[str, ...]) -> tuple[Listed, Listed]:
+def _rows_of(original: RelatedTables, released: RelatedTables, known: tuple[str, ...]) -> tuple[Listed, Listed]:
     """The rows of everybody in the tables that are known, with the same codes in both: those of the release."""
     here, there = original.shown(), released.shown()
     before = {rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)}
@@ -206,7 +209,7 @@ def looked_like(before: NDArray[np.int64], after: NDArray[np.int64], origin: NDA
     return codes
 
 
-def _same_key(original: Tables, released: Tables, where: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _same_key(original: RelatedTables, released: RelatedTables, where: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Per original person whether the release has the person under the very key of the original."""
     same = np.zeros(original.people, dtype=np.bool_)
     names, labels = original.parts[0].names, released.parts[0].labels

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.data import DataEvidence
+from sfumato.core.data import Evidence
 from sfumato.core.model import TOLERANCE, Facts, make_verdict
 from sfumato.core.parameters import parameters
+from sfumato.core.words import count_of, inflect, join_words, percent
 from sfumato.data.relational.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets, ValueLayout
 from sfumato.data.relational.person_views import Shown, ShownSensitive
 from sfumato.data.relational.promises import PersonsPromise
@@ -47,7 +48,7 @@ def few_rows(m: int) -> str:
     >>> few_rows(1), few_rows(3)
     ('any 1 row', 'any 3 rows')
     """
-    return f"any {m} row{'s' * (m > 1)}"
+    return f"any {count_of(m, 'row')}"
 
 
 class PersonsModel(PersonsPromise):
@@ -88,7 +89,7 @@ class PersonsModel(PersonsPromise):
         """What it says about persons of whom there is at least one."""
         raise InternalError(f"{self.name} judges nothing")
 
-    def judge(self, evidence: DataEvidence) -> Verdict:
+    def judge(self, evidence: Evidence) -> Verdict:
         """Judge the persons as released."""
         people = evidence.data
         shown: Shown = people.shown()
@@ -124,7 +125,7 @@ def against(intruder: Acquaintance) -> str:
     """
     more = {"own": "", "counts": "the numbers of rows", "rows": "all rows", "any": few_rows(intruder.facts)}
     parts = (["the own columns"] if intruder.own else []) + ([more[intruder.knows]] if more[intruder.knows] else [])
-    return f"whoever knows {' and '.join(parts)}"
+    return f"whoever knows {join_words(parts)}"
 
 
 def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acquaintance:
@@ -156,7 +157,7 @@ def not_known(found: LowHigh, most: int, surely: int, maybe: int, persons: int) 
 
 @parameters
 class PersonsKAnonymity(PersonsModel):
-    r"""Whoever knows something of a person in several tables finds at least ``k`` persons of whom that is true.
+    r"""An attacker who knows attributes of a person in several tables finds at least ``k`` matching people.
 
     .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr| \ge k
 
@@ -172,7 +173,7 @@ class PersonsKAnonymity(PersonsModel):
     Nergiz, Clifton & Nergiz 2009, doi:10.1109/TKDE.2008.210, for persons in several tables.
 
     >>> from sfumato import examples
-    >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(DataEvidence(examples.clinic()))
+    >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(Evidence(examples.clinic()))
     ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons stand alone
     """
 
@@ -219,7 +220,11 @@ class PersonsKAnonymity(PersonsModel):
         least, most = int(found.low.min()), int(found.high.min())
         if surely:
             alone = int((found.high == 1).sum())
-            told = f"{alone:,} of them stand{'s' * (alone == 1)} alone" if alone else f"the smallest has {most:,}"
+            told = (
+                f"{alone:,} of them {inflect(alone, 'stands', 'stand')} alone"
+                if alone
+                else f"the smallest has {most:,}"
+            )
             sentence = (
                 f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than {self.k:,}; {told}"
             )
@@ -306,7 +311,7 @@ class PersonsLDiversity(AboutSecrets):
     doi:10.1145/1150402.1150499, for the frequency.
 
     >>> from sfumato import examples
-    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(DataEvidence(examples.clinic())).records
+    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(Evidence(examples.clinic())).records
     46
     """
 
@@ -359,7 +364,7 @@ class PersonsLDiversity(AboutSecrets):
             sentence = f"nobody has a value of {self.sensitive}, so there is none to find out"
         else:
             sentence = {
-                "frequency": f"nobody can say of a person with more than {worst:.1%} confidence that a value of {self.sensitive} is theirs",
+                "frequency": f"nobody can say of a person with more than {percent(worst)} confidence that a value of {self.sensitive} is theirs",
                 "distinct": f"every crowd has at least {1.0 / worst:.0f} persons who share no value of {self.sensitive}",
                 "entropy": f"every crowd is as diverse as {1.0 / worst:.3g} equally frequent values of {self.sensitive}, or more",
             }[self.kind]
@@ -396,7 +401,7 @@ class PersonsTCloseness(AboutSecrets):
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
 
     >>> from sfumato import examples
-    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(DataEvidence(examples.clinic())).holds
+    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(Evidence(examples.clinic())).holds
     True
     """
 

@@ -13,7 +13,7 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.model import Evidence
+    from sfumato.core.model import ClassEvidence
     from sfumato.core.schema import Schema
 
 
@@ -42,11 +42,11 @@ class OwnCrowd(Model):
             raise SchemaError("the people's table has no column with role quasi, so that nothing is left to generalise")
         return Needs()
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes smaller than k."""
         return evidence.frequencies < self.k
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest class."""
         sizes = evidence.frequencies
         failing = np.flatnonzero(sizes < self.k)

@@ -12,12 +12,11 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
-from sfumato.core.words import counted, were
+from sfumato.core.words import count_of, inflect, join_words, percent
 from sfumato.data.relational.knowledge import Secrets, groups_of
 from sfumato.data.relational.models import PersonsKAnonymity, PersonsLDiversity, PersonsModel
 from sfumato.data.relational.person_views import Shown, ShownRows, ShownSensitive
 from sfumato.data.relational.promises import PersonsPromise
-from sfumato.data.relational.summaries import share_told
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ class SuppressPersons(Step):
         """Refuse a plan that leaves nobody, or leaves out more than may be."""
         gone = int((~kept).sum())
         closest = {"people": gone, "budget": gone / max(len(kept), 1)}
-        wanted = " and ".join(model.promise for model in models)
+        wanted = join_words(model.promise for model in models)
         if gone == len(kept):
             raise Unsatisfiable(
                 f"{self.name}: {wanted} holds for nobody of {len(kept):,} persons as they are; recode columns or trim rows first",
@@ -150,7 +149,7 @@ class SuppressPersons(Step):
         gone = told["people_dropped"]
         if not gone:
             return "Everybody could be hidden among the others, so that nobody had to be left out."
-        return f"{counted(gone, 'person', 'people')} of whom a promise did not hold {were(gone)} left out of all tables, {share_told(told['share_dropped'])} of those there were."
+        return f"{count_of(gone, 'person', 'people')} of whom a promise did not hold {inflect(gone, 'was', 'were')} left out of all tables, {percent(told['share_dropped'])} of those there were."
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
         """Leave them out."""

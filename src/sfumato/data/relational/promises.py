@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.model import Model
 from sfumato.core.shape import Shape
-from sfumato.data.relational.tables import Tables
+from sfumato.data.relational.tables import RelatedTables
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class PersonsPromise(Model, Protocol):
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})
 
-    def broken(self, people: Tables) -> NDArray[np.bool_]:
+    def broken(self, people: RelatedTables) -> NDArray[np.bool_]:
         """Per person whether it is broken for them."""
         ...
 
@@ -33,8 +33,8 @@ class PersonsPromise(Model, Protocol):
         return None
 
 
-def require_tables(people: Any, what: str) -> Tables:
+def require_tables(people: Any, what: str) -> RelatedTables:
     """The tables; people of any other shape are refused."""
-    if not isinstance(people, Tables):
+    if not isinstance(people, RelatedTables):
         raise ParameterError(f"{what} is about several tables")
     return people

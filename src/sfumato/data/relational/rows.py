@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.relations import Link
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.source import Source
+from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,11 +77,11 @@ class TableRows:
         )
 
     @cached_property
-    def dataset(self) -> Dataset:
+    def dataset(self) -> Table:
         """The table by itself; below the people every row has the number of its person, so that persons are counted and not rows."""
         source = Source(name=self.name)
         if self.is_people or self.link.foreign is None:
-            return Dataset(self.frame, source=source).with_schema(self.described).with_text_coded()  # type: ignore[arg-type]
+            return Table(self.frame, source=source).with_schema(self.described).with_text_coded()  # type: ignore[arg-type]
         unit = self.link.foreign
         frame = (
             self.frame.with_columns(pl.Series(unit, self.owner))
@@ -89,9 +89,9 @@ class TableRows:
             else pl.DataFrame({unit: self.owner})
         )
         schema = Schema({**self.described.attributes, unit: Attribute((Role.UNIT,))})
-        return Dataset(frame, source=source).with_schema(schema).with_text_coded()  # type: ignore[arg-type]
+        return Table(frame, source=source).with_schema(schema).with_text_coded()  # type: ignore[arg-type]
 
-    def with_dataset(self, changed: Dataset) -> Self:
+    def with_dataset(self, changed: Table) -> Self:
         """The same rows with what a step made of them; ``changed`` must hold all of them in their order."""
         keys = {name: self.schema[name] for name in self.link.columns}
         unit = () if self.is_people or self.link.foreign is None else (self.link.foreign,)

@@ -14,7 +14,7 @@ from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Step
-from sfumato.core.words import counted, listed, were
+from sfumato.core.words import count_of, inflect, join_words
 from sfumato.data.relational import pseudonyms
 from sfumato.data.relational.promises import require_tables
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -22,9 +22,10 @@ from sfumato.errors import ParameterError, Unsatisfiable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
     from sfumato.data.relational.rows import TableRows
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
 TABLE = Field(description="the table, by its name in the recipe")
 
@@ -83,7 +84,7 @@ def left_alone(step: str, persons: int) -> tuple[str, ...]:
     return (words,) if persons else ()
 
 
-def _below(tables: Tables, name: str, step: str) -> TableRows:
+def _below(tables: RelatedTables, name: str, step: str) -> TableRows:
     """A table below the people; that of the people themselves is refused."""
     rows = tables[name]
     if rows.is_people:
@@ -142,8 +143,8 @@ class CapRows(RowsStep):
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         table, people, rows = told["table"], told["people_capped"], told["rows_dropped"]
-        went = f"; {counted(people, 'person', 'people')} had more, and {counted(rows, 'row', 'rows')} of theirs, drawn at random, went"
-        return f"Nobody keeps more than {counted(told['at_most'], 'row', 'rows')} of {table}{went if people else ', and nobody had more'}."
+        went = f"; {count_of(people, 'person', 'people')} had more, and {count_of(rows, 'row')} of theirs, drawn at random, went"
+        return f"Nobody keeps more than {count_of(told['at_most'], 'row')} of {table}{went if people else ', and nobody had more'}."
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than the cap."""
@@ -194,12 +195,14 @@ class CoarsenCounts(RowsStep):
         """What was done, in a sentence."""
         table, rows, emptied = told["table"], told["rows_dropped"], told["people_emptied"]
         kept = (
-            f"; {counted(emptied, 'person', 'people')} who had fewer {'keeps' if emptied == 1 else 'keep'} none"
+            f"; {count_of(emptied, 'person', 'people')} who had fewer {inflect(emptied, 'keeps', 'keep')} none"
             if emptied
             else ""
         )
-        numbers = listed([f"{number:,}" for number in told["to"]], "or")
-        return f"Everybody has {numbers} rows of {table}, or none: {counted(rows, 'row', 'rows')}, drawn at random, went{kept}."
+        numbers = join_words([f"{number:,}" for number in told["to"]], "or")
+        return (
+            f"Everybody has {numbers} rows of {table}, or none: {count_of(rows, 'row')}, drawn at random, went{kept}."
+        )
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than the largest number; fewer than was chosen may be left by a later step."""
@@ -235,7 +238,7 @@ class DropPeople(RowsStep):
     def story(cls, told: Mapping[str, Any]) -> str:
         """What was done, in a sentence."""
         gone = told["people_dropped"]
-        return f"For how many rows of {told['table']} they have, {counted(gone, 'person', 'people')} {were(gone)} left out of all tables."
+        return f"For how many rows of {told['table']} they have, {count_of(gone, 'person', 'people')} {inflect(gone, 'was', 'were')} left out of all tables."
 
     def contradicted_by(self, released: Any) -> str | None:
         """Somebody has more rows than those who may stay."""
@@ -249,7 +252,7 @@ class DropPeople(RowsStep):
 class PseudonymPlan(Plan):
     """The tables with their pseudonyms, and what was done."""
 
-    tables: Tables = dataclasses.field(repr=False)
+    tables: RelatedTables = dataclasses.field(repr=False)
     told: Mapping[str, Any]
     warned: tuple[str, ...] = ()
 
@@ -305,6 +308,14 @@ class KeyPseudonyms(Step):
             warned = (linked, *reference.warnings())
         told = {"split": self.split, "keyed": self.key is not None, "tables": len(parts)}
         return PseudonymPlan(dataclasses.replace(tables, parts=parts), told, warned)
+
+    def contradicted(self, told: Mapping[str, Any], schema: Schema, records: int | None) -> str | None:
+        """That the join was cut, or pseudonyms follow from a key, where the recipe says nothing of it."""
+        if told["split"] != self.split:
+            return f"recipe and plan of {self.name} differ in split"
+        if told["keyed"] != (self.key is not None):
+            return f"recipe and plan of {self.name} differ in whether a key makes the pseudonyms"
+        return None
 
     @classmethod
     def story(cls, told: Mapping[str, Any]) -> str:

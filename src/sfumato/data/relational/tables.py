@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import Data
-from sfumato.core.pair import Pair
+from sfumato.core.data import PeopleData
+from sfumato.core.pair import TablePair
 from sfumato.core.relations import Link
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
+from sfumato.core.words import join_words
 from sfumato.data.relational import from_tables, pseudonyms
 from sfumato.data.relational.leaked_keys import bare_keys
 from sfumato.data.relational.own_crowd import OwnCrowd
@@ -26,15 +27,15 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
+    from sfumato.core.table import Table
 
 ROW, KEY, PSEUDONYM = "original_row", "original_key", "pseudonym"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Tables(Data):
+class RelatedTables(PeopleData):
     """People in several tables. Immutable; every change gives a new one, in which every key still names a row.
 
     ``parts`` are the tables, the people first and each behind the one it belongs to. Keys are read, looked up and forgotten: rows know each other by
@@ -47,9 +48,9 @@ class Tables(Data):
     ...     "people": with_keys("people", Schema({}), key="id"),
     ...     "visits": with_keys("visits", Schema.from_roles({"quasi": "ward"}), belongs_to={"people": "id"}),
     ... }
-    >>> both = Tables.from_tables({"people": people, "visits": visits}, schemas, Source())
+    >>> both = RelatedTables.from_tables({"people": people, "visits": visits}, schemas, Source())
     >>> both, both["visits"].owner.tolist()
-    (Tables(2 people, 3 rows of visits), [1, 1, 0])
+    (RelatedTables(2 people, 3 rows of visits), [1, 1, 0])
     """
 
     schema: Schema
@@ -60,7 +61,6 @@ class Tables(Data):
     notes: tuple[str, ...] = ()
 
     shape: ClassVar[Shape] = Shape.TABLES
-    named_tables: ClassVar[bool] = True
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
@@ -92,7 +92,9 @@ class Tables(Data):
         return {**schemas, **found}
 
     def __repr__(self) -> str:
-        return "Tables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items()) + ")"
+        return (
+            "RelatedTables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counts().items()) + ")"
+        )
 
     def __getitem__(self, name: str) -> TableRows:
         for rows in self.parts:
@@ -127,7 +129,7 @@ class Tables(Data):
 
     # What methods with `table:` ask for (SupportsTables).
 
-    def table(self, name: str) -> Dataset:
+    def table(self, name: str) -> Table:
         """One table by itself, with the number of the person in every row of one below the people."""
         return self[name].dataset
 
@@ -135,7 +137,7 @@ class Tables(Data):
         """Per row of a table the number of the person at the top."""
         return self[name].owner
 
-    def with_table(self, name: str, changed: Dataset, *, drop: Literal["rows", "people"]) -> Self:
+    def with_table(self, name: str, changed: Table, *, drop: Literal["rows", "people"]) -> Self:
         """Put a changed table back; what belongs to rows that are gone goes too.
 
         ``drop="people"``: so do their persons, everywhere.
@@ -152,13 +154,13 @@ class Tables(Data):
             tables = self.kept(staying)
         return tables.with_rows(tables[name].with_dataset(changed))
 
-    def compare_table(self, name: str, original: Self) -> Pair:
+    def compare_table(self, name: str, original: Self) -> TablePair:
         """One table of this release beside the original one, without the numbers of persons."""
         before, after = original[name], self[name]
         origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
         numbers = () if before.is_people else before.link.columns
         released = dataclasses.replace(after.dataset.drop(numbers), origin=origin)
-        return Pair.of(before.dataset.drop(numbers), released)
+        return TablePair.of(before.dataset.drop(numbers), released)
 
     def table_goals(self, name: str, models: Sequence[Model]) -> tuple[Model, ...]:
         """What promises about persons ask of the people's table: k to every combination there."""
@@ -231,7 +233,7 @@ class Tables(Data):
         """Keys that no step gave pseudonyms get random ones; a table of which no row is left, or that holds keys elsewhere, is not released."""
         empty = [rows.name for rows in self.parts if not len(rows)]
         if empty:
-            raise ReleaseRefused(f"the steps left no row of {' and '.join(empty)}; allow more, or leave the table out")
+            raise ReleaseRefused(f"the steps left no row of {join_words(empty)}; allow more, or leave the table out")
         if problems := bare_keys(self.parts):
             raise SchemaError(problems)
         return dataclasses.replace(self, parts=pseudonyms.given(self.parts, seed))
@@ -288,7 +290,7 @@ class Tables(Data):
         """Keys that are no pseudonyms: a release holds no others."""
         names = [(rows.name, keys) for rows in self.parts for keys in (rows.names, rows.groups) if keys is not None]
         bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
-        told = f"the keys of {' and '.join(bare)} are not all written as pseudonyms are; they may be the original ones"
+        told = f"the keys of {join_words(bare)} are not all written as pseudonyms are; they may be the original ones"
         return {"keys are pseudonyms": told} if bare else {}
 
     def alignment(self) -> Mapping[str, pl.DataFrame]:

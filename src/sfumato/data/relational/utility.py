@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.core.data import DataPair
+from sfumato.core.data import Pair
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import Shape
+from sfumato.core.words import percent
 from sfumato.data.relational.promises import require_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.data.relational.rows import TableRows
-    from sfumato.data.relational.tables import Tables
+    from sfumato.data.relational.tables import RelatedTables
 
 
-def _both(original: Any, released: Any, what: str) -> tuple[Tables, Tables]:
+def _both(original: Any, released: Any, what: str) -> tuple[RelatedTables, RelatedTables]:
     return require_tables(original, what), require_tables(released, what)
 
 
@@ -33,12 +34,12 @@ class RowsKept(Utility):
     title: ClassVar[str] = "Rows kept"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Rows after over rows before, by table."""
         original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
         shares = {rows.name: len(after[rows.name]) / max(1, len(rows)) for rows in before.parts}
-        told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
+        told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
         return Measure(self.name, min(shares.values()), self.better, f"rows that are left: {told}", per_column=shares)
 
 
@@ -58,12 +59,12 @@ class RowsPerPerson(Utility):
     title: ClassVar[str] = "Rows per person (distance)"
     better: ClassVar[Literal["lower", "higher"]] = "lower"
 
-    def applies(self, pair: DataPair) -> str | None:
+    def applies(self, pair: Pair) -> str | None:
         """Wherever there is a table below the people."""
         original = pair.original
         return None if require_tables(original, self.name).below else "there is no table below the people"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """The largest distance of all tables."""
         original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
@@ -76,7 +77,7 @@ class RowsPerPerson(Utility):
         return Measure(self.name, max(distances.values()), self.better, meaning, per_column=distances)
 
 
-def _counts(tables: Tables, name: str, split: bool) -> NDArray[np.int64]:
+def _counts(tables: RelatedTables, name: str, split: bool) -> NDArray[np.int64]:
     counts = tables.per_person(name)
     return counts[counts > 0] if split else counts
 
@@ -96,12 +97,12 @@ class CellsUnchanged(Utility):
     title: ClassVar[str] = "Cells unchanged"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: DataPair) -> Measure:
+    def measure(self, pair: Pair) -> Measure:
         """Cells that are as they were over all that there were, by table."""
         original, released = pair.original, pair.released
         before, after = _both(original, released, self.name)
         shares = {rows.name: _unchanged(rows, after[rows.name]) for rows in before.parts if rows.frame.width}
-        told = ", ".join(f"{share:.1%} of {name}" for name, share in shares.items())
+        told = ", ".join(f"{percent(share)} of {name}" for name, share in shares.items())
         return Measure(
             self.name, min(shares.values(), default=1.0), self.better, f"cells as they were: {told}", per_column=shares
         )

@@ -5,12 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from sfumato.core.source import Source
-from sfumato.data.table.formats import ARROW_STREAM, refuse_nested, refusing
+from sfumato.data.table.formats import FileFormat, ReadRequest, refuse_nested, refusing
 from sfumato.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.data.table.form import Form
+
+ARROW_STREAM = b"\xff\xff\xff\xff"
 
 
 def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataFrame, Source]:
@@ -107,3 +113,39 @@ def _is_of_polars(file: Path) -> bool:
         footer = int.from_bytes(opened.read(4), "little")
         opened.seek(-8 - footer, io.SEEK_END)
         return b"Polars" in opened.read(footer)
+
+
+class Parquet(FileFormat):
+    """Parquet."""
+
+    name: ClassVar[str] = "parquet"
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    openings: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read_parquet` reads."""
+        return read_parquet(data, name=name, lists=request.lists)
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write_parquet` writes."""
+        write_parquet(frame, target, source)
+
+    def holds_more(self, file: Path, *, exact: bool) -> bool:
+        """What :func:`more_in_parquet` finds."""
+        return more_in_parquet(file, exact=exact)
+
+
+class Arrow(FileFormat):
+    """Arrow files and streams."""
+
+    name: ClassVar[str] = "arrow"
+    suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
+    openings: ClassVar[tuple[bytes, ...]] = (b"ARROW1", ARROW_STREAM)
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read_arrow` reads."""
+        return read_arrow(data, name=name, lists=request.lists)
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write_arrow` writes."""
+        write_arrow(frame, target, source)

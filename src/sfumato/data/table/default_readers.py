@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 Key = Callable[[str], Hashable | None]
 """What a reader makes of a text; None where the column cannot be what it was taken for."""
@@ -125,7 +125,7 @@ class ReadAsOne:
     keys: Mapping[str, Key]
     spellings: Mapping[str, Mapping[Hashable, str | None]]
 
-    def of(self, dataset: Dataset) -> Dataset:
+    def of(self, dataset: Table) -> Table:
         """A table as this reader has it, spelled as before: the same columns of an original, too."""
         names = [name for name in self.keys if name in dataset.columns and dataset.dtype(name) in TEXT]
         return dataset.with_columns({name: self.column(dataset.column(name)) for name in names}) if names else dataset
@@ -156,7 +156,12 @@ def read_as_one(frame: pl.DataFrame, format: str, *, but: Iterable[str] = ()) ->
         spellings: dict[str, dict[Hashable, str | None]] = {}
         for name, (values, missing) in distinct.items():
             key = reader.key_for(values)
-            groups = _groups(values, key, missing=missing)
+            # What this reader takes for one; missing values are one more spelling of what it takes for missing.
+            groups: dict[Hashable, list[str]] = {MISSING: [""]} if missing else {}
+            for value in values:
+                found_key = key(value)
+                if found_key is not None:
+                    groups.setdefault(found_key, []).append(value)
             if any(len(group) > 1 for group in groups.values()):
                 keys[name] = key
                 spellings[name] = {
@@ -165,15 +170,6 @@ def read_as_one(frame: pl.DataFrame, format: str, *, but: Iterable[str] = ()) ->
         if keys:
             found.append(ReadAsOne(reader.name, keys, spellings))
     return found
-
-
-def _groups(values: Iterable[str], key: Key, *, missing: bool) -> dict[Hashable, list[str]]:
-    """The values by what a reader makes of them; a column that has missing values has one more spelling of them."""
-    groups: dict[Hashable, list[str]] = {MISSING: [""]} if missing else {}
-    for value in values:
-        if (found := key(value)) is not None:
-            groups.setdefault(found, []).append(value)
-    return groups
 
 
 def _shortest(text: str) -> tuple[int, str]:

@@ -14,14 +14,16 @@ import dataclasses
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.source import Intake, Source, placed
+from sfumato.core.words import count_of, inflect
 from sfumato.data.table import inference
-from sfumato.data.table.formats import listed
+from sfumato.data.table.form import LAYOUT, Form, defused
+from sfumato.data.table.formats import FileFormat, ReadRequest, listed
 from sfumato.data.table.sniff import TextLayout, sniff, to_utf8
 from sfumato.data.table.values import about_codes, column_names, settle_values, strip_habit
 from sfumato.errors import OutputError, UnreadableInput
@@ -120,8 +122,8 @@ def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fi
         where = line_number(data, int(records.starts[worst]), line_end)
         has = int(records.fields[worst])
         raise UnreadableInput(
-            f"{name}, line {where}: {has:,} field{'s' if has != 1 else ''} where the first line has {fields:,} "
-            f"({len(ragged):,} such line{'s' if len(ragged) != 1 else ''}); mend the line, quote fields that hold the delimiter, "
+            f"{name}, line {where}: {count_of(has, 'field')} where the first line has {fields:,} "
+            f"({len(ragged):,} such {inflect(len(ragged), 'line')}); mend the line, quote fields that hold the delimiter, "
             "or say --delimiter (delimiter=) if it was guessed wrong"
         )
 
@@ -150,28 +152,30 @@ def read(
     cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
     columns, more = cells.columns()
     del cells, data  # free the bytes before the columns are converted
-    decimal, about_values = _settled(columns, intake, text=text)
-    notes += [*_about_layout(layout, intake), *more, *about_values]
+    notes += [*_about_layout(layout, intake), *more]
+    # Blanks, codes and types are settled in place; what there is to say about them is noted in this order.
+    decimal = intake.decimal or "."
+    if text:
+        notes += about_codes(settle_values(columns, intake))
+    else:
+        notes += [] if intake.blanks else strip_habit(columns)
+        blanked = settle_values(columns, intake)
+        decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
+        blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
+        notes += [*about_codes(blanked), *about_numbers]
     source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
     return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
 
 
-def _settled(columns: list[pl.Series], intake: Intake, *, text: bool) -> tuple[str, list[str]]:
-    """Settle blanks, codes and types in place; the decimal mark, and what there is to say."""
-    if text:
-        return intake.decimal or ".", about_codes(settle_values(columns, intake))
-    about_blanks = [] if intake.blanks else strip_habit(columns)
-    blanked = settle_values(columns, intake)
-    decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
-    blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
-    return decimal, [*about_blanks, *about_codes(blanked), *about_numbers]
-
-
 def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
+    """What there is to say about how a text was cut into cells."""
     notes = []
     if intake.delimiter is None and layout.delimiter != ",":
         notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
-    if intake.delimiter is None and _one_column_of_words(layout):
+    # One column whose every value has blanks in it, or signs that are no usual delimiter.
+    below = [row for row in layout.rows[int(layout.header) :] if row]
+    words = bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
+    if intake.delimiter is None and words:
         notes.append("one column was found; say --delimiter (delimiter=) if something else parts its values")
     if intake.header is None and not layout.header:
         notes.append(
@@ -180,12 +184,6 @@ def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
     if layout.padded:
         notes.append("blanks after the delimiter were left out")
     return notes
-
-
-def _one_column_of_words(layout: TextLayout) -> bool:
-    """Whether the text is one column whose every value has blanks in it, or signs that are no usual delimiter."""
-    below = [row for row in layout.rows[int(layout.header) :] if row]
-    return bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,30 +200,15 @@ class _Text:
         """All columns as text, and what there is to say about them."""
         if not self.layout.rows:
             self._refuse("cannot be split into fields")
-        names, notes = self._names()
-        frame = self._frame()
-        if frame.width != len(names):
-            self._refuse("cannot be split into fields")
-        frame, more = self._without_blank_lines(frame, names)
-        frame.columns = names
-        columns = frame.get_columns()
-        if self.layout.padded:
-            columns = [self._unpadded(i, column) for i, column in enumerate(columns, start=1)]
-        return columns, notes + more
-
-    def _names(self) -> tuple[list[str], list[str]]:
-        first = self.layout.rows[0]
-        if not self.layout.header:
-            return [f"column_{i}" for i in range(1, len(first) + 1)], []
-        return column_names(first, where=f"{self.name}, line {self._line(self.offset)}", rename=self.rename)
-
-    def _line(self, offset: int) -> int:
-        return line_number(self.data, offset, self.layout.line_end)
-
-    def _frame(self) -> pl.DataFrame:
+        names, notes = [f"column_{i}" for i in range(1, len(self.layout.rows[0]) + 1)], list[str]()
+        if self.layout.header:
+            line = line_number(self.data, self.offset, self.layout.line_end)
+            where = f"{self.name}, line {line}"
+            names, notes = column_names(self.layout.rows[0], where=where, rename=self.rename)
         stream, frame = io.BytesIO(self.data), None
         stream.seek(self.offset)
-        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):  # messages may hold values
+        # Messages of polars may hold values.
+        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
             frame = pl.read_csv(
                 stream,
                 has_header=self.layout.header,
@@ -235,7 +218,19 @@ class _Text:
                 null_values="",
                 raise_if_empty=False,
             )
-        return self._refuse("cannot be read as delimited text") if frame is None else frame
+        if frame is None:
+            self._refuse("cannot be read as delimited text")
+        if frame.width != len(names):
+            self._refuse("cannot be split into fields")
+        # polars fills short lines up with missing values; an empty line is one that lacks all fields.
+        if frame.width > 1 and frame.height and frame[:, -1].null_count() and self._absent_fields(frame):
+            frame, more = self._without_blank_lines(frame, names)
+            notes += more
+        frame.columns = names
+        columns = frame.get_columns()
+        if self.layout.padded:
+            columns = [self._unpadded(i, column) for i, column in enumerate(columns, start=1)]
+        return columns, notes
 
     def _refuse(self, otherwise: str) -> NoReturn:
         """Raise with the reason polars did not read the text."""
@@ -249,9 +244,7 @@ class _Text:
         )
 
     def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
-        """Drop rows that are empty lines; refuse short lines, which polars fills up with missing values."""
-        if frame.width < 2 or not frame.height or not frame[:, -1].null_count() or not self._absent_fields(frame):
-            return frame, []
+        """Drop rows that are empty lines; refuse short lines."""
         where = {"name": self.name, "line_end": self.layout.line_end}
         records = find_records(
             self.data, delimiter=self.layout.delimiter, line_end=self.layout.line_end, offset=self.offset
@@ -337,3 +330,28 @@ def _decided(numbers: pl.Series, decimal: str) -> pl.Series:
             return clean
     spelled = text.str.replace(r"(\.\d+)$", "${1}0")
     return (spelled if decimal == "." else spelled.str.replace(".", ",", literal=True)).alias(numbers.name)
+
+
+class Csv(FileFormat):
+    """Comma, semicolon, tab, bar or blank separated text."""
+
+    name: ClassVar[str] = "csv"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt", ".dat")
+    options: ClassVar[frozenset[str]] = frozenset({*LAYOUT, "rename_duplicates"})
+    settles_values: ClassVar[bool] = True
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read` reads."""
+        return read(
+            data,
+            name=name,
+            intake=request.intake,
+            text=request.text,
+            prefer_tab=request.prefer_tab,
+            exact=request.exact,
+        )
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write` writes, in the layout of the form."""
+        layout = {name: getattr(form, name) for name in LAYOUT}
+        write(defused(frame) if form.defused else frame, target, Source(source.name, "csv", **layout))

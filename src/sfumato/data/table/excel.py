@@ -7,6 +7,7 @@ become text as shown; so do numbers of a column whose name is that of a code.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime as dt
 import html
 import io
@@ -15,17 +16,20 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from sfumato.core.source import ColumnNote, Source
 from sfumato.data.table.archive_size import require_modest_archive
-from sfumato.data.table.formats import refusing
+from sfumato.data.table.formats import FileFormat, ReadRequest, refusing
 from sfumato.data.table.inference import is_identifier_name
 from sfumato.data.table.sniff import ROWS, has_header
 from sfumato.data.table.values import column_names
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, require
+
+if TYPE_CHECKING:
+    from sfumato.data.table.form import Form
 
 # Numbers that Excel shows with leading zeros: the cell format ``00000`` of a ZIP code.
 #
@@ -312,3 +316,27 @@ def _write_cells(write: Any, position: int, values: pl.Series, first: int, *show
     for row, value in enumerate(values, start=first):
         if value is not None:
             write(row, position, value, *shown)
+
+
+class Excel(FileFormat):
+    """Excel workbooks."""
+
+    name: ClassVar[str] = "excel"
+    suffixes: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+    read_only: ClassVar[tuple[str, ...]] = (".xls", ".xlsb", ".xlsm", ".ods")
+    openings: ClassVar[tuple[bytes, ...]] = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+    options: ClassVar[frozenset[str]] = frozenset({"header", "sheet", "rename_duplicates"})
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read` reads."""
+        intake = request.intake
+        how = {"header": intake.header, "rename_duplicates": intake.rename_duplicates}
+        return read(data, name=name, sheet=intake.sheet, **how)
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write` writes."""
+        write(frame, target, dataclasses.replace(source, header=form.header))
+
+    def holds_more(self, file: Path, *, exact: bool) -> bool:
+        """What :func:`more_in_workbook` finds."""
+        return more_in_workbook(file)

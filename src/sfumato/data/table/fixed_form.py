@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.encoding import encode, label
+from sfumato.core.encoding import encode, label, mapped_text, shortest_spelling
 from sfumato.core.hierarchy import ValueByValue, is_fixed
 from sfumato.core.schema import Kind, Role
 from sfumato.data.table.form import LAYOUT, Form
@@ -32,21 +32,20 @@ from sfumato.data.table.inference import is_identifier_name
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Attribute
+    from sfumato.core.table import Table
 
 LONGEST = 32_767
 """The longest text that every format holds."""
 LARGEST = 1e100
 """A number as large as that is none: its square could not be told."""
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-NUMERAL = re.compile(r"-?(?:0|[1-9]\d*)\.\d+|-0", re.ASCII)
 """Decimals, which have several spellings; ``01`` is a code."""
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})[ T]\d.*", re.ASCII | re.DOTALL)
 
 
-def in_fixed_form(dataset: Dataset, recipe: Recipe) -> Dataset:
+def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
     """The table in the form that the recipe alone decides; see the module."""
     names = [name for name in recipe.schema.attributes if name in dataset.columns]
     computed = {name for step in recipe.steps for name in step.numbers(recipe.schema)}
@@ -65,7 +64,7 @@ def in_fixed_form(dataset: Dataset, recipe: Recipe) -> Dataset:
     return type(dataset)(frame, source=source, origin=dataset.origin).with_schema(recipe.schema)
 
 
-def _cells(dataset: Dataset, name: str) -> pl.Series:
+def _cells(dataset: Table, name: str) -> pl.Series:
     """A column as polars holds it; cells of different types, and lists, one by one as text."""
     try:
         column = dataset.column(name)
@@ -81,7 +80,7 @@ def _text(value: Any) -> str | None:
     return None if missing else label(value)
 
 
-def _digest(dataset: Dataset, columns: dict[str, pl.Series]) -> str:
+def _digest(dataset: Table, columns: dict[str, pl.Series]) -> str:
     """The digest of the table that was given."""
     try:
         return dataset.input_digest()
@@ -95,7 +94,7 @@ def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) 
         rules = ValueByValue(attribute.hierarchy, encode(column).labels)
     if number or attribute.kind is Kind.NUMERIC or attribute.bounds is not None:
         return _numbers(column, attribute, mark, rules)
-    spelled = _day if attribute.kind is Kind.DATE else _spelled
+    spelled = _day if attribute.kind is Kind.DATE else shortest_spelling
     coded = attribute.has(Role.DIRECT) or is_identifier_name(column.name)
     lists = [set(given) for given in (attribute.domain, attribute.order) if given is not None]
 
@@ -106,30 +105,11 @@ def _fixed(column: pl.Series, attribute: Attribute, mark: str, *, number: bool) 
         known = all(text in values for values in lists) and (rules is None or rules.knows(text))
         return text if known else None
 
-    return _mapped(column, one)
-
-
-def _mapped(column: pl.Series, one: Any) -> pl.Series:
-    """A column of text, every distinct cell by itself."""
-    encoded = encode(column)
-    labels = pl.Series(column.name, [one(text) for text in encoded.labels], dtype=pl.String)
-    return labels.gather(encoded.codes)
+    return mapped_text(column, one)
 
 
 def _storable(text: str) -> bool:
     return bool(text) and "\0" not in text and len(text) <= LONGEST
-
-
-def _spelled(text: str) -> str:
-    """A decimal in its shortest spelling; any other text as it is.
-
-    >>> _spelled("1.50"), _spelled("2.0"), _spelled("01"), _spelled("1.5.2024")
-    ('1.5', '2', '01', '1.5.2024')
-    """
-    if NUMERAL.fullmatch(text) is None:
-        return text
-    short = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if short in ("-0", "") else short
 
 
 def _day(text: str) -> str:
@@ -173,30 +153,9 @@ def _number(text: str | None, mark: str) -> float | None:
     return float(bare) if NUMBER.fullmatch(bare) else None
 
 
-def without_hierarchies(dataset: Dataset, columns: Sequence[str]) -> Dataset:
+def without_hierarchies(dataset: Table, columns: Sequence[str]) -> Table:
     """The table whose columns are what they are: counting them needs no hierarchy, which could refuse a value."""
     schema = dataset.schema
     for name in columns:
         schema = schema.replace(name, hierarchy=None)
     return dataset.with_schema(schema)
-
-
-def _id(text: str | None) -> str | None:
-    return None if text is None else _spelled(text)
-
-
-def ties_between_known_people(
-    ties: pl.DataFrame, people: pl.DataFrame, ends: Sequence[str], unit: str
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Ties and people by the text of their ids, without rows that name nobody or a stranger: an error would tell of one row.
-
-    >>> ties = pl.DataFrame({"a": [1.0, 1.0, None], "b": [2.0, 2.5, 1.0]})
-    >>> ties_between_known_people(ties, pl.DataFrame({"id": [1, 2]}), ["a", "b"], "id")[0].rows()
-    [('1', '2')]
-    """
-    named = people.with_columns(_mapped(people[unit], _id))
-    texts = ties.with_columns(_mapped(ties[end], _id) for end in ends)
-    tail, head = ends
-    known = set(named[unit].drop_nulls())
-    tails, heads = (texts[end].is_in(known).fill_null(value=False) for end in (tail, head))
-    return texts.filter(tails & (heads | texts[head].is_null())), named

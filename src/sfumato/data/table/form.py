@@ -10,6 +10,7 @@ wherever the format does not know them itself.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -73,22 +74,24 @@ class Form:
 
 def types_of(frame: pl.DataFrame) -> dict[str, str]:
     """What each column of a table holds, in the words of a form."""
-    return {column.name: _type_of(column) for column in frame}
-
-
-def _type_of(column: pl.Series) -> str:
-    dtype = column.dtype
-    if dtype.is_integer():
-        return "integer" if column.cast(pl.Int64, strict=False).null_count() == column.null_count() else "text"
-    if dtype.is_decimal():
-        return "decimal" if column.cast(pl.Float64).n_unique() == column.n_unique() else "text"
-    if dtype.is_float():
-        return "decimal"
-    if isinstance(dtype, pl.Datetime):
-        return "text" if dtype.time_zone else f"datetime[{dtype.time_unit}]"
-    if is_list(dtype):
-        return "list"
-    return {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(dtype.base_type(), "text")
+    types = {}
+    for column in frame:
+        dtype = column.dtype
+        word = {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(dtype.base_type(), "text")
+        if dtype.is_integer():
+            fits = column.cast(pl.Int64, strict=False).null_count() == column.null_count()
+            word = "integer" if fits else "text"
+        elif dtype.is_decimal():
+            fits = column.cast(pl.Float64).n_unique() == column.n_unique()
+            word = "decimal" if fits else "text"
+        elif dtype.is_float():
+            word = "decimal"
+        elif isinstance(dtype, pl.Datetime):
+            word = "text" if dtype.time_zone else f"datetime[{dtype.time_unit}]"
+        elif is_list(dtype):
+            word = "list"
+        types[column.name] = word
+    return types
 
 
 def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
@@ -98,17 +101,16 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
     absent = [column for column in form.types if column not in frame.columns]
     if absent:
         raise UnreadableInput(f"{name} lacks {len(absent)} column(s) that its certificate describes: {listed(absent)}")
-    return frame.with_columns(_made(frame[column], kind, form, name) for column, kind in form.types.items())
-
-
-def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
-    try:
-        converted = _converted(column, kind, form)
-        if converted.null_count() == column.null_count():
-            return converted
-    except (pl.exceptions.PolarsError, KeyError, TypeError):  # their messages may hold values; a kind may be anything
-        pass
-    raise UnreadableInput(f"{name}: {listed([column.name])} does not hold what its certificate says: {kind}")
+    columns = []
+    for column, kind in form.types.items():
+        converted = None
+        # Messages of polars may hold values, and a kind may be anything.
+        with contextlib.suppress(pl.exceptions.PolarsError, KeyError, TypeError):
+            converted = _converted(frame[column], kind, form)
+        if converted is None or converted.null_count() != frame[column].null_count():
+            raise UnreadableInput(f"{name}: {listed([column])} does not hold what its certificate says: {kind}")
+        columns.append(converted)
+    return frame.with_columns(columns)
 
 
 def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
@@ -163,17 +165,17 @@ _HARMLESS = r"^'+[=+\-@\t\r\n]"
 
 def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
     """How many cells of each column a spreadsheet would run, the name of the column counted as one; others are left out."""
-    named = _runs(pl.Series(frame.columns, dtype=pl.String)).to_list()
-    cells = [_running(column.cast(pl.String)) if _is_text(column) else 0 for column in frame]
-    return {name: int(run) + more for name, run, more in zip(frame.columns, named, cells, strict=True) if run or more}
-
-
-def _running(text: pl.Series) -> int:
-    """How many cells run; only those that begin like a formula are asked whether they are numbers."""
-    if not repeated_once(text).str.contains(_RUNS).any():
-        return 0
-    begun = text.filter(text.str.contains(_RUNS))
-    return len(begun) - int(begun.str.contains(_NUMBER).sum()) if len(begun) else 0
+    runs = _runs(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    counts = dict(zip(frame.columns, map(int, runs), strict=True))
+    for column in frame:
+        if not _is_text(column):
+            continue
+        # Only cells that begin like a formula are asked whether they are numbers.
+        text = column.cast(pl.String)
+        if repeated_once(text).str.contains(_RUNS).any():
+            begun = text.filter(text.str.contains(_RUNS))
+            counts[column.name] += len(begun) - int(begun.str.contains(_NUMBER).sum())
+    return {name: cells for name, cells in counts.items() if cells}
 
 
 FIRST_ROWS = 1024

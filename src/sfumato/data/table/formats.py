@@ -3,59 +3,96 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.core.parameters import ExtensibleMembers
+from sfumato.core.words import inflect
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput, did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
-    from sfumato.core.source import Source
+    from sfumato.core.source import Intake, Source
+    from sfumato.data.table.form import Form
 
-SUFFIX = {
-    "csv": ".csv",
-    "parquet": ".parquet",
-    "arrow": ".arrow",
-    "jsonl": ".jsonl",
-    "excel": ".xlsx",
-    "spss": ".sav",
-    "stata": ".dta",
-    "sas": ".xpt",
-    "frame": ".csv",
-}
-"""The suffix a format is written with; a table that came as a frame is written as CSV."""
+COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 
-FORMATS = tuple(name for name in SUFFIX if name != "frame")
 
-FORMAT_OF_SUFFIX = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "csv"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
-    **dict.fromkeys((".sav", ".zsav", ".por"), "spss"),
-    ".dta": "stata",
-    **dict.fromkeys((".sas7bdat", ".xpt"), "sas"),
-}
+@dataclasses.dataclass(frozen=True)
+class ReadRequest:
+    """How a file is to be read."""
 
-ARROW_STREAM = b"\xff\xff\xff\xff"
-SAS7BDAT = bytes.fromhex("00" * 12 + "c2ea8160b31411cfbd92080009c7318c181f1011")
-SAS_XPORT = b"HEADER RECORD*******"
-SPSS_PORTABLE = b"SPSS PORT FILE"
-_MAGIC = (
-    (b"PAR1", "parquet"),
-    (b"ARROW1", "arrow"),
-    (ARROW_STREAM, "arrow"),
-    (b"PK\x03\x04", "excel"),
-    (b"\xd0\xcf\x11\xe0", "excel"),
-    (b"$FL2", "spss"),
-    (b"$FL3", "spss"),
-    (b"<stata_dta>", "stata"),
-    (SAS7BDAT, "sas"),
-    (SAS_XPORT, "sas"),
+    intake: Intake
+    text: bool = False
+    """Leave every column as text, where the format does not say what it is."""
+    exact: bool = False
+    """Take names and values as they were written by us: nothing is tidied."""
+    prefer_tab: bool = False
+    lists: bool = False
+    """Take columns whose cells are lists of single values."""
+
+
+class FileFormat:
+    """What a file format says about itself, and how a table is read and written in it."""
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    """How names of such files end, in small letters; the first is what files get that we write."""
+    read_only: ClassVar[tuple[str, ...]] = ()
+    """Those of the suffixes that are read and not written."""
+    openings: ClassVar[tuple[bytes, ...]] = ()
+    """The first bytes of such files; none for text."""
+    options: ClassVar[frozenset[str]] = frozenset()
+    """The fields of :class:`~sfumato.core.source.Intake` that mean something for the format, besides those about values."""
+    settles_values: ClassVar[bool] = False
+    """Whether :meth:`read` applies what is said about values (missing codes, blanks, Unicode) itself."""
+
+    def is_announced_by(self, data: bytes) -> bool:
+        """Whether the first bytes of a file are those of the format."""
+        return bool(self.openings) and data.startswith(self.openings)
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """The table in the bytes of a file, and the form it had; ``name`` is that of the file, for messages."""
+        raise NotImplementedError
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """Write a table; ``source`` is where it came from."""
+        raise NotImplementedError
+
+    def holds_more(self, file: Path, *, exact: bool) -> bool:
+        """Whether a written file holds more than the table read from it; ``exact``: the same version wrote it."""
+        return False
+
+
+def _is_format(value: object) -> bool:
+    if not (
+        isinstance(value, type) and issubclass(value, FileFormat) and isinstance(getattr(value, "name", None), str)
+    ):
+        return False
+    return bool(getattr(value, "suffixes", ())) and value.read is not FileFormat.read
+
+
+FORMATS = ExtensibleMembers(
+    "sfumato.data.table",
+    {
+        "csv": "delimited:Csv",
+        "parquet": "columnar:Parquet",
+        "arrow": "columnar:Arrow",
+        "jsonl": "jsonl:JsonLines",
+        "excel": "excel:Excel",
+        "spss": "stats:Spss",
+        "stata": "stats:Stata",
+        "sas": "stats:Sas",
+    },
+    kind="formats",
+    noun="file format",
+    belongs=_is_format,
 )
-_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
+"""The formats by name, in the order they are asked whether a suffix is theirs."""
 
 
 def require_format(name: str) -> str:
@@ -71,26 +108,52 @@ def require_format(name: str) -> str:
     return name
 
 
-def format_of_bytes(data: bytes) -> str | None:
-    """Format that the first bytes announce, or None for text and the unknown."""
-    if SPSS_PORTABLE in data[:100]:
-        return "spss"
-    return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
+def file_format(name: str) -> FileFormat:
+    """A format by its name."""
+    chosen: FileFormat = FORMATS[require_format(name)]()
+    return chosen
+
+
+def format_of_suffix(suffix: str) -> str | None:
+    """The format whose files end so.
+
+    >>> format_of_suffix(".TSV"), format_of_suffix(".docx")
+    ('csv', None)
+    """
+    for name in FORMATS:
+        if suffix.lower() in FORMATS[name].suffixes:
+            return name
+    return None
+
+
+def table_suffixes() -> tuple[str, ...]:
+    """How names of files end that hold tables."""
+    return tuple(suffix for cls in FORMATS.values() for suffix in cls.suffixes)
 
 
 def choose_format(data: bytes, *, name: str, suffix: str, asked: str | None) -> str:
     """Decide how to read a file: as asked, else by suffix, else by its first bytes, else as CSV."""
     if asked is not None:
         return require_format(asked)
-    packed = next((kind for magic, kind in _COMPRESSED if data.startswith(magic)), None)
+    packed = next((kind for magic, kind in COMPRESSED if data.startswith(magic)), None)
     if packed is not None:
         raise UnreadableInput(f"{name} is compressed with {packed}: unpack it first")
-    by_suffix, by_bytes = FORMAT_OF_SUFFIX.get(suffix.lower()), format_of_bytes(data)
-    if by_suffix is not None and by_bytes is not None and by_suffix != by_bytes:
+    by_suffix = format_of_suffix(suffix)
+    if by_suffix is None:
+        return _format_of_bytes(data, FORMATS) or "csv"
+    if file_format(by_suffix).is_announced_by(data):
+        return by_suffix
+    by_bytes = _format_of_bytes(data, FORMATS.ours)
+    if by_bytes is not None:
         raise UnreadableInput(
             f"{name} is named like {by_suffix} but holds {by_bytes} data: rename it, or pass format={by_bytes!r}"
         )
-    return by_suffix or by_bytes or "csv"
+    return by_suffix
+
+
+def _format_of_bytes(data: bytes, names: Iterable[str]) -> str | None:
+    """The format among these that the first bytes announce, or None for text and the unknown."""
+    return next((name for name in names if file_format(name).is_announced_by(data)), None)
 
 
 @contextlib.contextmanager
@@ -113,7 +176,7 @@ def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.
     ]
     if nested:
         raise UnreadableInput(
-            f"{name}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested values; "
+            f"{name}: {listed(nested)} {inflect(len(nested), 'holds', 'hold')} nested values; "
             "a table has one value a cell: flatten or drop before reading; people with a list of items each are data of shape baskets (sfumato run)"
         )
     return frame
@@ -138,7 +201,7 @@ def listed(columns: list[str], most: int = 5) -> str:
     """
     names = ", ".join(repr(column) for column in columns[:most])
     rest = f" and {len(columns) - most:,} more" if len(columns) > most else ""
-    return f"column{'s' if len(columns) > 1 else ''} {names}{rest}"
+    return f"{inflect(len(columns), 'column')} {names}{rest}"
 
 
 def chosen_format(source: Source, requested: str | None) -> str:

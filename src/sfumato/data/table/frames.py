@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
+from sfumato.core.table import Table
+from sfumato.core.words import join_words
 from sfumato.data.table.values import numbered, repeated, with_values
 from sfumato.errors import ParameterError
 
@@ -19,12 +20,12 @@ INDEX_LEFT = (
 )
 
 
-def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Dataset:
+def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Table:
     """A dataset of a polars, pandas or Arrow frame; what is decided on the way is in its source's notes."""
     idle = [name for name in options if name not in ABOUT_FRAMES]
     if idle:
         raise ParameterError(
-            f"a frame takes no reading option {' or '.join(idle)}: it is read already; it takes {', '.join(ABOUT_FRAMES)}"
+            f"a frame takes no reading option {join_words(idle, 'or')}: it is read already; it takes {', '.join(ABOUT_FRAMES)}"
         )
     defaults = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise) if f.name in ABOUT_FRAMES}
     intake = Intake.of(options).over(Intake(**defaults))
@@ -32,7 +33,7 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Dat
     if intake.rename_duplicates:
         frame, more = _renamed(frame)
         notes += more
-    dataset = Dataset(frame, source=Source(name=NAME, notes=tuple(notes)))
+    dataset = Table(frame, source=Source(name=NAME, notes=tuple(notes)))
     return with_values(dataset, intake)
 
 

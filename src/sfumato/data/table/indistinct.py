@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Role
+from sfumato.core.words import count_of
 from sfumato.data.table.form import repeated_once
 from sfumato.data.table.formats import listed
 from sfumato.data.table.inference import STYLES, convert, is_identifier_name
@@ -33,7 +34,7 @@ from sfumato.data.table.values import strip_habit
 from sfumato.errors import OutputError
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 _EMPTY_IS_MISSING = ("csv", "excel", "spss", "stata", "sas")
 _NO_NUL = ("csv", "excel", "spss", "stata", "sas")
@@ -46,7 +47,7 @@ _LONGEST = {"excel": 32_767}
 _NUMERAL = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
 
 
-def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[Dataset, list[str]]:  # noqa: A002
+def made_one(dataset: Table, format: str, *, spellings: bool = True) -> tuple[Table, list[str]]:  # noqa: A002
     """A table whose values a format tells apart, and sentences about what was made one; direct identifiers are left out.
 
     ``spellings=False`` leaves the spellings of numbers: what steps wrote is theirs.
@@ -54,24 +55,34 @@ def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[
     shared = [
         n for n in dataset.columns if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
     ]
-    columns = {name: _one_of(dataset, name, format, spellings=spellings) for name in shared}
-    changed = {name: one for name, one in columns.items() if one is not None}
+    changed: dict[str, tuple[pl.Series, str]] = {}
+    for name in shared:
+        # Text that is held as categories is looked at once a category.
+        if name in dataset.coded:
+            labels = _distinct_texts(dataset, name)
+            if _merge_values(labels, format, spellings=spellings) is None:
+                continue
+        column = _merge_values(dataset.column(name), format, spellings=spellings)
+        if column is not None:
+            changed[name] = column
     notes = [f"{listed([name])}: {note}" for name, (_, note) in changed.items()]
     if not changed:
         return dataset, notes
     return dataset.with_columns({name: values for name, (values, _) in changed.items()}), notes
 
 
-def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  # noqa: A002
+def refuse_unwritable(dataset: Table, format: str, *, header: bool) -> None:  # noqa: A002
     """Refuse names and values that a format would lose, before anything is searched."""
     shared = [n for n in dataset.columns if Role.DIRECT not in dataset.schema[n].roles]
     problems = []
     if format in _TRIMS_NAMES and header:
-        places = [str(i) for i, n in enumerate(dataset.columns, 1) if n in shared and not _keeps(n)]
-        problems += [
-            f"column {place} has a name that is empty, begins or ends with a blank, or holds a NUL or a byte-order mark"
-            for place in places
-        ]
+        for place, name in enumerate(dataset.columns, start=1):
+            plain = name and name == name.strip() and "\0" not in name and "\ufeff" not in name
+            if name in shared and not plain:
+                problems.append(
+                    f"column {place} has a name that is empty, begins or ends with a blank, "
+                    "or holds a NUL or a byte-order mark"
+                )
     problems += [
         f"{listed([name])}: bytes; write them as text"
         for name in shared
@@ -93,29 +104,18 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
 def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
     """What a format would lose of a column of text, in words."""
     most = _LONGEST.get(format)
-    losses = {
-        "with a NUL sign": text.str.contains("\0", literal=True).sum() if format in _NO_NUL else 0,
-        f"of more than {most} signs": 0 if most is None else (text.str.len_chars() > most).sum(),
+    losses: dict[str, int] = {
+        "with a NUL sign": int(text.str.contains("\0", literal=True).sum()) if format in _NO_NUL else 0,
+        f"of more than {most} signs": 0 if most is None else int((text.str.len_chars() > most).sum()),
     }
-    return [f"{cells:,} cell{'s' * (cells > 1)} {what}" for what, cells in losses.items() if cells]
+    return [f"{count_of(cells, 'cell')} {what}" for what, cells in losses.items() if cells]
 
 
-def _keeps(name: str) -> bool:
-    return bool(name) and name == name.strip() and "\0" not in name and "\ufeff" not in name
-
-
-def _one_of(dataset: Dataset, name: str, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
-    """As :func:`_one`; text that is held as categories is looked at once a category."""
-    if name in dataset.coded and _one(_distinct_texts(dataset, name), format, spellings=spellings) is None:
-        return None
-    return _one(dataset.column(name), format, spellings=spellings)
-
-
-def _distinct_texts(dataset: Dataset, name: str) -> pl.Series:
+def _distinct_texts(dataset: Table, name: str) -> pl.Series:
     return pl.Series(name, dataset.encoded(name).labels, dtype=pl.String)
 
 
-def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+def _merge_values(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
     """A column of values that are told apart and what was made one, or None where nothing was."""
     if column.dtype.is_float():
         return _numbers(column, format)
@@ -158,15 +158,14 @@ def _texts(text: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series,
         empty = text == ""
         notes["empty, missing now"] = int(empty.sum())
         text = text.set(empty, None)
-    if format == "csv" and spellings and not is_identifier_name(text.name):
+    may_be_numbers = format == "csv" and spellings and not is_identifier_name(text.name)
+    if may_be_numbers and _may_be_respelled(text):
         text, notes["another spelling of a number, now one"] = _respelled(text)
     return (text, _sentence(notes, format)) if any(notes.values()) else None
 
 
 def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
     """Spellings of one number as the shortest of them, and how many cells changed."""
-    if not _may_be_respelled(text):
-        return text, 0
     distinct = text.drop_nulls().unique()
     spelled = distinct.filter(distinct.str.contains(_NUMERAL)).to_list()
     shortest: dict[float, str] = {}
@@ -200,7 +199,7 @@ def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
 
 
 def _sentence(merged: dict[str, int], format: str) -> str:  # noqa: A002
-    counts = ", ".join(f"{cells:,} cell{'s' * (cells > 1)} {words}" for words, cells in merged.items() if cells)
+    counts = ", ".join(f"{count_of(cells, 'cell')} {words}" for words, cells in merged.items() if cells)
     return f"{counts}: {format} cannot tell them apart" if counts else ""
 
 

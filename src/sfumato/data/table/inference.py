@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import unicodedata
-from collections.abc import Iterator
 
 import polars as pl
 
@@ -96,6 +95,7 @@ SAMPLE = 1000
 CODE_DIGITS = 5
 _LARGEST = 10**18
 _PIECE = 1_000_000
+"""A column is converted in pieces of so many values, so that it needs little room beside it."""
 _SAFE_LENGTH = 15
 """A decimal of at most this many characters always survives a double."""
 
@@ -194,7 +194,12 @@ def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
     numbers = _integers(text) if seen or _integers(sample) is not None else None
     if numbers is None:
         return _style(text), None
-    return ("fixed", None) if _fixed_width(text) else ("integer", numbers)
+    # Numbers of five digits or more that are all equally long are codes.
+    widths = text.str.len_bytes()
+    narrowest, widest = widths.min(), widths.max()
+    if narrowest == widest and isinstance(widest, int) and widest >= CODE_DIGITS and not _has_mark(text, "-"):
+        return "fixed", None
+    return "integer", numbers
 
 
 def is_number_like(text: pl.Series) -> bool:
@@ -247,11 +252,6 @@ def _has_mark(text: pl.Series, mark: str) -> bool:
     return bool(text.str.contains(mark, literal=True).any())
 
 
-def _slices(text: pl.Series) -> Iterator[pl.Series]:
-    """The column piece by piece, so that a conversion needs little room beside it."""
-    return (text.slice(start, _PIECE) for start in range(0, len(text), _PIECE))
-
-
 _CELL = pl.nth(0)
 _OTHERWISE = (
     (_CELL.str.starts_with("0") & (_CELL.str.len_bytes() > 1))
@@ -264,7 +264,8 @@ _OTHERWISE = (
 def _integers(text: pl.Series) -> pl.Series | None:
     """The column as integers, or None when a value is not one written the one way, or has more than 18 digits."""
     pieces = []
-    for piece in _slices(text):
+    for start in range(0, len(text), _PIECE):
+        piece = text.slice(start, _PIECE)
         numbers = piece.cast(pl.Int64, strict=False)
         least, most = numbers.min(), numbers.max()
         if numbers.null_count() != piece.null_count() or piece.to_frame().select(_OTHERWISE).item():
@@ -275,16 +276,11 @@ def _integers(text: pl.Series) -> pl.Series | None:
     return pl.concat(pieces) if pieces else None
 
 
-def _fixed_width(text: pl.Series) -> bool:
-    widths = text.str.len_bytes()
-    narrowest, widest = widths.min(), widths.max()
-    return narrowest == widest and isinstance(widest, int) and widest >= CODE_DIGITS and not _has_mark(text, "-")
-
-
 def _decimals(text: pl.Series, style: Style) -> pl.Series | None:
     """The column as doubles, or None when that would lose digits."""
     pieces = []
-    for piece in _slices(text):
+    for start in range(0, len(text), _PIECE):
+        piece = text.slice(start, _PIECE)
         plain = style.plain(piece)
         numbers = plain.cast(pl.Float64, strict=False)
         if numbers.null_count() != piece.null_count() or not _kept(plain, numbers):

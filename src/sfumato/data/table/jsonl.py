@@ -6,14 +6,17 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from sfumato.core.source import Source
-from sfumato.data.table.formats import listed, refuse_nested, refusing
+from sfumato.data.table.formats import FileFormat, ReadRequest, listed, refuse_nested, refusing
 from sfumato.data.table.sniff import to_utf8
 from sfumato.errors import OutputError, UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.data.table.form import Form
 
 _HEAD = 100
 
@@ -106,3 +109,19 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
         raise OutputError(f"{listed(refused)}: binary values do not fit into JSON; drop them, or write Parquet")
     with target.open("wb") as out:
         frame.write_ndjson(out)
+
+
+class JsonLines(FileFormat):
+    """JSON lines."""
+
+    name: ClassVar[str] = "jsonl"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+    options: ClassVar[frozenset[str]] = frozenset({"encoding"})
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read` reads."""
+        return read(data, name=name, encoding=request.intake.encoding, lists=request.lists)
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write` writes."""
+        write(frame, target, source)

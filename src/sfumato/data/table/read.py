@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sfumato.core.source import LAYOUT, Intake, Source
-from sfumato.data.table import columnar, delimited, excel, jsonl, stats
+from sfumato.core.words import inflect, join_words
 from sfumato.data.table.form import Form, restored, typed
-from sfumato.data.table.formats import choose_format, require_format
+from sfumato.data.table.formats import ReadRequest, choose_format, file_format
 from sfumato.data.table.values import about_codes, settle_values
 from sfumato.errors import ParameterError, UnreadableInput
 
@@ -22,19 +22,9 @@ if TYPE_CHECKING:
 
 def holds_more(file: Path, format: str, *, exact: bool = False) -> bool:  # noqa: A002
     """Whether a written file holds more than the table that is read from it; ``exact``: the same version of polars wrote it."""
-    if format == "parquet":
-        return columnar.more_in_parquet(file, exact=exact)
-    return format == "excel" and excel.more_in_workbook(file)
+    return file_format(format).holds_more(file, exact=exact)
 
 
-_MEANINGFUL = {
-    "csv": {"delimiter", "encoding", "decimal", "header", "rename_duplicates"},
-    "jsonl": {"encoding"},
-    "excel": {"header", "sheet", "rename_duplicates"},
-    "spss": {"encoding"},
-    "stata": {"encoding"},
-    "sas": {"encoding"},
-}
 _ANY_FORMAT = {"missing_values", "missing_in", "unicode", "blanks"}
 
 
@@ -66,11 +56,20 @@ def read_table(
     """
     name, suffix, data = _load(path)
     kind = choose_format(data, name=name, suffix=suffix, asked=format)
-    _require_meaning(kind, said)
-    intake = Intake.of(said).over(_meaningful(kind, otherwise or Intake()))
+    # What was said here must mean something for the format; of what a recipe says, the rest is left out.
+    options = {field.name for field in dataclasses.fields(Intake)}
+    meaningful = _ANY_FORMAT | file_format(kind).options
+    idle = sorted(name for name in options - meaningful if said.get(name) is not None)
+    if idle:
+        raise ParameterError(
+            f"{join_words(idle)} {inflect(len(idle), 'means', 'mean')} nothing for {kind} files; leave it out"
+        )
+    intake = Intake.of(said)
+    if otherwise is not None:
+        intake = intake.over(Intake(**{name: getattr(otherwise, name) for name in options & meaningful}))
     digest = hashlib.sha256(data).hexdigest()
     tabs = suffix.lower() in (".tsv", ".tab")
-    frame, source = _parse(kind, data, name, intake, text=text, prefer_tab=tabs, lists=lists)
+    frame, source = _parse(kind, data, name, ReadRequest(intake, text=text, prefer_tab=tabs, lists=lists))
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
 
@@ -81,18 +80,15 @@ def read_written(
 
     A form without types (of a certificate that tells only the layout) leaves the types of a CSV to be found.
     """
-    meaningful = _MEANINGFUL.get(form.format, set()) if form.format in ("csv", "excel") else set()
-    layout = {name: getattr(form, name) for name in LAYOUT if name in meaningful}
+    chosen = file_format(form.format)
+    has_layout = form.format in ("csv", "excel")
+    layout = {name: getattr(form, name) for name in LAYOUT if has_layout and name in chosen.options}
     if form.types is None:
         return read_table(path, format=form.format, lists=lists, **layout)
     name, _, data = _load(path)
-    kind, intake = require_format(form.format), Intake(**layout)
-    if kind == "csv":
-        frame, source = delimited.read(data, name=name, intake=intake, text=True, exact=True)
-    else:
-        frame, source = _parse(kind, data, name, intake, text=False, prefer_tab=False, lists=lists)
+    frame, source = _parse(form.format, data, name, ReadRequest(Intake(**layout), text=True, exact=True, lists=lists))
     frame = restored(frame) if form.defused else frame
-    if kind in ("csv", "excel") and not form.header and frame.width == len(form.types):
+    if has_layout and not form.header and frame.width == len(form.types):
         frame.columns = list(form.types)  # a file without names: the form knows them, in their order
     return typed(frame, form, name), source
 
@@ -128,39 +124,11 @@ def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     return file.name, file.suffix, data
 
 
-def _require_meaning(kind: str, said: dict[str, Any]) -> None:
-    """Raise when something was said that means nothing for the format."""
-    given = {option for option, value in said.items() if value is not None}
-    options = {field.name for field in dataclasses.fields(Intake)}
-    idle = sorted(given & options - _ANY_FORMAT - _MEANINGFUL.get(kind, set()))
-    if idle:
-        raise ParameterError(
-            f"{' and '.join(idle)} mean{'s' if len(idle) == 1 else ''} nothing for {kind} files; leave it out"
-        )
-
-
-def _meaningful(kind: str, intake: Intake) -> Intake:
-    """What a recipe says that means something for the format."""
-    options = _ANY_FORMAT | _MEANINGFUL.get(kind, set())
-    return Intake(**{f.name: getattr(intake, f.name) for f in dataclasses.fields(intake) if f.name in options})
-
-
-def _parse(
-    kind: str, data: bytes, name: str, intake: Intake, *, text: bool, prefer_tab: bool, lists: bool
-) -> tuple[pl.DataFrame, Source]:
-    if kind == "csv":
-        return delimited.read(data, name=name, intake=intake, text=text, prefer_tab=prefer_tab)
-    if kind == "jsonl":
-        frame, source = jsonl.read(data, name=name, encoding=intake.encoding, lists=lists)
-    elif kind == "excel":
-        how = {"header": intake.header, "rename_duplicates": intake.rename_duplicates}
-        frame, source = excel.read(data, name=name, sheet=intake.sheet, **how)
-    elif kind in ("parquet", "arrow"):
-        frame, source = {"parquet": columnar.read_parquet, "arrow": columnar.read_arrow}[kind](
-            data, name=name, lists=lists
-        )
-    else:
-        frame, source = stats.read(data, name=name, kind=kind, encoding=intake.encoding)
+def _parse(kind: str, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+    chosen = file_format(kind)
+    frame, source = chosen.read(data, name, request)
+    if chosen.settles_values:
+        return frame, source
     columns = frame.get_columns()
-    notes = about_codes(settle_values(columns, intake))
+    notes = about_codes(settle_values(columns, request.intake))
     return type(frame)(columns), dataclasses.replace(source, notes=(*source.notes, *notes))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.alignment import pair_elsewhere
 from sfumato.core.data import Context, StepsResult
 from sfumato.core.design import renumbered
-from sfumato.core.evidence import gather
 from sfumato.core.free_text import refuse_declared_text, refuse_free_text
 from sfumato.core.mechanism import Taken, applied_mechanisms, asked_of
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.randomness import marked
+from sfumato.core.schema import Schema
 from sfumato.core.source import with_names
 from sfumato.core.step import Goal, accounts
+from sfumato.core.words import join_words
 from sfumato.data.table.fixed_form import in_fixed_form
 from sfumato.data.table.form import LAYOUT, Form
 from sfumato.data.table.formats import chosen_format
@@ -28,63 +29,53 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Evidence, Model
     from sfumato.core.recipe import Recipe
     from sfumato.core.step import Plan
+    from sfumato.core.table import Table
 
 
-def describe_table(dataset: Dataset, recipe: Recipe) -> Dataset:
+def describe_table(dataset: Table, recipe: Recipe) -> Table:
     """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
 
     Raises:
         ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
     """
-    intake = dataset.source.intake.over(recipe.intake)
-    _require_layout(dataset, intake)
-    recipe.schema.check(dataset.columns, dataset.source)
-    valued = with_values(dataset, intake).with_schema(recipe.schema)
-    return dataclasses.replace(valued, source=with_names(valued.source, valued.columns, recipe.schema.attributes))
-
-
-def _require_layout(dataset: Dataset, intake: Any) -> None:
     source = dataset.source
+    intake = source.intake.over(recipe.intake)
     meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
-    other = [
-        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
-    ]
-    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
+    other = [name for name in meaningful if getattr(intake, name) not in (None, getattr(source, name))]
+    if "encoding" in other and codecs.lookup(str(intake.encoding)) == codecs.lookup(source.encoding):
         other.remove("encoding")
     if other:
         raise ParameterError(
-            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
+            f"the recipe reads {source.name} with another {join_words(other)} than it was read with; "
             "read it as the recipe says: sf.read(path, recipe=...)"
         )
+    recipe.schema.check(dataset.columns, dataset.source)
+    valued = with_values(dataset, intake).with_schema(recipe.schema)
+    return valued.with_source(with_names(valued.source, valued.columns, recipe.schema.attributes))
 
 
-def prepare_table(dataset: Dataset, recipe: Recipe, context: Context) -> Dataset:
+def prepare_table(dataset: Table, recipe: Recipe, context: Context) -> Table:
     """The table that is released. Where an ε is accounted for, no record decides about its form."""
     fixed = accounts(recipe.steps, recipe.schema)
     if fixed:
         dataset = in_fixed_form(dataset, recipe)
     form = Form.of(chosen_format(dataset.source, context.format), dataset.source)
-    original = _with_distinct_values(dataset.checked(), form, refuse=context.refuse)
+    original = dataset.checked()
+    if context.refuse:
+        refuse_unwritable(original, form.format, header=form.header)
+    # Values that the format does not tell apart become one; the commitment stays that of the table as it was given.
+    merged, notes = made_one(original, form.format)
+    if merged is not original:
+        notes = [*merged.source.notes, *notes]
+        source = dataclasses.replace(merged.source, digest=original.input_digest(), notes=tuple(notes))
+        original = merged.with_source(source)
     if fixed:
         refuse_declared_text(original.schema, original.source.name)
     else:
         refuse_free_text(original)
     return original
-
-
-def _with_distinct_values(dataset: Dataset, form: Form, *, refuse: bool) -> Dataset:
-    """The table with values that the format tells apart; the commitment stays that of the table as it was given."""
-    if refuse:
-        refuse_unwritable(dataset, form.format, header=form.header)
-    merged, notes = made_one(dataset, form.format)
-    if merged is dataset:
-        return dataset
-    source = dataclasses.replace(merged.source, digest=dataset.input_digest(), notes=(*merged.source.notes, *notes))
-    return dataclasses.replace(merged, source=source)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,7 +85,7 @@ class LearntFrom:
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
 
-    def after(self, before: Dataset, table: Dataset, plan: Plan) -> LearntFrom:
+    def after(self, before: Table, table: Table, plan: Plan) -> LearntFrom:
         """What is known once a step has made one table of another: the first that draws rows decides."""
         if self.learnt_from is not None or not (table.drawn or plan.held_out is not None):
             return self
@@ -105,7 +96,7 @@ class LearntFrom:
         return LearntFrom(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
 
 
-def run_table_steps(original: Dataset, recipe: Recipe, context: Context) -> StepsResult:
+def run_table_steps(original: Table, recipe: Recipe, context: Context) -> StepsResult:
     """Drop direct identifiers, run the steps in order, renumber units, shuffle.
 
     A direct identifier that a step ``claims`` is kept until that step has replaced it by something else.
@@ -131,16 +122,19 @@ def run_table_steps(original: Dataset, recipe: Recipe, context: Context) -> Step
     table = made_one(table, written_format, spellings=False)[0].compacted()
     if context.shuffle:
         table = table.take(seed.stream("shuffle").permutation(len(table)))
-    mechanisms = applied_mechanisms(original, steps_taken, table, asked)
+    mechanisms = applied_mechanisms(original, steps_taken, table, asked) if asked else {}
     return StepsResult(table, tuple(plans), rows.learnt_from, rows.held_out, mechanisms)
 
 
-def compare_tables(released: Dataset, original: Dataset, steps: StepsResult) -> Pair:
+def compare_tables(released: Table, original: Table, steps: StepsResult) -> TablePair:
     """Original and release side by side, at the levels that the plans say."""
     levels = levels_of(plan.describe() for _, plan in steps.plans)
-    return Pair.of(original, released, levels, learnt_from=steps.learnt_from, held_out=steps.held_out)
+    return TablePair.of(original, released, levels, learnt_from=steps.learnt_from, held_out=steps.held_out)
 
 
-def table_evidence(released: Dataset, models: Sequence[Model], **known: Any) -> Evidence:
-    """Everything that the models need, counted in one pass."""
-    return gather(released, models, **known)
+def pair_tables(original: Table, released: Table, *, align: str | None, control: Table | None) -> TablePair:
+    """A table beside one that was made of it, here or elsewhere; the released one may lack columns, and roles."""
+    if not released.schema.attributes:
+        schema = Schema({name: one for name, one in original.schema.attributes.items() if name in released.columns})
+        released = released.with_schema(schema)
+    return pair_elsewhere(original, released, align=align, control=control)

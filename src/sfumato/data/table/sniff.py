@@ -42,24 +42,26 @@ class TextLayout:
 
 def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False) -> TextLayout:
     """Judge a text that has at least one character besides line ends."""
-    head = _head(data)
-    text = head.decode("utf-8", errors="ignore")
-    whole = len(head) == len(data)
-    mark = delimiter or _delimiter(text, whole, prefer_tab)
-    rows = _records(text, mark, whole)
-    named = has_header(rows) and not _hides_fields(rows) if header is None else header
-    return TextLayout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
-
-
-def _head(data: bytes) -> bytes:
+    # A bounded head, or as much as it takes to see two lines.
     size = HEAD
     while size < len(data) and max(data.count(b"\n", 0, size), data.count(b"\r", 0, size)) < 2:
         size *= 2
-    return data[:size]
-
-
-def _line_end(text: str) -> str:
-    return "\r" if "\n" not in text and "\r" in text else "\n"
+    text = data[:size].decode("utf-8", errors="ignore")
+    whole = size >= len(data)
+    mark = delimiter or _delimiter(text, whole, prefer_tab)
+    rows = _records(text, mark, whole)
+    if header is None:
+        header = has_header(rows)
+        # One column of records that an unknown sign parts: then its first line is a record too.
+        if header and rows and len(rows[0]) == 1:
+            cells = [_FIELD.findall(row[0]) for row in rows]
+            header = not are_records([cells[0], *cells])
+    # A blank after every delimiter of the data is a habit of the writer, not part of the values.
+    below = rows[int(header) :]
+    padded = len(below) >= (1 if header else 5) and len(rows[0]) >= 2
+    padded = padded and all(cell.startswith(" ") for row in below for cell in row[1:])
+    line_end = "\r" if "\n" not in text and "\r" in text else "\n"
+    return TextLayout(mark, line_end, header, padded, tuple(map(tuple, rows)))
 
 
 def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
@@ -105,31 +107,14 @@ def _score(rows: list[list[str]]) -> tuple[float, float, int]:
     fields = len(rows[0])
     equal = sum(len(row) == fields for row in rows) / len(rows)
     usual = Counter(map(len, rows)).most_common(1)[0][1] / len(rows)
-    cells = [cell for row in rows for cell in row]
-    return (round(equal + usual, 1), sum(map(_clean, cells)) / len(cells), fields)
-
-
-def _clean(cell: str) -> bool:
-    """Whether a field looks uncut: no delimiter in it, but in a decimal or between brackets, as in ``[20,30)``."""
-    if not _SUSPICIOUS.search(cell) or _COMMA_NUMBER.fullmatch(cell):
-        return True
-    return not _SUSPICIOUS.search(_BRACKETED.sub("", cell))
-
-
-def _hides_fields(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the one column of a text is records that an unknown sign parts: then its first line is a record too."""
-    if not rows or len(rows[0]) != 1:
-        return False
-    cut = [_FIELD.findall(row[0]) for row in rows]
-    return are_records([cut[0], *cut])
-
-
-def _padded(rows: Sequence[Sequence[str]], header: bool) -> bool:
-    """Whether a blank follows every delimiter of the data: a habit of the writer, not part of the values."""
-    below = rows[int(header) :]
-    if len(below) < (1 if header else 5) or len(rows[0]) < 2:
-        return False
-    return all(cell.startswith(" ") for row in below for cell in row[1:])
+    # A field looks uncut when no delimiter is in it, but in a decimal or between brackets, as in ``[20,30)``.
+    uncut = cells = 0
+    for row in rows:
+        for cell in row:
+            cells += 1
+            suspicious = _SUSPICIOUS.search(cell) and not _COMMA_NUMBER.fullmatch(cell)
+            uncut += not (suspicious and _SUSPICIOUS.search(_BRACKETED.sub("", cell)))
+    return (round(equal + usual, 1), uncut / cells, fields)
 
 
 def _looks_numeric(cell: str) -> bool:
@@ -194,7 +179,7 @@ def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[byt
     """
     marked = next((label for mark, label in _MARKS if data.startswith(mark)), None)
     if encoding is not None:
-        return _as_asked(data, name, _known(encoding), marked)
+        return _read_as(encoding, data, name, marked)
     if marked == "utf-8-sig":
         data = data[len(codecs.BOM_UTF8) :]
     elif marked is not None:
@@ -235,26 +220,24 @@ def line_of(data: bytes, offset: int) -> int:
     return 1 + (feeds or data.count(b"\r", 0, offset) if b"\n" not in data else feeds)
 
 
-def _known(encoding: str) -> str:
+def _read_as(encoding: str, data: bytes, name: str, marked: str | None) -> tuple[bytes, str, list[str]]:
+    """The text in an encoding that somebody named."""
     try:
         label = codecs.lookup(encoding).name
         "".encode(label)  # codecs such as base64 are known but no text encodings
     except LookupError:
         raise ParameterError(f"encoding {encoding!r} is not known; try utf-8, cp1252, latin-1 or utf-16") from None
-    return label
-
-
-def _as_asked(data: bytes, name: str, encoding: str, marked: str | None) -> tuple[bytes, str, list[str]]:
-    if encoding in ("utf-8", "utf-8-sig"):
-        if marked == "utf-8-sig":
-            data, encoding = data[len(codecs.BOM_UTF8) :], marked
-        broken = first_broken_byte(data)
-        if broken is not None:
-            raise UnreadableInput(
-                f"{name}, line {line_of(data, broken)}: not valid UTF-8; say --encoding cp1252 (encoding=) if Windows wrote it, or save it again"
-            )
-        return _without_nul(data, name), encoding, []
-    return _decoded(data, name, encoding), encoding, []
+    if label not in ("utf-8", "utf-8-sig"):
+        return _decoded(data, name, label), label, []
+    if marked == "utf-8-sig":
+        data, label = data[len(codecs.BOM_UTF8) :], marked
+    broken = first_broken_byte(data)
+    if broken is not None:
+        raise UnreadableInput(
+            f"{name}, line {line_of(data, broken)}: not valid UTF-8; "
+            "say --encoding cp1252 (encoding=) if Windows wrote it, or save it again"
+        )
+    return _without_nul(data, name), label, []
 
 
 def _decoded(data: bytes, name: str, encoding: str) -> bytes:

@@ -15,13 +15,20 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from sfumato.core.source import Source
-from sfumato.data.table.formats import SAS7BDAT, SAS_XPORT, SPSS_PORTABLE, listed, refuse_nested, refusing
+from sfumato.data.table.formats import FileFormat, ReadRequest, listed, refuse_nested, refusing
 from sfumato.errors import OutputError, UnreadableInput, require
+
+if TYPE_CHECKING:
+    from sfumato.data.table.form import Form
+
+SAS7BDAT = bytes.fromhex("00" * 12 + "c2ea8160b31411cfbd92080009c7318c181f1011")
+SAS_XPORT = b"HEADER RECORD*******"
+SPSS_PORTABLE = b"SPSS PORT FILE"
 
 _EXACT = 2**53
 _TITLE = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
@@ -211,3 +218,47 @@ def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
         return column if dtype.is_temporal() else column.cast(pl.String)
 
     return frame.with_columns(one(column) for column in frame)
+
+
+class _Statistics(FileFormat):
+    """Files of statistics packages."""
+
+    options: ClassVar[frozenset[str]] = frozenset({"encoding"})
+
+    def read(self, data: bytes, name: str, request: ReadRequest) -> tuple[pl.DataFrame, Source]:
+        """What :func:`read` reads."""
+        return read(data, name=name, kind=self.name, encoding=request.intake.encoding)
+
+    def write(self, frame: pl.DataFrame, target: Path, source: Source, form: Form) -> None:
+        """What :func:`write` writes."""
+        write(frame, target, source, kind=self.name)
+
+
+class Spss(_Statistics):
+    """SPSS."""
+
+    name: ClassVar[str] = "spss"
+    suffixes: ClassVar[tuple[str, ...]] = (".sav", ".zsav", ".por")
+    read_only: ClassVar[tuple[str, ...]] = (".zsav", ".por")
+    openings: ClassVar[tuple[bytes, ...]] = (b"$FL2", b"$FL3")
+
+    def is_announced_by(self, data: bytes) -> bool:
+        """Whether the first bytes are those of SPSS; a portable file has its mark a little later."""
+        return SPSS_PORTABLE in data[:100] or super().is_announced_by(data)
+
+
+class Stata(_Statistics):
+    """Stata."""
+
+    name: ClassVar[str] = "stata"
+    suffixes: ClassVar[tuple[str, ...]] = (".dta",)
+    openings: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>",)
+
+
+class Sas(_Statistics):
+    """SAS."""
+
+    name: ClassVar[str] = "sas"
+    suffixes: ClassVar[tuple[str, ...]] = (".xpt", ".sas7bdat")
+    read_only: ClassVar[tuple[str, ...]] = (".sas7bdat",)
+    openings: ClassVar[tuple[bytes, ...]] = (SAS7BDAT, SAS_XPORT)

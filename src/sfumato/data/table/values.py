@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sfumato.core.dataset import refuse_patterns
 from sfumato.core.source import Code, ColumnNote, Intake
+from sfumato.core.table import refuse_patterns
 from sfumato.data.table.formats import listed
 from sfumato.data.table.inference import convert, is_number_like
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # The names of columns as the first row of a file gives them.
@@ -83,9 +83,13 @@ def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
     for i, column in enumerate(columns):
         if column.dtype.is_nested():  # codes and spellings are about single values
             continue
-        respelled = _respelled(column, intake)
-        columns[i] = _without_codes(respelled, intake.codes(column.name))
-        blanked[column.name] += columns[i].null_count() - respelled.null_count()
+        if (intake.unicode or intake.blanks) and column.dtype in (pl.String, pl.Categorical, pl.Enum):
+            columns[i] = _respelled(column, intake)
+        codes = intake.missing_in.get(column.name, intake.missing_values or ())
+        blanked[column.name] += 0  # every column is counted, so that its place is known
+        if codes:
+            coded, columns[i] = columns[i], _without_codes(columns[i], codes)
+            blanked[column.name] += columns[i].null_count() - coded.null_count()
     return blanked
 
 
@@ -128,8 +132,6 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
 
 def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
     """Text in the spelling that was asked for; the column itself where nothing changes."""
-    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not (intake.unicode or intake.blanks):
-        return column
     text = column.cast(pl.String)
     if intake.unicode == "nfc":
         text = text.str.normalize("NFC")
@@ -141,8 +143,6 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
 
 def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     """The column with missing values where it held a code."""
-    if not codes:
-        return column
     if column.dtype.is_numeric():
         held = _holds_numbers(column, codes)
     else:
@@ -173,7 +173,7 @@ def _number(code: Code) -> int | float | None:
     return None
 
 
-def with_values(dataset: Dataset, intake: Intake) -> Dataset:
+def with_values(dataset: Table, intake: Intake) -> Table:
     """A dataset in which what was said about values holds, in the user's own kind of frame."""
     if intake.about_values == dataset.source.intake.about_values:
         return dataset

@@ -12,28 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from sfumato.core.dataset import compact
 from sfumato.core.source import Source
-from sfumato.data.table import columnar, delimited, excel, jsonl, stats
-from sfumato.data.table.form import LAYOUT, Form, defused, types_of
-from sfumato.data.table.formats import FORMAT_OF_SUFFIX, SUFFIX, require_format
-from sfumato.errors import OutputError, ParameterError, SfumatoError, did_you_mean
+from sfumato.core.table import compact
+from sfumato.data.table.form import Form, types_of
+from sfumato.data.table.formats import file_format, format_of_suffix, require_format
+from sfumato.errors import OutputError, ParameterError, SfumatoError
 
 if TYPE_CHECKING:
     import polars as pl
 
 Inspect = Callable[[Path, Form], None]
 """Looks at a written file and its form before the file appears."""
-
-_READ_ONLY = {
-    ".sas7bdat": ".xpt",
-    ".por": ".sav",
-    ".zsav": ".sav",
-    ".xls": ".xlsx",
-    ".xlsb": ".xlsx",
-    ".xlsm": ".xlsx",
-    ".ods": ".xlsx",
-}
 
 
 def suffix_of(format: str) -> str:  # noqa: A002 - the word users know
@@ -42,9 +31,7 @@ def suffix_of(format: str) -> str:  # noqa: A002 - the word users know
     >>> suffix_of("spss"), suffix_of("sas"), suffix_of("frame")
     ('.sav', '.xpt', '.csv')
     """
-    if format not in SUFFIX:
-        raise ParameterError(f"format {format!r} is not known.{did_you_mean(format, SUFFIX)}")
-    return SUFFIX[format]
+    return file_format("csv" if format == "frame" else format).suffixes[0]
 
 
 def write_table(
@@ -83,39 +70,27 @@ def form_for(
     defuse: bool = False,
 ) -> Form:
     """The form in which a table would be written to a file."""
-    kind = _format(target, source, format)
+    suffix = target.suffix.lower()
+    by_suffix = format_of_suffix(suffix)
+    if by_suffix is not None and suffix in file_format(by_suffix).read_only:
+        raise OutputError(f"{target.name}: {suffix} files are read but not written; write {suffix_of(by_suffix)}")
+    if format is not None:
+        kind = require_format(format)
+    else:
+        kind = by_suffix or ("csv" if source.format == "frame" else source.format)
     if defuse and kind != "csv":
         raise ParameterError(
             f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave it out"
         )
-    form = Form.of(kind, source, tabs=target.suffix.lower() in (".tsv", ".tab"), defused=defuse)
+    form = Form.of(kind, source, tabs=suffix in (".tsv", ".tab"), defused=defuse)
     named = frame.columns != [f"column_{i}" for i in range(1, frame.width + 1)]  # names that positions do not give
     return dataclasses.replace(form, types=types_of(frame), header=form.header or named)
-
-
-def _format(target: Path, source: Source, asked: str | None) -> str:
-    suffix = target.suffix.lower()
-    if suffix in _READ_ONLY:
-        raise OutputError(f"{target.name}: {suffix} files are read but not written; write {_READ_ONLY[suffix]}")
-    if asked is not None:
-        return require_format(asked)
-    return FORMAT_OF_SUFFIX.get(suffix) or ("csv" if source.format == "frame" else source.format)
 
 
 def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None:
     frame, kind = frame.with_columns(compact(column) for column in frame), form.format
     try:
-        if kind == "csv":
-            layout = {name: getattr(form, name) for name in LAYOUT}
-            delimited.write(defused(frame) if form.defused else frame, draft, Source(source.name, "csv", **layout))
-        elif kind in ("spss", "stata", "sas"):
-            stats.write(frame, draft, source, kind=kind)
-        elif kind == "excel":
-            excel.write(frame, draft, dataclasses.replace(source, header=form.header))
-        else:
-            {"parquet": columnar.write_parquet, "arrow": columnar.write_arrow, "jsonl": jsonl.write}[kind](
-                frame, draft, source
-            )
+        file_format(kind).write(frame, draft, source, form)
     except (SfumatoError, OSError):
         raise
     except Exception:  # noqa: BLE001 - a writer's own message may hold values
@@ -152,7 +127,7 @@ def _to_stream(
         raise ParameterError(f"a path, '-' or a binary file object is needed, not {type(stream).__name__}")
     form = form_for(frame, Path(), source, format=asked, defuse=defuse)
     with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"table{SUFFIX[form.format]}"
+        draft = Path(folder) / f"table{suffix_of(form.format)}"
         _write(frame, draft, source, form)
         if inspect is not None:
             inspect(draft, form)

@@ -17,7 +17,8 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from sfumato.guidance.profiling.detection import Recognition, TextSample, percent, share
+from sfumato.core.words import percent
+from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 
 VALID_SHARE = 0.9
 CHANCE_SHARE = 0.5

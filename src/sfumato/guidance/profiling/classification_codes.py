@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sfumato.core import registry
+from sfumato.core.words import percent
 
 FITTING = 0.95
 """Share of the distinct values that must be codes."""
@@ -163,7 +164,7 @@ def _offer(of: str, labels: Sequence[str]) -> Offer:
     document = hierarchy.scheme.document
     if not unknown:
         return Offer({"classification": {"of": of}}, f"all values are codes of {document}")
-    share = f"{(len(labels) - unknown) / len(labels):.0%}"
+    share = f"{percent((len(labels) - unknown) / len(labels))}"
     return Offer(
         {"classification": {"of": of, "other": OTHER}},
         f"{share} of the distinct values are codes of {document}; the others stand under {OTHER}",

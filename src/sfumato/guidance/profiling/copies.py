@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
+from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
-from sfumato.guidance.profiling.detection import percent
 from sfumato.guidance.profiling.proposed_steps import PROMISE, ROWS, K, attribute_of
 from sfumato.methods.formulas.dependence import DependenceKind
 from sfumato.methods.formulas.dependence_search import Dependences, find_dependences
@@ -65,15 +65,17 @@ def copies_in(
     known = Copies(same, {}, {name: _same(quasi) for name, quasi in same.items()}) if means is not None else Copies()
     if means is None or not quasi or len(quasi) == len(described) or frame.height < K:
         return known
-    table = Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+    table = Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
     table = _drawn(table, quasi)
-    if not find_dependences(Pair.of(table, _aligned(table.drop(quasi))), k=K).found:  # nothing even without any label
+    if not find_dependences(
+        TablePair.of(table, _aligned(table.drop(quasi))), k=K
+    ).found:  # nothing even without any label
         return known
     step: Step = registry.build("steps", means.step)
     promise: Model = registry.build("models", PROMISE)
     try:
         released = step.apply(table, step.plan(table, Goal((promise,), Seed.of(1))))
-        found = find_dependences(Pair.of(table, _aligned(released)), k=K)
+        found = find_dependences(TablePair.of(table, _aligned(released)), k=K)
         return _proposed(found, known, where=f"of {len(table):,} records drawn" if sampled else "of records")
     except SfumatoError:  # the step cannot keep the promise: the run will say so
         return known
@@ -103,14 +105,14 @@ def _proposed(found: Dependences, known: Copies, where: str) -> Copies:
     return Copies(follows, dropped, reasons)
 
 
-def _aligned(released: Dataset) -> Dataset:
+def _aligned(released: Table) -> Table:
     """A table whose rows say where they come from."""
     if released.origin is not None:
         return released
     return dataclasses.replace(released, origin=np.arange(len(released), dtype=np.int64))
 
 
-def _drawn(table: Dataset, quasi: list[str]) -> Dataset:
+def _drawn(table: Table, quasi: list[str]) -> Table:
     """A random part of a large table that does not depend on the order of its rows."""
     if len(table) <= ROWS:
         return table

@@ -11,8 +11,9 @@ import polars as pl
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind
+from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import Card, ProfiledColumn
-from sfumato.guidance.profiling.detection import Recognition, percent
+from sfumato.guidance.profiling.detection import Recognition
 from sfumato.guidance.profiling.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS, SHORT_WEIGHTS
 
 if TYPE_CHECKING:

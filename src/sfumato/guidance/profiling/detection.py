@@ -73,15 +73,3 @@ def share(test: Callable[[str], object], texts: Sequence[str], *, at_most: int =
 
 def _spread(texts: Sequence[str], count: int) -> Sequence[str]:
     return texts[:: max(1, -(-len(texts) // count))]
-
-
-def percent(part: float) -> str:
-    """A share as people write it; never rounded up to all nor down to nothing.
-
-    >>> percent(0.999), percent(0.004), percent(1.0), percent(0.256)
-    ('99 %', '0.4 %', '100 %', '26 %')
-    """
-    hundred = part * 100
-    if 0 < hundred < 1:
-        return f"{max(hundred, 0.1):.1f} %"
-    return f"{min(round(hundred), 99) if part < 1 else 100} %"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato.core.free_text import words_of_free_text
+from sfumato.core.words import percent
 from sfumato.guidance.profiling.check_digits import find_number
-from sfumato.guidance.profiling.detection import Recognition, TextSample, percent, sample_of, share
+from sfumato.guidance.profiling.detection import Recognition, TextSample, sample_of, share
 from sfumato.guidance.profiling.generalized_values import looks_grouped
 from sfumato.guidance.profiling.kinds import date_form
 from sfumato.guidance.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS, words_in

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import bind
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
+from sfumato.core.table import Table
+from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
-from sfumato.guidance.profiling.detection import percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,7 @@ class ProposedStep:
         others = ", ".join(f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name)
         if not self.searched:
             others = "the others would have to search too many combinations of levels"
-        lost = f"loses {percent(self.losses[self.name])} of what the quasi-identifiers say"
+        lost = f"information loss on quasi-identifiers: {percent(self.losses[self.name])}"
         return f"{lost} ({others}){self._although}" if others else lost
 
     @property
@@ -83,7 +83,7 @@ def choose_means(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None
     return None if dataset is None else means_for(dataset)
 
 
-def means_for(dataset: Dataset) -> ProposedStep | None:
+def means_for(dataset: Table) -> ProposedStep | None:
     """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not matter."""
     dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
     if len(dataset) < K or not dataset.schema.quasi:
@@ -113,14 +113,14 @@ _EASIER = {
 """Why the releases of one means are easier to use than those of another: all are read alike otherwise."""
 
 
-def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]]:
+def _candidates(dataset: Table, *, searched: bool) -> Iterator[tuple[str, Any]]:
     ordered = any(dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi)
     for name, step in _STEPS.items():
         if ordered or not searched if name == "mondrian" else searched:
             yield name, registry.build("steps", step)
 
 
-def _loss(step: Any, dataset: Dataset) -> float | None:
+def _loss(step: Any, dataset: Table) -> float | None:
     """What a means loses by its own objective, which is the same for all of them; None if it cannot keep the promise."""
     try:
         return float(step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score)
@@ -128,7 +128,7 @@ def _loss(step: Any, dataset: Dataset) -> float | None:
         return None
 
 
-def _nodes(dataset: Dataset) -> float:
+def _nodes(dataset: Table) -> float:
     """Nodes of the lattice: the product of the numbers of levels."""
     levels = 1.0
     for name in dataset.schema.quasi:
@@ -139,12 +139,12 @@ def _nodes(dataset: Dataset) -> float:
     return levels
 
 
-def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
+def _table(proposal: Proposal, frame: pl.DataFrame) -> Table | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
     described = {c.name: attribute_of(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
     if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
-    return Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
+    return Table(frame[list(described)], Schema(described))  # type: ignore[arg-type]
 
 
 def _judged(schema: Schema) -> Iterator[str]:
@@ -160,7 +160,7 @@ def attribute_of(column: ColumnProposal) -> Attribute:
     return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 
 
-def _drawn(dataset: Dataset) -> Dataset:
+def _drawn(dataset: Table) -> Table:
     """A random part of a large table that does not depend on the order of its rows."""
     if len(dataset) <= ROWS:
         return dataset

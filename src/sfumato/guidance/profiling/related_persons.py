@@ -16,8 +16,8 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape
 from sfumato.core.source import Source
 from sfumato.core.step import Goal
+from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
-from sfumato.guidance.profiling.detection import percent
 from sfumato.guidance.profiling.proposed_steps import K, attribute_of, means_for
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _Trial:
         try:
             schemas = {t.name: _schema(t) for t in tables}
             some = {n: _of_people(frames[n], owners[n], drawn).select(list(s.attributes)) for n, s in schemas.items()}
-            people: Any = registry.shaped(Shape.TABLES).from_tables(some, schemas, Source())
+            people: Any = registry.data_class(Shape.TABLES).from_tables(some, schemas, Source())
             found = means_for(people.table(top.name)) if _has_quasi(top) else None
         except SfumatoError:
             return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sfumato.core.schema import Role
+from sfumato.core.words import percent
 from sfumato.guidance.profiling.related_persons import PersonsDesign
-from sfumato.guidance.profiling.table_relations import RelationsProposal, TableGuess, told_share
+from sfumato.guidance.profiling.table_relations import RelationsProposal, TableGuess
 from sfumato.guidance.profiling.yaml_text import PROPOSED, column_lines, flow, reading_lines, scalar
 
 
@@ -59,7 +60,7 @@ def _table(table: TableGuess, file: str | None) -> Iterator[str]:
     if table.parent is not None:
         yield f"    belongs_to: {flow({table.parent.table: table.parent.column})}  # guess: {table.parent.reason}"
         if table.parent.share < 1:
-            yield f"    orphans: drop  # guess: {told_share(1 - table.parent.share)} of the rows belong to nobody, and are dropped"
+            yield f"    orphans: drop  # guess: {percent(1 - table.parent.share)} of the rows belong to nobody, and are dropped"
     yield "    columns:" if table.columns else "    columns: {}"
     for column in table.columns:
         yield from (f"    {line}" for line in column_lines(column))

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
+from sfumato.core.words import percent
 from sfumato.guidance.profiling.columns import ProfiledColumn
 from sfumato.guidance.profiling.design import (
     Difference,
@@ -23,7 +24,7 @@ from sfumato.guidance.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.guidance.profiling.detection import Recognition, TextSample, percent, share
+from sfumato.guidance.profiling.detection import Recognition, TextSample, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
 from sfumato.guidance.profiling.lexicon_direct import BODY_WORDS, words_in
 from sfumato.guidance.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
@@ -446,7 +447,7 @@ def _quasi(concept: str) -> RoleGuess:
     if concept in ALSO_KNOWN_TO_OTHERS:
         reason = f"the name says {concept}: others can see it, and GDPR Art. 9 protects it"
         return RoleGuess((Role.QUASI, Role.SENSITIVE), reason, 0.75, concept)
-    return RoleGuess((Role.QUASI,), f"the name says {concept}: others can know it", 0.8, concept)
+    return RoleGuess((Role.QUASI,), f"the name says {concept}: outsiders may know it", 0.8, concept)
 
 
 def _plausible(match: Match, column: ProfiledColumn) -> bool:
@@ -482,7 +483,9 @@ def _is_place(text: str) -> bool:
 def _by_counts(column: ProfiledColumn) -> RoleGuess:
     """No known name: a column that tells many records apart is quasi, of any other somebody is asked; none is released unasked."""
     card = column.card
-    apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
+    apart = (
+        f"distinguishes {percent(card.separation)} of record pairs; {percent(card.uniqueness)} of records are unique"
+    )
     telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
     if card.kind is Kind.DATE:
         return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
@@ -498,7 +501,7 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
     return RoleGuess((Role.ASK,), f"unknown name ({apart}): {_OR_ELSE}", 0.3)
 
 
-_OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"
+_OR_ELSE = "quasi if outsiders may know it, sensitive if nobody may learn it, else plain"
 
 
 def _may_be_names(column: ProfiledColumn) -> bool:

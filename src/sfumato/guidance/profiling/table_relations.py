@@ -14,6 +14,7 @@ import polars as pl
 from sfumato.core.relations import canonical
 from sfumato.core.schema import Role
 from sfumato.core.source import Source
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.lexicon_direct import OTHER_PEOPLE, PERSON_WORDS
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal, propose
@@ -210,7 +211,7 @@ def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, 
                 words = _why(column, key.column, other)  # first, for it costs nothing
                 share = 0.0 if words is None else _included(frames[name][column], frames[other][key.column])
                 if words is not None and share >= (1.0 if words in (SAME, BOTH) else ENOUGH):
-                    told = f"{told_share(share)} of its values are a {key.column} of {other}, {words}"
+                    told = f"{percent(share)} of its values are a {key.column} of {other}, {words}"
                     like = column.lower() == key.column.lower() and words != SAME
                     found.append(ParentGuess(column, other, share, told, like))
     return _nearest(found)
@@ -250,17 +251,6 @@ def _included(values: pl.Series, keys: pl.Series) -> float:
     if here.dtype != there.dtype:
         here, there = here.cast(pl.String), there.cast(pl.String)
     return float(here.is_in(there.implode()).sum()) / len(values)
-
-
-def told_share(share: float) -> str:
-    """A share in words that say neither all nor none where it is not so.
-
-    >>> told_share(1.0), told_share(0.99996), told_share(0.00001), told_share(0.862)
-    ('100.0%', '99.9%', 'under 0.1%', '86.2%')
-    """
-    if 0 < share < 0.001:
-        return "under 0.1%"
-    return f"{share if share == 1 else min(share, 0.999):.1%}"
 
 
 # The tree below the people.
@@ -367,9 +357,9 @@ def _near(name: str, frames: Mapping[str, pl.DataFrame], keys: Mapping[str, KeyG
                 continue
             values, theirs = frames[name][column], frames[other][key.column]
             share, alike = _included(values, theirs), _included(_loosely(values), _loosely(theirs))
-            told = f"only {told_share(share)} of its {column} are a {key.column} of {other}"
+            told = f"only {percent(share)} of its {column} are a {key.column} of {other}"
             if alike > share:
-                return f"{told}; {told_share(alike)} would be if capitals, blanks and leading zeros were the same, so make them so"
+                return f"{told}; {percent(alike)} would be if capitals, blanks and leading zeros were the same, so make them so"
             return f"{told}; give the rows that are missing, or write belongs_to and 'orphans: drop'"
     return None
 

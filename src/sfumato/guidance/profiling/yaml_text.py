@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Code, Source
-from sfumato.guidance.profiling.detection import percent
+from sfumato.core.words import percent
 from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
 from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, K
 
@@ -70,7 +70,7 @@ def _step(proposal: Proposal) -> str:
     if means is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
     rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
-    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}, it {means.why}"
+    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}: {means.why}"
 
 
 def _header(proposal: Proposal) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _most_dangerous(proposal: Proposal) -> Iterator[str]:
         together = "single out" if len(dangerous.columns) > 1 else "singles out"
         yield f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of {_records(proposal)}."
     if proposal.ranking and proposal.rows > 1:
-        yield f"# From most to least telling: {_names([c.name for c in proposal.ranking])}."
+        yield f"# Most to least identifying: {_names([c.name for c in proposal.ranking])}."
 
 
 def _unsure(proposal: Proposal) -> Iterator[str]:

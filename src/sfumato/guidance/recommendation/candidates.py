@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Kind, Role
+from sfumato.core.table import Table
+from sfumato.core.words import percent
 from sfumato.guidance.comparison import Candidate
 from sfumato.guidance.recommendation.terms import ProposedTerms
 
@@ -38,7 +39,7 @@ class TriedMeans:
 
 
 def candidates_for(
-    dataset: Dataset, base: Recipe, terms: ProposedTerms, proposed: Mapping[str, Any] | None
+    dataset: Table, base: Recipe, terms: ProposedTerms, proposed: Mapping[str, Any] | None
 ) -> tuple[TriedMeans, ...]:
     """One candidate of every family that has something to work on.
 
@@ -58,7 +59,7 @@ def _recodings() -> list[tuple[str, str, dict[str, Any]]]:
     """Means that change cells into coarser ones, or leave some out."""
     return [
         *(
-            (f"global recoding, {budget:.0%} left out", "global recoding", {"global_recoding": {"budget": budget}})
+            (f"global recoding, {percent(budget)} left out", "global recoding", {"global_recoding": {"budget": budget}})
             for budget in BUDGETS
         ),
         ("local recoding", "local recoding", {"local_recoding": {}}),
@@ -74,7 +75,7 @@ def _with(name: str, family: str, recipe: Recipe, *steps: Mapping[str, Any], oth
     return TriedMeans(Candidate(name, dataclasses.replace(recipe, steps=built)), family, other)
 
 
-def _masked(dataset: Dataset, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
+def _masked(dataset: Table, base: Recipe, terms: ProposedTerms) -> list[TriedMeans]:
     """Quasi-identifiers with an order are swapped by rank, the others randomised; the limits hold, the promises cannot."""
     schema = dataset.schema
     free = [name for name in schema.quasi if Role.STRATUM not in schema[name].roles]
@@ -91,7 +92,7 @@ def _masked(dataset: Dataset, base: Recipe, terms: ProposedTerms) -> list[TriedM
     return masked
 
 
-def _has_order(dataset: Dataset, name: str) -> bool:
+def _has_order(dataset: Table, name: str) -> bool:
     """Whether values can be ranked as they are: dates that are text cannot, and ordered words only where their order is said."""
     kind = dataset.dtype(name)
     return kind.is_numeric() or kind.is_temporal() or dataset.schema[name].order is not None

@@ -11,13 +11,10 @@ import numpy as np
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
-from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.source import Intake
-from sfumato.data.table.frames import take_frame
-from sfumato.data.table.read import read_table
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.columns import look_at
 from sfumato.guidance.profiling.proposal import propose
@@ -25,6 +22,7 @@ from sfumato.guidance.profiling.proposed_hierarchies import suggest
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.guidance.recommendation.answers import ContextAnswers, require_columns, roles_of
 from sfumato.guidance.recommendation.candidates import contract_of
+from sfumato.release.read_data import read_one_table
 
 ROWS = 10_000
 """Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a time."""
@@ -36,7 +34,7 @@ ASKED = "it has role ask"
 class Looked:
     """A table with its roles, the recipe that says them, and whether they are guesses."""
 
-    dataset: Dataset
+    dataset: Table
     recipe: Recipe
     guessed: bool
 
@@ -52,17 +50,13 @@ class Looked:
         return {name: int(self.dataset.column(name).n_unique()) for name in self.dataset.schema.sensitive}
 
 
-def table_of(table: Any, recipe: Recipe | None = None) -> Dataset:
-    """A dataset, or a path or frame that is read."""
-    if isinstance(table, Dataset):
-        return table
-    if isinstance(table, str | Path):
-        frame, source = read_table(table, otherwise=None if recipe is None else recipe.intake)
-        return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
-    return take_frame(table, recipe.intake if recipe else Intake(), {})
+def table_of(table: Any, recipe: Recipe | None = None) -> Table:
+    """A table, or a path or frame that is read into memory."""
+    engine = "memory" if isinstance(table, str | Path) else None
+    return read_one_table(table, recipe=recipe, engine=engine, options={}).in_memory("a recommendation")
 
 
-def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> Looked:
+def looked_at(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> Looked:
     """The table with the roles of a recipe, else its own, else those a profile guesses; decisions go before all of them.
 
     Raises:
@@ -82,14 +76,14 @@ def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) ->
     return Looked(table.described_by(base), base, guessed)
 
 
-def open_decisions(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:
+def open_decisions(table: Table, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:
     """The columns that wait for a decision, and why."""
     recipe, why, _ = _described_by(table, answers, recipe)
     return {name: why.get(name, ASKED) for name in recipe.schema.columns(Role.ASK)}
 
 
 def _described_by(
-    table: Dataset, answers: ContextAnswers, recipe: Recipe | None
+    table: Table, answers: ContextAnswers, recipe: Recipe | None
 ) -> tuple[Recipe, Mapping[str, str], bool]:
     """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
     require_columns(answers, table.columns, table.source.name)
@@ -105,7 +99,7 @@ def _described_by(
     return dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)), why, guessed
 
 
-def _decided(table: Dataset, schema: Schema, decisions: Mapping[str, str]) -> Schema:
+def _decided(table: Table, schema: Schema, decisions: Mapping[str, str]) -> Schema:
     """The schema with the roles that somebody decided on; a quasi-identifier without hierarchy gets the one that fits best."""
     for column, word in decisions.items():
         roles, unit = roles_of(word, column)
@@ -141,7 +135,7 @@ def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
         )
 
 
-def drawn_from(dataset: Dataset, rows: int = ROWS) -> Dataset:
+def drawn_from(dataset: Table, rows: int = ROWS) -> Table:
     """A random part of a large table that does not depend on the order of its rows; persons and households stay whole.
 
     The first unit that would not fit any more ends it, so there are never more rows than asked for.

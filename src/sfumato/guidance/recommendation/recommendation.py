@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
 from sfumato.core import recipe_files as recipes
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, ListBlock, Paragraph, VerdictBlock
 from sfumato.core.data import Context
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Seed
+from sfumato.core.words import percent
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.guidance.recommendation.selection import TOLD, Ranked
@@ -21,9 +25,9 @@ from sfumato.release.report.rendering import as_shown, rendered
 from sfumato.release.report.risk_utility import picture_of
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.guidance.comparison import CandidateOutcome, Comparison
     from sfumato.guidance.recommendation.answers import ContextAnswers
     from sfumato.guidance.recommendation.candidates import TriedMeans
@@ -42,7 +46,7 @@ NEVER_LAWFUL = "Numbers are one part of any rule: that they are met does not mak
 
 
 @dataclasses.dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Reportable):
     """What is recommended for a table in its context.
 
     ``terms`` have promises and limits with their reasons, ``bars`` the published numbers that the promise meets or not,
@@ -60,7 +64,7 @@ class Recommendation:
     unknown: tuple[str, ...]
     rows: int
     tried_rows: int
-    dataset: Dataset = dataclasses.field(repr=False, compare=False)
+    dataset: Table = dataclasses.field(repr=False, compare=False)
     moved: tuple[str, ...] = ()
 
     @property
@@ -99,7 +103,7 @@ class Recommendation:
         lost = self.best.utilities.get(yardstick)
         measured = "" if lost is None else f"; {TOLD[yardstick]} {lost:.3f}"
         linked = self.best.risks.get("linkage")
-        found = "" if linked is None else f"; {linked:.1%} of the people looked for are found"
+        found = "" if linked is None else f"; {percent(linked)} of the people looked for are found"
         head = f"{FALLBACK} for {self.name}" if self.fallback else self.name
         return f"{head}: {self.ranked.best}, {self.best.records:,} of {self.tried_rows:,} records{measured}{found}"
 
@@ -230,12 +234,20 @@ class Recommendation:
         plain = recipes.to_dict(self.recipe_of(name), base=target)
         return " ".join(head.splitlines()) + "\n" + write_yaml(plain)
 
-    def __str__(self) -> str:
-        lines = [self.headline, f"  {self.why}"]
-        lines += [f"  {reason}" for reason in self.terms.reasons]
-        lines += [f"  {'✓' if bar.met else '✗'} {bar.sentence}" for bar in self.bars]
-        lines += [f"  {sentence}" for sentence in (*self.moved, *self.ranked.why_not.values())]
-        return "\n".join([*lines, *(f"  not known: {sentence}" for sentence in self.unknown)])
+    def blocks(self) -> Sequence[Block]:
+        """The candidates, what is recommended, why, why not the others, and what is not known."""
+        lists = {
+            "What must hold, and why": [str(reason) for reason in self.terms.reasons],
+            "Why not the others": [*self.moved, *self.ranked.why_not.values()],
+            "Not known": list(self.unknown),
+        }
+        return [
+            VerdictBlock(None if self.fallback else True, self.headline, headline=True),
+            Paragraph(self.why),
+            *self.comparison.blocks(),
+            *(ListBlock(tuple(entries), title) for title, entries in lists.items() if entries),
+            *(VerdictBlock(bar.met, bar.sentence) for bar in self.bars),
+        ]
 
 
 def refuse_written(folder: Path, *, force: bool) -> None:

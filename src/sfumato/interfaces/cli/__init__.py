@@ -19,7 +19,7 @@ from sfumato.interfaces.cli.console import in_our_words, spell_out_signs, tell
 
 INTERRUPTED = 130
 INTERNAL = 3
-WITH_ENGINE = ("run", "assess", "check")
+WITH_ENGINE = ("run", "anonymize", "assess", "check")
 """Commands that take ``--engine``."""
 READER_LEFT = 141
 """Nobody reads the pipe any more: like other tools, which SIGPIPE ends with 128 + 13."""
@@ -35,20 +35,22 @@ def main() -> None:
     """Run the command line and leave with the right exit code."""
     _calm_threads()
     _collect_rarely()
-    from sfumato.interfaces.cli.app import Interrupted, build_app
+    from sfumato.interfaces.cli.app import build_app
 
     keep_memory()
     spell_out_signs()
     with watching():
         try:
             code = build_app(_words())(standalone_mode=False)
+            if code == INTERRUPTED and pressed():  # the command framework made an exit code of Ctrl-C
+                raise KeyboardInterrupt
             sys.stdout.flush()  # here, where a reader that left is told from a bug
             sys.exit(code if isinstance(code, int) else 0)
         except BrokenPipeError:
             _end_quietly()
         except TyperException as error:
             _wrong_usage(error)
-        except (KeyboardInterrupt, Interrupted):
+        except KeyboardInterrupt:
             _fail(f"interrupted; {_standing()}", INTERRUPTED)
         except SystemExit as stop:
             if isinstance(stop.__context__, BrokenPipeError):  # what prints tables and help has seen it before us
@@ -83,6 +85,8 @@ def _calm_threads() -> None:
     """
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(name, "1")
+    # Plug-ins of pydantic watch servers. Looking for them reads files of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 FEW_COLLECTIONS = (1_000_000, 10, 10)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
@@ -32,10 +31,6 @@ COMMANDS = {
     "assess": (
         "assess:assess",
         "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
-    ),
-    "hierarchy": (
-        "hierarchy:hierarchy",
-        "Look at the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.",
     ),
     "run": (
         "run:run",
@@ -65,18 +60,6 @@ COMMANDS = {
         "explain:explain",
         "Explain a model, step, hierarchy or objective, or tell what a release did and why.",
     ),
-    "choose-k": (
-        "choose_k:choose_k",
-        "Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.",
-    ),
-    "plan": (
-        "choose_k:plan",
-        "Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be.",
-    ),
-    "integral": (
-        "integral:integral",
-        "Say which mean, regression, stump or tree may be published: one that many different sets of records give.",
-    ),
     "table": (
         "table:table",
         "Count persons or sum a column by other columns, and publish what nobody can be computed from.",
@@ -90,14 +73,6 @@ COMMANDS = {
         "import_arx:import_project",
         "Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what cannot be is named.",
     ),
-    "check-sql": (
-        "check_sql:check_sql",
-        "Print the promises of a recipe as one SQL query that returns a row for every class that breaks one: a test for dbt.",
-    ),
-    "keygen": (
-        "verify:keygen",
-        "Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away.",
-    ),
     "query": ("query:query", "Answer a question under differential privacy and write down what it cost."),
     "demo": (
         "demo:demo",
@@ -106,19 +81,37 @@ COMMANDS = {
 }
 """Name → where the command is, and its title, so that ``--help`` need not import them all."""
 GROUPS = {
-    "vault": ("vault:build", "Keys and the vault of pseudonyms: list, reidentify (logged), rotate."),
+    "key": ("key:build", "Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies."),
+    "vault": ("vault:build", "The vault of pseudonyms: list, reidentify (logged), rotate."),
     "party": (
         "party:build",
-        "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
+        "Several parties, one answer: draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
     ),
     "register": (
         "register:build",
         "What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
     ),
-    "outputs": ("outputs:build", "Outputs of researchers: review and decide, release what is approved, verify."),
+    "outputs": (
+        "outputs:build",
+        "Outputs of researchers: review and decide, release what is approved, verify; find stable results.",
+    ),
     "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
 }
 """The same of groups of commands."""
+
+
+ANONYMIZE = "anonymize"
+"""The same as ``run``, for who looks for that word; ``--help`` does not list it."""
+PANELS = {
+    "Everyday": (
+        "profile", "recommend", "assess", "run", "attack", "evaluate", "compare", "verify", "explain", "serve",
+    ),
+    "Publish statistics": ("table", "query", "outputs"),
+    "Organisation": ("register", "policy", "party", "vault", "key"),
+    "Pipelines": ("check",),
+    "Reference": ("list", "import", "demo"),
+}  # fmt: skip
+"""Commands as ``--help`` lists them: the heading, and the commands below it."""
 
 
 def build_app(words: Collection[str] | None = None) -> typer.Typer:
@@ -137,38 +130,34 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
-    for name, (home, title) in (COMMANDS | GROUPS).items():
-        if words is not None and name not in words:
-            app.command(name, help=title)(_not_called)
-        elif name in GROUPS:
-            app.add_typer(_found(home)(_interruptible), name=name)
-        else:
-            app.command(name)(_interruptible(_found(home)))
+    every = COMMANDS | GROUPS
+    for panel, names in PANELS.items():
+        for name in names:
+            home, title = every[name]
+            if words is not None and name not in words:
+                app.command(name, help=title, rich_help_panel=panel)(_not_called)
+            elif name in GROUPS:
+                app.add_typer(_import_command(home)(), name=name, rich_help_panel=panel)
+            else:
+                app.command(name, rich_help_panel=panel)(_import_command(home))
+    if words is None or ANONYMIZE in words:
+        app.command(ANONYMIZE, hidden=True)(_import_command(COMMANDS["run"][0]))
+    # Looking for plug-ins reads files of every installed package: a call of a command of ours need not wait for it.
+    if words is None or next(iter(words), "") not in {*every, ANONYMIZE}:
+        from sfumato.interfaces.cli.added_commands import add_commands
+
+        add_commands(app, words, every, _not_called)
     return app
 
 
-def _found(home: str) -> Any:
+def _import_command(home: str) -> Any:
+    """The command, or what builds a group of them, from ``module:name``."""
     module, _, name = home.partition(":")
     return getattr(importlib.import_module(f"sfumato.interfaces.cli.{module}"), name)
 
 
 def _not_called() -> None:
     """Stand for a command that the words of the call do not name."""
-
-
-class Interrupted(Exception):
-    """The user pressed Ctrl-C; raised instead of KeyboardInterrupt, which the command framework would swallow."""
-
-
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except KeyboardInterrupt:
-            raise Interrupted from None
-
-    return run
 
 
 def _common(

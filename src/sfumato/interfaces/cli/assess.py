@@ -9,69 +9,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sfumato.core.schema import Role
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.shape import Shape
+from sfumato.core.source import Intake
+from sfumato.core.words import count_of, join_words
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces.cli.console import bar, documents_to_stdout, give_json, notes, out, progress, share, tell
+from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, progress, show_blocks, tell
+from sfumato.interfaces.cli.hierarchy import ColumnOptions, look_at_column
 from sfumato.interfaces.cli.options import (
     Data,
-    Engine,
+    EngineOptions,
     Json,
-    People,
     Quiet,
+    ReadOptions,
     Several,
     TableName,
+    expand_options,
     open_data,
     read_data,
-    reading,
-    refuse_options,
-    refuse_people,
+    require_options,
 )
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core import data as core_data
     from sfumato.core.model import Model, Verdict
     from sfumato.core.recipe import Recipe
     from sfumato.core.registry import AskedModel
-    from sfumato.data.lazy.table import LazyTable
-    from sfumato.release.assessment import Assessment
-    from sfumato.release.shaped.places import InDatabase
+    from sfumato.core.table import Table
+    from sfumato.release.table_locations import InDatabase
 
 
 # ``sfumato profile``: propose a recipe.
 
 
-@reading
+@expand_options
 def profile(
     data: Several,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="write the recipe to this new file instead of stdout")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="new file for the recipe, instead of stdout; with --column for its hierarchy (CSV)"
+        ),
     ] = None,
     table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    hierarchy: ColumnOptions,
+    reading: ReadOptions,
 ) -> None:
     """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
 
     The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, a folder of
     them, or a database without --table are several tables: then keys are found too, which table belongs to which, and what can be promised about persons.
+    With --column the hierarchy of a column is shown with its labels and counts: for the owner's eyes.
     """
     from sfumato.data.lazy.parquet_columns import parquet_columns
     from sfumato.guidance.profiling.yaml_text import recipe_text
     from sfumato.interfaces.api import profile as propose
-    from sfumato.release.shaped.places import several_places
+    from sfumato.release.table_locations import locations_in
 
+    if hierarchy.column is not None:
+        if table is not None:
+            raise ParameterError("--column looks at a file; leave out --table")
+        look_at_column(data, hierarchy, output, reading.intake, json=json, quiet=quiet)
+        return
+    if any(value is not None for value in vars(hierarchy).values()):
+        raise ParameterError("--recipe, --rule and --show go with --column, which names the column to look at")
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
-    if table is None and (places := several_places(data)) is not None:
-        _profile_several(places, intake, output, json=json, quiet=quiet)
+    if table is None and (places := locations_in(data)) is not None:
+        _profile_several(places, reading.intake, output, json=json, quiet=quiet)
         return
     held: dict[str, Any] = {} if table is None else {"table": table, "engine": "memory"}
-    large = None if intake.said() or held else parquet_columns(data[0])
-    dataset = large or open_data(data[0], quiet=quiet, intake=intake, **held)
+    large = None if reading.intake.said() or held else parquet_columns(data[0])
+    dataset = large or open_data(data[0], quiet=quiet, intake=reading.intake, **held)
     with progress("trying means", quiet=quiet):
         proposal = propose(dataset)
     if json:
@@ -83,7 +96,7 @@ def profile(
     first = f"decide the {asked} with role 'ask' and " if asked else ""
     together = "" if proposal.sampled is None else f", together in {proposal.sampled:,} of the rows"
     tell(
-        f"{proposal.rows:,} rows, {width} column{'' if width == 1 else 's'} looked at{together}; {first}check every line marked 'guess'",
+        f"{proposal.rows:,} rows, {count_of(width, 'column')} looked at{together}; {first}check every line marked 'guess'",
         quiet=quiet,
     )
 
@@ -124,7 +137,7 @@ def _profile_several(
     tell(f"{told}; check every line marked 'guess'", quiet=quiet)
 
 
-def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) -> Dataset:
+def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) -> Table:
     """One of several tables; what was decided when it was read is told with its name."""
     if not isinstance(place, Path):
         return place.read(intake.said())
@@ -136,14 +149,15 @@ def _one_of_several(place: Path | InDatabase, intake: Intake, *, quiet: bool) ->
 Told = dict[str, Any]
 
 
-@reading
+@expand_options
 def assess(
     data: Data,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
     quasi: Annotated[list[str] | None, typer.Option(help="a quasi-identifier, instead of a recipe; repeat it")] = None,
     threshold: Annotated[
-        float, typer.Option(help="risk above which a record counts as at risk", min=0.0001, max=1)
-    ] = 0.2,
+        float | None,
+        typer.Option(help="risk above which a record counts as at risk; 0.2 by default", min=0.0001, max=1),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,54 +168,48 @@ def assess(
     record: Annotated[
         int | None, typer.Option(help="say which columns single out this record, counted from 0", min=0)
     ] = None,
-    population: Annotated[
-        str | None, typer.Option(help="a table of everyone: how many uniques of the table are unique there too")
-    ] = None,
-    people: People = None,
     seconds: Annotated[
-        float, typer.Option(help="data that are no table: seconds of computing attacks have; 0: none", min=0)
-    ] = 60.0,
-    engine: Engine = None,
-    table: TableName = None,
+        float | None,
+        typer.Option(help="data that are no table: seconds of computing attacks have, 60 by default; 0: none", min=0),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    given: EngineOptions,
+    reading: ReadOptions,
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
     from sfumato.core import recipe_files as recipes
     from sfumato.core.registry import ask
-    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import assess as look
-    from sfumato.interfaces.cli import shaped
-    from sfumato.interfaces.cli.attack import show as show_attacks
 
     loaded = None if recipe is None else recipes.load_any(recipe)
-    if loaded is not None and loaded.shape is not Shape.TABLE:
-        refuse_options(loaded.shape, quasi=quasi, record=record, population=population, engine=engine, table=table)
-        told: dict[str, Any] = {"people": people, "models": model or [], "json": json, "quiet": quiet}
-        shaped.assess(data, loaded, said=intake, seconds=seconds, show_attacks=show_attacks, **told)
-        return
-    refuse_people(people)
-    questions = [ask(text) for text in model or []]
-    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
+    shape = Shape.TABLE if loaded is None else loaded.shape
+    require_options(shape, **vars(given), seconds=seconds, quasi=quasi, record=record, threshold=threshold)
+    questions = [ask(text, shape) for text in model or []]
+    how_to_read = {"engine": given.engine, "table": given.table}
+    if given.people is not None:
+        how_to_read["people"] = given.people
+    dataset = open_data(data, quiet=quiet, intake=reading.intake, recipe=loaded, **how_to_read)
     described, models = _described(dataset, loaded, quasi or [], questions)
     if record is not None:
-        _explain_record(described.in_memory("assess --record"), record, json=json)
+        _explain_record(described.one_table().in_memory("assess --record"), record, json=json)
         return
     base = Path() if recipe is None else recipe.parent
-    everyone = None if population is None else read_data(population, quiet=True)
-    with progress("counting", quiet=quiet):
+    everyone = None if given.population is None else read_data(given.population, quiet=True)
+    with progress("attacking" if described.attacked_by_run else "counting", quiet=quiet) as on_progress:
         asked = (*models, *(question.model for question in questions))
-        assessment = look(described, asked, threshold=threshold, population=everyone, base=base)
+        terms: dict[str, Any] = {"threshold": threshold, "population": everyone, "base": base, "seconds": seconds}
+        assessment = look(described, asked, progress=on_progress, **terms)
     assessment, attained = _told_apart(assessment, questions)
     if json:
         give_json({**assessment.to_dict(), "attained": [reached for _, reached in attained]})
-    else:
-        show(assessment, threshold)
-        _show_attained(attained)
+        return
+    show_blocks(assessment.blocks())
+    _show_attained(attained)
 
 
-def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
+def _explain_record(dataset: Table, record: int, *, json: bool) -> None:
     """Why one record is risky: the smallest sets of columns that nobody else shares with it."""
     from sfumato.interfaces.api import why_alone
 
@@ -219,10 +227,10 @@ def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
         out().print(f"  … and {len(reasons) - 20} more sets")
 
 
-def _told_apart(found: Assessment, questions: Sequence[AskedModel]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:
+def _told_apart(found: Any, questions: Sequence[AskedModel]) -> tuple[Any, list[tuple[Verdict, Told]]]:
     """The assessment with the verdicts on promises, and what is attained where a degree was left open."""
     asked = found.verdicts[len(found.verdicts) - len(questions) :]
-    attained = [(v, _told(q, v, found.records)) for q, v in zip(questions, asked, strict=True) if q.left_open]
+    attained = [(v, _told(q, v, found.size)) for q, v in zip(questions, asked, strict=True) if q.left_open]
     open_ones = {id(verdict) for verdict, _ in attained}
     return dataclasses.replace(found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)), attained
 
@@ -232,7 +240,7 @@ def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
     sentence = verdict.sentence
     if not verdict.holds:
         sentence = (
-            f"no {' and '.join(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
+            f"no {join_words(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
         )
     plain = verdict.to_dict()
     return {"asked": question.text, "attained": plain["attained"], "sentence": sentence} | {
@@ -252,71 +260,20 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
 
 
 def _described(
-    dataset: Dataset | LazyTable, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
-) -> tuple[Dataset | LazyTable, tuple[Model, ...]]:
-    from sfumato.interfaces.api import with_recipe
-
+    data: core_data.Data, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
+) -> tuple[core_data.Data, tuple[Model, ...]]:
     if recipe is not None and quasi:
         raise ParameterError("give either a recipe (-r) or quasi-identifiers (--quasi), not both")
     if recipe is not None:
-        described, loaded = with_recipe(dataset, recipe)
-        return described, loaded.meet
+        return data.described_by(recipe), recipe.meet
     if not quasi:
         raise ParameterError(
             "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi zip)"
         )
-    dataset.require(quasi)
+    table = data.one_table()
+    table.require(quasi)
     asked_about = {column for question in questions for column in question.model.about}
-    rest = [c for c in dataset.columns if c not in quasi]
-    sensitive = [c for c in rest if c in asked_about]
-    return dataset.with_roles(quasi=quasi, sensitive=sensitive, plain=[c for c in rest if c not in sensitive]), ()
-
-
-def show(found: Assessment, threshold: float) -> None:
-    """Print an assessment for people."""
-    console = out()
-    who = f", {found.persons:,} persons" if found.persons is not None else ""
-    console.print(
-        f"[bold]{escape(found.name)}[/]: {found.records:,} records{who} in {found.classes:,} classes", soft_wrap=True
-    )
-    alone = f"{found.unique_records:,} records ({share(found.measure('unique_records'))})"
-    console.print(
-        f"Smallest class (k): [bold]{found.smallest_class}[/]. Unique: [bold]{alone}[/]. Missing values: {found.missing_rule}.\n"
-    )
-    console.print(_risks(found))
-    if any(found.contributions.values()):
-        console.print("\nHow much each column does to make records unique:")
-        console.print(_contributions(found))
-    if found.exposing_sets:
-        size = len(found.exposing_sets[0].columns)
-        console.print(f"\nSmallest sets of columns that single people out ({size} column{'s' if size > 1 else ''}):")
-        for exposure in found.exposing_sets:
-            console.print(
-                f"  {escape(' + '.join(exposure.columns))}: {exposure.unique_records:,} record{'s' * (exposure.unique_records > 1)}",
-                soft_wrap=True,
-            )
-    for verdict in found.verdicts:
-        mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
-        console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
-
-
-def _risks(found: Assessment) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(3):
-        table.add_column(overflow="fold")
-    for measure in found.measures:
-        table.add_row(
-            measure.name.replace("_", " "),
-            f"{bar(measure.value, 12)} {share(measure.value):>6}",
-            f"[dim]{measure.meaning}[/]",
-        )
-    return table
-
-
-def _contributions(found: Assessment) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(overflow="fold")
-    table.add_column()
-    for name, fall in list(found.contributions.items())[:8]:
-        table.add_row(escape(name), f"{bar(fall, 12)} {share(fall):>6}")
-    return table
+    others = [c for c in table.columns if c not in quasi]
+    sensitive = [c for c in others if c in asked_about]
+    plain = [c for c in others if c not in sensitive]
+    return table.with_roles(quasi=quasi, sensitive=sensitive, plain=plain), ()

@@ -1,49 +1,53 @@
-"""``sfumato choose-k`` and ``sfumato plan``: from a tolerable risk to k, and what buckets t-closeness allows."""
+"""``sfumato explain`` with figures: from a tolerable risk to k, and what buckets t-closeness allows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, progress
-from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.options import read_data
 
 
-@reading
-def choose_k(
-    data: Annotated[str | None, typer.Argument(help="a table, to choose from its own figures, with -r")] = None,
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) of the table")] = None,
-    risk: Annotated[float | None, typer.Option(help="the risk that can be tolerated, above 0 and at most 1")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="the other way: the risk that this k bounds")] = None,
-    population: Annotated[int | None, typer.Option(help="people the file was drawn from, with --records")] = None,
-    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """What k is chosen from."""
+
+    panel: ClassVar[str] = "Which k: explain k_anonymity"
+    risk: Annotated[float | None, typer.Option(help="the risk that can be tolerated, at most 1")] = None
+    population: Annotated[int | None, typer.Option(help="people the file was drawn from")] = None
+    records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = None
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe of the table")] = None
+
+
+def tell_choice(
+    data: str | None, k: int | None, asked: ChoiceOptions, intake: Intake, *, json: bool, quiet: bool
 ) -> None:
     """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.
 
     With a table and its recipe: how many of its records stand in smaller classes today, what each k costs by the recipe's steps,
     and which is reached. Nothing is written.
     """
-    if data is not None or recipe is not None:
-        chosen = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
-    elif (risk is None) == (k is None):
-        raise ParameterError("give either --risk or --k: sfumato choose-k --risk 0.09")
-    elif k is not None and (population is not None or records is not None):
+    sample = (asked.population, asked.records)
+    if data is not None or asked.recipe is not None:
+        chosen = _from_table(data, asked.recipe, asked.risk, [k, *sample], intake, quiet=quiet)
+    elif (asked.risk is None) == (k is None):
+        raise ParameterError("give either --risk or --k: sfumato explain k_anonymity --risk 0.09")
+    elif k is not None and any(figure is not None for figure in sample):
         raise ParameterError("--population and --records go with --risk")
     else:
-        chosen = _from_risk(risk, population, records) if risk is not None else _from_k(k)
+        chosen = _from_risk(asked.risk, *sample) if asked.risk is not None else _from_k(k)
     if json:
         give_json(chosen)
         return
     for sentence in chosen["sentences"]:
         out().print(sentence, soft_wrap=True, markup=False)
-    if risk is not None:
+    if asked.risk is not None:
         _show_habits()
 
 
@@ -56,12 +60,14 @@ def _from_table(
     from sfumato.interfaces.api import with_recipe
 
     if data is None or recipe is None:
-        raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
+        raise ParameterError(
+            "a table and its recipe go together: sfumato explain k_anonymity visits.csv -r visits.yaml"
+        )
     if any(other is not None for other in others):
         raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
     loaded = recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    dataset = with_recipe(read, loaded)[0].in_memory("choose-k")
+    dataset = with_recipe(read, loaded)[0].in_memory("explain k_anonymity")
     with progress("trying", quiet=quiet) as on_progress:
         return choose_for(dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress).to_dict()
 
@@ -88,28 +94,32 @@ def _show_habits() -> None:
     out().print(f"Rule of thumb by need of protection, a habit and no norm: {habits}.", soft_wrap=True, markup=False)
 
 
-# ``sfumato plan``: what buckets and classes t-closeness allows, before any data are touched.
+# ``sfumato explain bucketize --plan``: what buckets and classes t-closeness allows, before any data are touched.
 
 NOTHING_FITS = 4
 
 
-def plan(
-    n: Annotated[int, typer.Option("--n", help="records of the table")],
-    k: Annotated[int, typer.Option("--k", help="least number of records of a class")],
-    t: Annotated[float | None, typer.Option("--t", help="factor that classes may be away from the table")] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="instead of --t: t is e^(ε/2), under the bridge's assumption")
-    ] = None,
-    buckets: Annotated[int | None, typer.Option(help="buckets of confidential values; t rounded down, plus 1")] = None,
-    json: Json = False,
-) -> None:
+@dataclass(frozen=True)
+class PlanOptions:
+    """What buckets are planned from."""
+
+    panel: ClassVar[str] = "Which buckets: explain bucketize --plan"
+    plan: Annotated[bool | None, typer.Option("--plan", help="plan buckets of confidential values")] = None
+    n: Annotated[int | None, typer.Option("--n", help="records of the table")] = None
+    t: Annotated[float | None, typer.Option("--t", help="factor that classes may be away from the table")] = None
+    epsilon: Annotated[float | None, typer.Option(help="instead of --t, which is e^(ε/2) then")] = None
+    buckets: Annotated[int | None, typer.Option(help="how many; else t rounded down, plus 1")] = None
+
+
+def tell_plan(k: int | None, asked: PlanOptions, *, json: bool) -> None:
     """Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be."""
     from sfumato.methods.formulas.bridge import needed_t, plan_buckets
 
-    if (t is None) == (epsilon is None):
-        raise ParameterError("give either --t or --epsilon: sfumato plan --n 10000 --k 10 --t 2.5")
-    factor = t if t is not None else needed_t(epsilon or 0.0).value
-    bucket_plan = plan_buckets(n, k, factor, buckets=buckets)
+    if asked.n is None or k is None or (asked.t is None) == (asked.epsilon is None):
+        example = "sfumato explain bucketize --plan --n 10000 --k 10 --t 2.5"
+        raise ParameterError(f"give --n, --k, and either --t or --epsilon: {example}")
+    factor = asked.t if asked.t is not None else needed_t(asked.epsilon or 0.0).value
+    bucket_plan = plan_buckets(asked.n, k, factor, buckets=asked.buckets)
     if json:
         give_json(bucket_plan.to_dict())
     else:

@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from sfumato.core.parameters import known_as
-from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces.cli.console import bar, give_json, out, progress, share, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
-    from sfumato.guidance.comparison import CandidateOutcome, Comparison
 
 
-@reading
+@expand_options
 def compare(
     data: Data,
     candidates: Annotated[list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")],
@@ -53,7 +49,8 @@ def compare(
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Run candidates alike, attack and measure them alike, and show which of them no other one beats.
 
@@ -65,7 +62,7 @@ def compare(
         raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
     if output is not None and (output / "comparison.json").exists() and not force:
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
+    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=_first(candidates))
     attacks = ["linkage"] if not attack else None if "all" in attack else [_attack_label(text) for text in attack]
     risk = None if risk is None else known_as(risk)
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
@@ -89,7 +86,7 @@ def compare(
     if json:
         give_json(comparison.to_dict())
     else:
-        show(comparison)
+        show_blocks(comparison.blocks())
     if output is not None:
         tell(f"map and table in {output / 'comparison.html'}", quiet=quiet)
 
@@ -114,43 +111,3 @@ def _is_attack(name: str) -> bool:
     from sfumato.core import registry
 
     return name in registry.attacks()
-
-
-def _cells(found: Comparison, outcome: CandidateOutcome, on_front: bool) -> dict[str, str]:
-    """A candidate in the table, by column."""
-    risk, worth = outcome.risks.get(found.risk), outcome.utilities.get(found.utility)
-    between = outcome.intervals.get(found.risk)
-    return {
-        "": "[green]●[/]" if on_front else "○",
-        "candidate": escape(outcome.name),
-        found.risk.replace("_", " "): "–" if risk is None else f"{bar(risk, 8)} {share(risk):>6}",
-        "between": "" if between is None else f"[dim]{share(between[0])}–{share(between[1])}[/]",
-        found.utility.replace("_", " "): "–" if worth is None else f"{worth:.4f}",
-        "records": f"{outcome.records:,}",
-        "promises": "[green]kept[/]"
-        if outcome.holds and outcome.promises
-        else ("none" if outcome.holds else "[red]broken[/]"),
-    }
-
-
-def show(found: Comparison) -> None:
-    """Print a comparison for people: the front first, then the rest, as bars."""
-    from sfumato.release.report.risk_utility import axis_told, front_told, risk_told
-
-    front = {outcome.name for outcome in found.front}
-    rows = [_cells(found, outcome, outcome.name in front) for outcome in found.outcomes]
-    told = [name for name in rows[0] if name != "between" or any(row[name] for row in rows)]
-    table = Table(box=None, pad_edge=False)
-    for column in told:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(row[column] for column in told))
-    console = out()
-    console.print(table)
-    plain = found.to_dict()
-    console.print(f"\n● {escape(front_told(plain))}", soft_wrap=True)
-    for axis in filter(None, (risk_told(plain), axis_told(plain))):
-        console.print(f"[dim]{escape(axis)}[/]", soft_wrap=True)
-    for outcome in found.outcomes:
-        if outcome.reason:
-            console.print(f"[dim]{escape(outcome.name)}: {escape(outcome.reason)}[/]", soft_wrap=True)

@@ -18,34 +18,49 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 
+from sfumato.core.blocks import (
+    Block,
+    Cell,
+    ChartBlock,
+    CodeBlock,
+    FoldBlock,
+    Heading,
+    ListBlock,
+    Paragraph,
+    Share,
+    TableBlock,
+    VerdictBlock,
+    cell_text,
+    numeric_columns,
+)
 from sfumato.core.progress import Progress, must_compile, silent
+from sfumato.core.words import join_words, percent
 from sfumato.errors import did_you_mean, printable, printable_json
+
+
+class SpellingConsole(Console):
+    """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Text with markup, spelled out before widths are measured."""
+        return super().render_str(printable(text), **options)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """The parts of what is printed, their text spelled out."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
 
 
 @cache
 def out() -> Console:
     """Where results go."""
-    return _console(highlight=False, soft_wrap=False)
+    return SpellingConsole(highlight=False, soft_wrap=False)
 
 
 @cache
 def err() -> Console:
     """Where talk goes."""
-    return _console(stderr=True, highlight=False)
-
-
-def _console(**options: Any) -> Console:
-    """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
-
-    class Spelling(Console):
-        def render_str(self, text: str, **options: Any) -> Text:  # before widths are measured
-            return super().render_str(printable(text), **options)
-
-        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-            for text, style, control in super().render(renderable, options):
-                yield Segment(text if control else printable(text), style, control)
-
-    return Spelling(**options)
+    return SpellingConsole(stderr=True, highlight=False)
 
 
 def tell(text: str, *, quiet: bool = False) -> None:
@@ -120,21 +135,6 @@ def _takes_all(stream: Any) -> bool:
         return False
 
 
-def share(value: float) -> str:
-    """A share as a percentage a person can read.
-
-    What is not nothing never looks as if it were.
-
-    >>> share(0.0009), share(0.25), share(0.0), share(1.0), share(1 / 199_523)
-    ('0.09%', '25.0%', '0%', '100%', '<0.01%')
-    """
-    if 0 < value < 0.0001:
-        return "<0.01%"
-    if value in (0.0, 1.0):
-        return f"{value:.0%}"
-    return f"{value:.2%}" if value < 0.01 else f"{value:.1%}"
-
-
 def bar(value: float, width: int = 20) -> str:
     """A share as a bar of blocks.
 
@@ -143,6 +143,82 @@ def bar(value: float, width: int = 20) -> str:
     """
     full = round(max(0.0, min(1.0, value)) * width)
     return "█" * full + "░" * (width - full)
+
+
+# Blocks of a result in colour; see core/blocks.py.
+
+BAR = 8
+"""Characters of a bar: tables of shares fit 80."""
+_TONES = {"plain": "", "strong": "bold", "quiet": "dim", "warning": "yellow"}
+_COLOURS = {"✓": "green", "✗": "red", "?": "yellow", "●": "green"}
+_CODE = re.compile("`([^`]+)`")
+
+
+def show_blocks(blocks: Iterable[Block]) -> None:
+    """Print what a result says. Folded blocks are left to pages: a terminal has nothing to click on."""
+    previous: Block | None = None
+    for block in blocks:
+        if isinstance(previous, TableBlock) and not getattr(block, "caption", ""):
+            out().print()  # a table ends where something else begins
+        _show_block(block)
+        previous = block
+
+
+def _show_block(block: Block) -> None:
+    console = out()
+    match block:
+        case Heading(text, _):
+            console.print(f"\n[bold]{_inline(text)}[/]", soft_wrap=True)
+        case Paragraph(text, tone):
+            sign = "! " if tone == "warning" else ""
+            console.print(Text.from_markup(f"{sign}{_inline(text)}", style=_TONES[tone]))
+        case VerdictBlock(_, title, sentence, headline):
+            colour = _COLOURS[block.mark]
+            if headline:
+                console.print(f"[bold {colour}]{_inline(block.text)}[/]\n", soft_wrap=True)
+            else:
+                about = f": {_inline(sentence)}" if sentence else ""
+                name = f"[bold]{_inline(title)}[/]" if sentence else _inline(title)
+                console.print(f"[{colour}]{block.mark}[/] {name}{about}", soft_wrap=block.holds is not None)
+        case ListBlock(entries, title):
+            if title:
+                console.print(f"\n{_inline(title)}", soft_wrap=True)
+            for entry in entries:
+                console.print(f"  {_inline(entry)}", soft_wrap=True)
+        case TableBlock():
+            _show_table(block)
+        case CodeBlock(text, _):
+            console.print(text, markup=False, soft_wrap=True)
+        case ChartBlock() | FoldBlock():
+            pass  # a terminal shows the table beside a chart, and has nothing to unfold
+
+
+def _show_table(block: TableBlock) -> None:
+    from rich.table import Table
+
+    if block.caption:
+        name, colon, story = block.caption.partition(": ")
+        told = f"[bold]{_inline(name)}[/]{colon}[dim]{_inline(story)}[/]" if colon else _inline(name)
+        out().print(f"\n{told}")
+    table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(block.header))
+    for head, numeric in zip(block.header, numeric_columns(block), strict=True):
+        table.add_column(_inline(head), justify="right" if numeric else "left", overflow="fold")
+    for row in block.rows:
+        table.add_row(*map(_cell, row))
+    out().print(table)
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, Share) and cell.bar:
+        return f"{bar(cell.value, BAR)} {percent(cell.value):>7}"
+    words = _inline(cell_text(cell))
+    colour = _COLOURS.get(words[:1])
+    return f"[{colour}]{words[0]}[/]{words[1:]}" if colour else words
+
+
+def _inline(text: str) -> str:
+    """A sentence without markup of its own; what stands between backticks is a command."""
+    return _CODE.sub(r"[cyan]\1[/]", escape(text))
 
 
 @contextlib.contextmanager
@@ -187,6 +263,20 @@ _OURS = (
 )
 
 
+UNKNOWN_COMMAND = re.compile(r"No such command '(.*)'\..*", flags=re.DOTALL)
+MOVED = {
+    "check-sql": "check --sql",
+    "choose-k": "explain k_anonymity --risk",
+    "hierarchy": "profile --column",
+    "integral": "outputs stable",
+    "keygen": "key sign",
+    "party keys": "key party",
+    "plan": "explain bucketize --plan",
+    "vault new-key": "key vault",
+}
+"""Commands by names they once had, and what they are called now."""
+
+
 def in_our_words(error: Any) -> str:
     """What was wrong with the words of a command, and where its help is.
 
@@ -194,8 +284,20 @@ def in_our_words(error: Any) -> str:
     that lacks a value or has a wrong one, the option that nobody has.
     """
     context = getattr(error, "ctx", None)
+    message = str(getattr(error, "message", ""))
+    if (moved := _moved(message, context)) is not None:
+        return moved
     command = getattr(context, "command_path", "sfumato")
     return f"{_reason(error, context)}\n{command} --help shows how it is used"
+
+
+def _moved(message: str, context: Any) -> str | None:
+    """What a command is called now that had another name; None where there never was one."""
+    unknown = UNKNOWN_COMMAND.fullmatch(message)
+    if unknown is None or context is None:
+        return None
+    old = unknown[1] if context.parent is None else f"{context.info_name} {unknown[1]}"
+    return f"sfumato {old} is called sfumato {MOVED[old]} now" if old in MOVED else None
 
 
 def _reason(error: Any, context: Any) -> str:
@@ -226,7 +328,7 @@ def _nearest_option(option: str, options: Iterable[str]) -> str:
 
 def _about_words(message: str, context: Any) -> str:
     """A command nobody has, or more words than a command takes."""
-    if unknown := re.fullmatch(r"No such command '(.*)'\..*", message, flags=re.DOTALL):
+    if unknown := UNKNOWN_COMMAND.fullmatch(message):
         commands = list(getattr(context.command, "commands", ())) if context else []
         return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], commands)}".rstrip(".")
     if more := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
@@ -237,7 +339,7 @@ def _about_words(message: str, context: Any) -> str:
 def _called(parameter: Any) -> str:
     names = list(getattr(parameter, "opts", ()))
     option = bool(names) and names[0].startswith("-")
-    return " or ".join(names) if option else f"<{getattr(parameter, 'name', 'an argument')}>"
+    return join_words(names, "or") if option else f"<{getattr(parameter, 'name', 'an argument')}>"
 
 
 def _meaning(parameter: Any) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.interfaces.cli.console import out, progress, share, tell
+from sfumato.core.words import percent
+from sfumato.interfaces.cli.console import out, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import Quiet
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.release.table_release import TableRelease
 
 DEMO_SECONDS = 10.0
@@ -35,7 +36,7 @@ def demo(
 ) -> None:
     """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
     from sfumato.data import examples
-    from sfumato.interfaces.cli import attack, run, verify
+    from sfumato.interfaces.cli import verify
 
     people = examples.hospital()
     if table is not None:
@@ -46,11 +47,11 @@ def demo(
     _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
     first = _released(people, quiet=quiet)
     if first.attacks is not None:
-        attack.show(first.attacks)
+        show_blocks(first.attacks.blocks())
     _sum_up(first)
     _head("3  A second one: what the colleague knows counts too (cost, length of stay, ward, diagnosis)", quiet=quiet)
     second = _released(_known_too(people), quiet=quiet)
-    run.show(second)
+    show_blocks(second.blocks())
     _sum_up(second)
     folder = second.write(output, force=True)
     _head("4  Check it without trusting us", quiet=quiet)
@@ -62,7 +63,7 @@ def demo(
     )
 
 
-def _leave(people: Dataset, table: Path, *, quiet: bool) -> None:
+def _leave(people: Table, table: Path, *, quiet: bool) -> None:
     """Write the table as a CSV file; one that is there already is not replaced."""
     from sfumato.errors import OutputError
     from sfumato.interfaces.cli.console import tell
@@ -83,14 +84,14 @@ def _head(words: str, *, quiet: bool) -> None:
         out().print(f"\n[bold]{words}[/]\n", soft_wrap=True)
 
 
-def _alone(people: Dataset) -> None:
+def _alone(people: Table) -> None:
     from sfumato.interfaces.api import assess
 
     unique = assess(people).measure("unique_records")
     columns = ", ".join(people.schema.quasi).replace("_", " ")
     out().print(
-        f"{len(people):,} invented hospital visits. Names and numbers aside, {share(unique)} of the patients are the only one "
-        f"of their kind in what others can know: {columns}.",
+        f"{len(people):,} invented hospital visits. Names and numbers aside, {percent(unique)} of the patients are the only one "
+        f"of their kind in what outsiders may know: {columns}.",
     )
 
 
@@ -105,7 +106,7 @@ def _sum_up(release: TableRelease) -> None:
         out().print("\n[bold green]The promise holds, and none of these intruders gets through.[/]", soft_wrap=True)
 
 
-def _known_too(people: Dataset) -> Dataset:
+def _known_too(people: Table) -> Table:
     """The table once it is said that others can know the rest as well."""
     from sfumato.core import registry
 
@@ -115,7 +116,7 @@ def _known_too(people: Dataset) -> Dataset:
     return described.with_hierarchies(**built)
 
 
-def _released(people: Dataset, *, quiet: bool) -> TableRelease:
+def _released(people: Table, *, quiet: bool) -> TableRelease:
     """The release by the means that loses least, attacked."""
     from sfumato.core import registry
     from sfumato.guidance.profiling.proposed_steps import FALLBACK, PROMISE, means_for
@@ -127,7 +128,7 @@ def _released(people: Dataset, *, quiet: bool) -> TableRelease:
     with progress("recoding", quiet=quiet) as on_progress:
         release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=on_progress)
     if means is not None:
-        out().print(f"{means.name.replace('_', ' ')} {means.why.replace('_', ' ')}\n", soft_wrap=True)
+        out().print(f"{means.name.replace('_', ' ')}: {means.why.replace('_', ' ')}\n", soft_wrap=True)
     with progress("attacking", quiet=quiet) as on_progress:
         options: dict[str, Any] = {"seconds": DEMO_SECONDS, "sample": DEMO_PEOPLE, "only": DEMO_ATTACKS}
         attacked: TableRelease = release.attacked(progress=on_progress, **options)

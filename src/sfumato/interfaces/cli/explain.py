@@ -15,9 +15,11 @@ from rich.table import Table
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.parameters import known_as
 from sfumato.core.shape import Shape
+from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
-from sfumato.interfaces.cli.console import give_json, out, share
-from sfumato.interfaces.cli.options import Json
+from sfumato.interfaces.cli.choose_k import ChoiceOptions, PlanOptions, tell_choice, tell_plan
+from sfumato.interfaces.cli.console import give_json, out
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options
 
 # Docstrings as a person reads them on a terminal: no markup, formulas in plain signs.
 
@@ -232,11 +234,35 @@ def entries(family: str) -> list[dict[str, Any]]:
     ]
 
 
+@expand_options
 def explain(
     what: Annotated[str, typer.Argument(help="a name that 'sfumato list' shows, or the folder of a release")],
+    data: Annotated[str | None, typer.Argument(help="after k_anonymity: a table to choose k for, with -r")] = None,
+    k: Annotated[int | None, typer.Option("--k", help="k_anonymity: which risk it bounds; or k of the plan")] = None,
     json: Json = False,
+    quiet: Quiet = False,
+    *,
+    choice: ChoiceOptions,
+    plan: PlanOptions,
+    reading: ReadOptions,
 ) -> None:
-    """Explain a model, step, hierarchy or objective, or tell what a release did and why."""
+    """Explain a model, step, hierarchy or objective, or tell what a release did and why.
+
+    With figures: which k a tolerable risk asks for (explain k_anonymity --risk 0.05), and which buckets fit (explain bucketize --plan).
+    """
+    name = known_as(what.rpartition("/")[2])
+    for_plan = any(value is not None for value in vars(plan).values())
+    for_choice = data is not None or any(
+        value is not None for value in (*vars(choice).values(), *vars(reading).values())
+    )
+    if name == "bucketize" and plan.plan and not for_choice:
+        tell_plan(k, plan, json=json)
+        return
+    if name == "k_anonymity" and not for_plan and (for_choice or k is not None):
+        tell_choice(data, k, choice, reading.intake, json=json, quiet=quiet)
+        return
+    if for_plan or for_choice or k is not None:
+        raise ParameterError("figures go with k_anonymity (--risk, --k, or a table and -r) and with bucketize (--plan)")
     folder = Path(what)
     if folder.is_dir():
         document = _release(folder)
@@ -334,11 +360,12 @@ def _release(folder: Path) -> dict[str, Any]:
 
     That is the alternatives, the k-minimal nodes that were passed over, and what local methods made of cells.
     """
-    from sfumato.release.certificates import read_any_certificate
+    from sfumato.release.certificate_files import read_certificate
+    from sfumato.release.certificate_words import with_words
     from sfumato.release.folder import read_owner_record
 
     share = folder / "share" if (folder / "share").is_dir() else folder
-    certificate = read_any_certificate(share)
+    certificate = read_certificate(share, *Shape)
     record = read_owner_record(folder / "owner", certificate) if (folder / "owner" / "release.json").is_file() else {}
     minimal = [step for step in record.get("effort", []) if step.get("k_minimal")]
     local = [step for step in record.get("effort", []) if step.get("cells")]
@@ -348,25 +375,29 @@ def _release(folder: Path) -> dict[str, Any]:
         "k_minimal": minimal or None,
         "local": [{**step, "distinct": distinct} for step in local] or None,
     }
-    return {**certificate, **{name: part for name, part in kept.items() if part is not None}}
+    return {
+        **with_words(certificate),
+        **record.get("words", {}),
+        **{name: part for name, part in kept.items() if part is not None},
+    }
 
 
 def _show_release(certificate: dict[str, Any]) -> None:
+    from sfumato.core.words import number
     from sfumato.release.report.headline import headline
 
     console = out()
     console.print(f"[bold]{escape(headline(certificate).text)}[/]", soft_wrap=True)
     for verdict in certificate["verdicts"]:
-        console.print(
-            f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}",
-            soft_wrap=True,
-        )
+        mark, attained = "✓" if verdict["holds"] else "✗", number(verdict["attained"])
+        words = verdict["sentence"] or f"attained {attained}, required {number(verdict['required'])}"
+        console.print(f"{mark} {escape(verdict['promise'])}: {escape(words)}", soft_wrap=True)
     if "counts" in certificate:
         _show_people(certificate)
         return
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
-    left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed or left out"
-    left = "; they were drawn anew and are nobody's" if "drawn_anew" in certificate else left
+    left = "" if gone is None else f"; {gone:,} ({percent(gone / max(1, rows + gone))}) were suppressed or left out"
+    left = "; they were drawn anew and are nobody's" if "synthetic" in certificate else left
     console.print(f"{rows:,} records are shared{left}.")
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():
@@ -407,11 +438,11 @@ def _show_cell_by_cell(step: dict[str, Any], certificate: dict[str, Any]) -> Non
     """What everybody may know of a local method: which columns it recoded, and what a cell of them loses on average."""
     from rich.markup import escape
 
-    from sfumato.interfaces.cli.console import out, share
+    from sfumato.interfaces.cli.console import out
 
     losses = {card["column"]: card["loss"] for card in certificate.get("story", {}).get("cards", [])}
     for column in step["columns"]:
-        lost = f"; a cell leaves {share(losses[column])} of the domain open on average" if column in losses else ""
+        lost = f"; a cell leaves {percent(losses[column])} of the domain open on average" if column in losses else ""
         out().print(f"  {escape(column)}: recoded cell by cell{lost}", soft_wrap=True)
 
 
@@ -419,7 +450,7 @@ def _show_local(step: dict[str, Any]) -> None:
     """What a local method made of the cells, for the owner: columns that lose most first, and the groups that do. Counts only."""
     from rich.markup import escape
 
-    from sfumato.interfaces.cli.console import out, share
+    from sfumato.interfaces.cli.console import out
 
     cells, whole = step["cells"], sum(one["loss"] for one in step["cells"].values())
     named = f"Cell by cell, by {step['step'].replace('_', ' ')}"
@@ -431,23 +462,26 @@ def _show_local(step: dict[str, Any]) -> None:
     for column, one in sorted(cells.items(), key=lambda item: -item[1]["loss"]):
         before, after = step["distinct"].get(column, (None, None))
         kinds = "" if after is None else f"{after:,} different cells from {before:,} values, "
-        part = f"; {share(one['loss'] / whole)} of all that is lost" if whole else ""
-        open_ = f"{share(one['exact'])} exact, {share(one['nothing'])} say nothing, {share(one['loss'])} of the domain open on average"
+        part = f"; {percent(one['loss'] / whole)} of all that is lost" if whole else ""
+        open_ = f"{percent(one['exact'])} exact, {percent(one['nothing'])} say nothing, {percent(one['loss'])} of the domain open on average"
         out().print(f"  {escape(column)}: {kinds}{open_}{part}", soft_wrap=True)
-    worst = ", ".join(f"{one['records']:,} records ({share(one['loss'])})" for one in step["worst"])
+    worst = ", ".join(f"{one['records']:,} records ({percent(one['loss'])})" for one in step["worst"])
     if worst:
         out().print(f"  groups that lose most of their cells: {worst}", soft_wrap=True)
 
 
 def _show_binding(verdicts: list[dict[str, Any]]) -> None:
-    """Promises that are kept with nothing to spare, where that can be told from the figures."""
+    """Promises that attain exactly what is required, where that can be told from the figures."""
     from rich.markup import escape
 
     from sfumato.interfaces.cli.console import out
 
     tight = [v for v in verdicts if v["holds"] and v.get("required") is not None and v["attained"] == v["required"]]
     for verdict in tight:
-        out().print(f"{escape(verdict['promise'])} is kept with nothing to spare", soft_wrap=True)
+        out().print(
+            f"{escape(verdict['promise'])}: attained is exactly what is required, {number(verdict['required'])}",
+            soft_wrap=True,
+        )
 
 
 def _show_minimal(step: dict[str, Any]) -> None:

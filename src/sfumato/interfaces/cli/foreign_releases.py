@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -12,22 +12,26 @@ from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.interfaces.cli.options import read_data
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.recipe import Recipe
     from sfumato.core.source import Intake
+    from sfumato.core.table import Table
 
-Align = Annotated[
-    str | None,
-    typer.Option(
-        help="for a file made elsewhere: a column that identifies records in both tables, `order` where row i is row i of the original, "
-        "`none` where no row is anybody's (synthetic records)"
-    ),
-]
-Control = Annotated[
-    str | None,
-    typer.Option(help="for a file made elsewhere whose rows are nobody's: a table of people they were not made from"),
-]
+
+@dataclasses.dataclass(frozen=True)
+class ForeignOptions:
+    """What has to be said of a table that was made elsewhere."""
+
+    panel: ClassVar[str] = "A table made elsewhere"
+    align: Annotated[
+        str | None,
+        typer.Option(
+            help="a column that identifies records in both tables; `order`: row i is row i; `none`: synthetic"
+        ),
+    ] = None
+    control: Annotated[
+        str | None, typer.Option(help="with `--align none`: people that the rows were not made from")
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +43,10 @@ class ForeignFile:
     align: str
     control: str | None
     intake: Intake
+    made_for: ClassVar[None] = None
+    """The format of the release decides nothing about how the original is read."""
 
-    def beside(self, original: Dataset) -> Pair:
+    def beside(self, original: Table) -> TablePair:
         """The released table beside its original."""
         from sfumato.core.alignment import pair_elsewhere
         from sfumato.core.schema import Schema
@@ -56,26 +62,24 @@ class ForeignFile:
         return pair_elsewhere(original, released.with_schema(Schema(known)), align=self.align, control=others)
 
 
-def foreign_file(
-    path: Path, recipe: Path | None, align: str | None, control: str | None, intake: Intake
-) -> ForeignFile | None:
+def foreign_file(path: Path, recipe: Path | None, said: ForeignOptions, intake: Intake) -> ForeignFile | None:
     """A file made elsewhere; None where the path is a folder that ``run`` wrote. Raises where it is not said how it is aligned."""
     from sfumato.core.alignment import CHOICES
     from sfumato.core.recipe_files import load
 
     if not path.is_file():
-        if (align is not None or control is not None) and not path.exists():
+        if said != ForeignOptions() and not path.exists():
             raise UnreadableInput(f"{path} is not there; give the table that was made elsewhere")
-        if align is not None or control is not None:
+        if said != ForeignOptions():
             raise ParameterError(
                 "--align and --control are about a file made elsewhere; a folder that run wrote needs neither"
             )
         return None
-    if align is None:
+    if said.align is None:
         raise ParameterError(f"{path.name} was made elsewhere; say with --align which rows belong together: {CHOICES}")
     if recipe is None:
         raise ParameterError(
             f"{path.name} was made elsewhere; give a recipe that says what columns are with -r (sfumato profile writes one)"
         )
     described = dataclasses.replace(load(recipe), steps=(), meet=())
-    return ForeignFile(path, described, align, control, intake)
+    return ForeignFile(path, described, said.align, said.control, intake)

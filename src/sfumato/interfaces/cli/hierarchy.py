@@ -1,52 +1,58 @@
-"""``sfumato hierarchy``: look at a hierarchy with counts, and write it down."""
+"""``sfumato profile --column``: look at a hierarchy with counts, and write it down."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Table as RichTable
 
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.source import Intake
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.options import read_data
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.hierarchies.view import HierarchyView, LevelView
 
 
-@reading
-def hierarchy(
-    data: Data,
-    column: Annotated[str, typer.Argument(help="the column")],
-    recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) that has its hierarchy")
-    ] = None,
-    rule: Annotated[
-        str | None, typer.Option(help="a hierarchy as a recipe writes it, instead: 'intervals: {widths: [5, 10]}'")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="write it down as CSV: value;level 1;…;top, as ARX reads it")
-    ] = None,
-    show: Annotated[int, typer.Option(help="labels to show of each level, the largest first; 0 for all", min=0)] = 12,
-    json: Json = False,
-    quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+SHOWN = 12
+"""Labels of each level that are shown, the largest first."""
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Which column is looked at, and where its hierarchy comes from."""
+
+    panel: ClassVar[str] = "The hierarchy of one column"
+    column: Annotated[str | None, typer.Option(help="look at the hierarchy of this column")] = None
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe that has its hierarchy")] = None
+    rule: Annotated[str | None, typer.Option(help="a hierarchy instead: 'intervals: {widths: [5, 10]}'")] = None
+    show: Annotated[int | None, typer.Option(help=f"labels of each level, {SHOWN} by default; 0: all", min=0)] = None
+
+
+def look_at_column(
+    data: Sequence[str], wanted: ColumnOptions, output: Path | None, intake: Intake, *, json: bool, quiet: bool
 ) -> None:
-    """Look at the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.
+    """Show the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.
 
     It shows labels and small counts as they are: for the owner's eyes. What stands on the lowest level is counted and not listed.
     """
-    if (recipe is None) == (rule is None):
+    column = wanted.column or ""
+    if len(data) != 1:
+        raise ParameterError("--column looks at one table; name one file")
+    if (wanted.recipe is None) == (wanted.rule is None):
         raise ParameterError("give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'")
-    dataset = (
-        _from_recipe(data, recipe, intake, quiet=quiet) if recipe else _by_rule(data, column, rule, intake, quiet=quiet)
-    )
+    if wanted.recipe is not None:
+        dataset = _from_recipe(data[0], wanted.recipe, intake, quiet=quiet)
+    else:
+        dataset = _by_rule(data[0], column, wanted.rule, intake, quiet=quiet)
     view, document = _viewed(dataset, column)
     if output is not None:
         from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
@@ -55,20 +61,20 @@ def hierarchy(
     if json:
         give_json(document)
         return
-    _show(view, show)
+    _show(view, SHOWN if wanted.show is None else wanted.show)
     tell("for the owner's eyes: labels are values of people, and small counts are shown", quiet=quiet)
 
 
-def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Dataset:
+def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Table:
     from sfumato.core import recipe_files as recipes
     from sfumato.interfaces.api import with_recipe
 
     loaded = recipes.load(recipe)
     read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
-    return with_recipe(read, loaded)[0].in_memory("hierarchy")
+    return with_recipe(read, loaded)[0].in_memory("profile --column")
 
 
-def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Dataset:
+def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Table:
     from sfumato.core import registry
 
     named = registry.build("hierarchies", read_yaml(rule or "", "--rule"), "--rule").resolved(Path.cwd())
@@ -76,7 +82,7 @@ def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet:
     return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: named})
 
 
-def _viewed(dataset: Dataset, column: str) -> tuple[HierarchyView, dict[str, object]]:
+def _viewed(dataset: Table, column: str) -> tuple[HierarchyView, dict[str, object]]:
     from sfumato.core import registry
     from sfumato.methods.hierarchies.view import view_hierarchy
 
@@ -104,8 +110,8 @@ def _show(view: HierarchyView, show: int) -> None:
         )
 
 
-def _figures(view: HierarchyView) -> Table:
-    table = Table(box=None, pad_edge=False)
+def _figures(view: HierarchyView) -> RichTable:
+    table = RichTable(box=None, pad_edge=False)
     table.add_column("level")
     for heading in ("nodes", "smallest", "median", "largest"):
         table.add_column(heading, justify="right")
@@ -115,10 +121,10 @@ def _figures(view: HierarchyView) -> Table:
     return table
 
 
-def _nodes(level: LevelView, show: int) -> Table:
+def _nodes(level: LevelView, show: int) -> RichTable:
     ranked = sorted(level.nodes, key=lambda node: -node.records) if show else list(level.nodes)
     shown = ranked[:show] if show else ranked
-    table = Table(box=None, pad_edge=False, title=f"level {level.level}", title_justify="left", title_style="bold")
+    table = RichTable(box=None, pad_edge=False, title=f"level {level.level}", title_justify="left", title_style="bold")
     table.add_column("label", overflow="fold")
     table.add_column("records", justify="right")
     table.add_column("values", justify="right")

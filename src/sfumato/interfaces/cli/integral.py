@@ -1,4 +1,4 @@
-"""``sfumato integral``: which result may be published because many different sets of records give it."""
+"""``sfumato outputs stable``: which result may be published because many different sets of records give it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import give_json, out, progress
-from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
 
 if TYPE_CHECKING:
     from sfumato.results.integral.algorithms import Computed
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 NOTHING_PROVED = 4
 
 
-@reading
-def integral(
+@expand_options
+def stable(
     data: Data,
     k: Annotated[int, typer.Option("-k", "--k", help="different sets of records that must give the same result")],
     size: Annotated[int, typer.Option(help="records of each set: as many as the result is computed from")],
@@ -38,7 +37,8 @@ def integral(
     seed: Annotated[str | None, typer.Option(help="hexadecimal text, to draw the same samples again")] = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Say which mean, regression, stump or tree may be published: one that many different sets of records give.
 
@@ -47,7 +47,7 @@ def integral(
     from sfumato.interfaces.api import integral_privacy
 
     algorithm = _algorithm({"mean": mean, "regression": regression, "stump": stump, "tree": tree}, by, grid, depth)
-    dataset = read_data(data, quiet=quiet, intake=intake)
+    dataset = read_data(data, quiet=quiet, intake=reading.intake)
     with progress("computing results", quiet=quiet) as on_progress:
         found = integral_privacy(
             dataset,
@@ -62,8 +62,7 @@ def integral(
     if json:
         give_json(found.to_dict())
     else:
-        for sentence in found.sentences():
-            out().print(sentence, soft_wrap=True, markup=False)
+        show_blocks(found.blocks())
     if found.chosen is None:
         raise typer.Exit(NOTHING_PROVED)
 

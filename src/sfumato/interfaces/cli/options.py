@@ -2,116 +2,129 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 
 from sfumato.core.source import Intake
-from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import notes
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core import data as core_data
     from sfumato.core.recipe import Recipe
     from sfumato.core.shape import Shape
-    from sfumato.data.lazy.table import LazyTable
+    from sfumato.core.table import Table
 
 Data = Annotated[
     str,
     typer.Argument(
-        help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a database with --table, such as "
-        "postgresql://host/db, sqlite:///file.db, duckdb:///file.db; of several tables their folder, or the database"
+        help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a folder of tables; a database, like sqlite:///file.db"
     ),
 ]
 Several = Annotated[
-    list[str],
-    typer.Argument(
-        help="the table, as for other commands; several files or a folder of them: several tables that belong together"
-    ),
+    list[str], typer.Argument(help="the table; several files or a folder of them are tables that belong together")
 ]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help="who holds the table: memory, polars, duckdb, spark or auto (by rows, distinct values and free memory); Parquet only"
-    ),
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print results and errors only")]
 TableName = Annotated[
-    str | None, typer.Option("--table", help="the table of a database: visits, or clinic.visits with its schema")
+    str | None, typer.Option("--table", help="of a database: the table, like clinic.visits", metavar="<name>")
 ]
-People = Annotated[
-    str | None,
-    typer.Option(
-        "--people",
-        help="data that are no table: the second file, with the people's own columns; else the one the recipe names",
-    ),
-]
-Population = Annotated[
-    str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
-]
-READING: dict[str, Any] = {
-    "delimiter": Annotated[str | None, typer.Option(help="CSV: the delimiter, when it is guessed wrongly")],
-    "encoding": Annotated[str | None, typer.Option(help="CSV: the encoding, when it is guessed wrongly")],
-    "decimal": Annotated[str | None, typer.Option(help="CSV: the decimal mark, '.' or ','")],
-    "header": Annotated[
-        bool | None, typer.Option("--header/--no-header", help="whether the first row names the columns")
-    ],
-    "sheet": Annotated[str | None, typer.Option(help="Excel: the name of the sheet; by default the first one")],
-    "missing": Annotated[
-        str | None,
-        typer.Option(help="codes that stand for a missing value, with commas between: 'NA,?,-9'; '' for none"),
-    ],
-    "rename_duplicates": Annotated[
-        bool | None, typer.Option("--rename-duplicates", help="number columns whose name comes again: a, a_2")
-    ],
-}
-"""What can be said about reading on the command line; it goes before what a recipe says."""
+People = Annotated[str | None, typer.Option("--people", help="of data that are no table: people's columns")]
+Population = Annotated[str | None, typer.Option(help="everyone, or whom swap_across takes from")]
+SECONDS = "<seconds>"
 
 
-def gathered(
-    into: str, shared: Mapping[str, tuple[Any, Any]], make: Callable[[dict[str, Any]], Any]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that gives commands shared options; each takes them together, as the parameter ``into``.
+@dataclass(frozen=True)
+class ReadOptions:
+    """What can be said about reading on the command line; it goes before what a recipe says."""
 
-    ``shared`` has an annotation and a default for every option, and ``make`` what becomes of their values. They stand where the
-    parameter stands; in the last place they follow all others.
+    panel: ClassVar[str] = "How the file is read"
+    delimiter: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
+    encoding: Annotated[str | None, typer.Option(help="of CSV, if guessed wrongly")] = None
+    decimal: Annotated[str | None, typer.Option(help="mark of CSV: '.' or ','")] = None
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help="the first row has names")] = None
+    sheet: Annotated[str | None, typer.Option(help="of Excel; else the first")] = None
+    missing: Annotated[str | None, typer.Option(help="codes: 'NA,?,-9'; '' for none")] = None
+    rename_duplicates: Annotated[
+        bool | None, typer.Option("--rename-duplicates", help="number equal names: a, a_2")
+    ] = None
+
+    @property
+    def intake(self) -> Intake:
+        """How the file is read, as reading takes it; what cannot be meant is refused."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if "missing" in given:
+            given["missing_values"] = codes_of(given.pop("missing"))
+        return Intake.of(given)
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Where the data are, and what else belongs to them."""
+
+    panel: ClassVar[str] = "Which data"
+    population: Population = None
+    people: People = None
+    table: TableName = None
+
+
+@dataclass(frozen=True)
+class EngineOptions(DataOptions):
+    """Where the data are, and who holds them."""
+
+    engine: Annotated[str | None, typer.Option(help="Parquet: memory, polars, duckdb, spark or auto")] = None
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of the dataclasses among its parameters.
+
+    ``def check(data: Data, *, reading: ReadOptions)`` gets ``--delimiter``, ``--encoding`` and the others, and takes them
+    together as ``reading``. The ``panel`` of a dataclass is their heading in the help.
     """
+    signature = inspect.signature(command, eval_str=True)
+    bundles: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if is_dataclass(parameter.annotation):
+            bundles[name] = parameter.annotation
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def with_shared(*args: Any, **options: Any) -> None:
-            said = {name: options.pop(name, default) for name, (_, default) in shared.items()}
-            command(*args, **options, **{into: options.pop(into, None) or make(said)})
+    @functools.wraps(command)
+    def take_options(*args: Any, **options: Any) -> None:
+        for name, bundle in bundles.items():
+            values = {field.name: options.pop(field.name) for field in fields(bundle) if field.name in options}
+            options[name] = bundle(**values)
+        command(*args, **options)
 
-        given = inspect.signature(command, eval_str=True)
-        kind, own = inspect.Parameter.KEYWORD_ONLY, list(given.parameters.values())
-        added = [
-            inspect.Parameter(name, kind, default=value, annotation=form) for name, (form, value) in shared.items()
-        ]
-        at = [one.name for one in own].index(into)
-        after = [one.replace(kind=kind) for one in own[at + 1 :]]  # what follows a keyword is one
-        with_shared.__signature__ = given.replace(parameters=[*own[:at], *added, *after])  # type: ignore[attr-defined]
-        return with_shared
-
-    return decorate
-
-
-def _intake(said: dict[str, Any]) -> Intake:
-    given = {name: value for name, value in said.items() if value is not None}
-    if "missing" in given:
-        given["missing_values"] = codes_of(given.pop("missing"))
-    return Intake.of(given)
+    expanded: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.name in bundles:
+            expanded.extend(_field_options(parameter.annotation))
+        else:
+            expanded.append(parameter)
+    take_options.__signature__ = signature.replace(parameters=expanded)  # type: ignore[attr-defined]
+    return take_options
 
 
-reading = gathered("intake", {name: (form, None) for name, form in READING.items()}, _intake)
-"""Give a command the options of reading; it takes them together, as ``intake``."""
+def _field_options(bundle: Any) -> list[inspect.Parameter]:
+    """An option for each field of a dataclass, in its panel."""
+    hints = get_type_hints(bundle, include_extras=True)
+    options = []
+    for field in fields(bundle):
+        kind, option = get_args(hints[field.name])
+        in_panel = copy.copy(option)
+        in_panel.rich_help_panel = bundle.panel
+        form: Any = Annotated[kind, in_panel]
+        options.append(
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=form)
+        )
+    return options
 
 
 def codes_of(text: str) -> tuple[str, ...]:
@@ -123,7 +136,7 @@ def codes_of(text: str) -> tuple[str, ...]:
     return tuple(code.strip() for code in next(csv.reader([text], skipinitialspace=True), []) if code.strip())
 
 
-def read_beside(table: str | None) -> Dataset | None:
+def read_beside(table: str | None) -> Table | None:
     """Read a second table, where one is named: it is another file, and has a form of its own."""
     from sfumato.release.make import require_readable
 
@@ -136,54 +149,42 @@ def read_beside(table: str | None) -> Dataset | None:
 
 def read_data(
     data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
-) -> Dataset:
+) -> Table:
     """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
-    return open_data(data, quiet=quiet, intake=intake, recipe=recipe, **options).in_memory("this command")
+    from sfumato.interfaces.api import read
+
+    table = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
+    tell_notes(table, quiet=quiet)
+    return table.in_memory("this command")
 
 
 def open_data(
     data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
-) -> Dataset | LazyTable:
-    """The same for commands that also take tables an engine holds."""
+) -> core_data.Data:
+    """The data of a command, as its recipe says; without one they are a table. What was decided on the way is told.
+
+    Options are those of :func:`sfumato.release.read_data.read_recipe_data`.
+    """
     from sfumato.interfaces.api import read
+    from sfumato.release.read_data import read_recipe_data
 
-    dataset = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
-    notes(dataset.source.notes, quiet=quiet)
-    return dataset
-
-
-# Data that are no table.
-
-
-def refuse_options(shape: Shape, **given: Any) -> None:
-    """Refuse, by name, options that are about tables."""
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
-    if named:
-        raise ParameterError(f"{' and '.join(named)} goes with tables; these are data of shape {shape}")
-
-
-def refuse_people(people: str | None) -> None:
-    """Refuse the second file of people who are no table, where there is a table."""
-    if people is not None:
-        raise ParameterError("--people goes with data of another shape; a table holds the people's columns itself")
-
-
-def refuse_options_of_others(shape: Shape, *, people: str | None, **of_tables: Any) -> None:
-    """Refuse, by name, options that data of this shape do not know: those of tables, or the second file of all others."""
-    from sfumato.core.shape import Shape
-
-    if shape is Shape.TABLE:
-        refuse_people(people)
+    said = intake or Intake()
+    found: core_data.Data
+    if recipe is None:
+        found = read(data, **said.said(), **options)
     else:
-        refuse_options(shape, **of_tables)
+        found = read_recipe_data(data, recipe, said=said, **options)
+    tell_notes(found, quiet=quiet)
+    return found
 
 
-def shape_in(folder: Path) -> Shape | None:
-    """The shape of a written release that is no table; None for tables, and for what is no release."""
-    from sfumato.core.shape import Shape
-    from sfumato.release.certificates import FILE, read_any_certificate, shape_of
+def tell_notes(data: core_data.Data, *, quiet: bool) -> None:
+    """Say what was decided when data were read."""
+    notes(tuple(dict.fromkeys((*data.source.notes, *data.notes))), quiet=quiet)
 
-    if not (folder / "share" / FILE).is_file():
-        return None
-    shape = shape_of(read_any_certificate(folder / "share"))
-    return None if shape is Shape.TABLE else shape
+
+def require_options(shape: Shape, **given: Any) -> None:
+    """Refuse, by name, options that data of this shape do not know."""
+    from sfumato.core.registry import data_class
+
+    data_class(shape).require_options({f"--{name.replace('_', '-')}": value for name, value in given.items()})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +13,12 @@ from rich.table import Table
 
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, tell
+from sfumato.interfaces.cli.integral import stable
 from sfumato.interfaces.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
     from sfumato.results.checking.log import OutputLog, ReviewedOutput
+    from sfumato.results.checking.seals import Seal
 
 Folder = Annotated[Path, typer.Argument(help="the folder of a session: sf.output_session(folder, data)")]
 SealFile = Annotated[
@@ -30,13 +31,14 @@ PASSES = "passes"
 MOST_REASONS = 3
 
 
-def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
-    """The group of commands; ``wrap`` is put around each."""
+def build() -> typer.Typer:
+    """The group of commands."""
     group = typer.Typer(
-        no_args_is_help=True, help="Outputs of researchers: review and decide, release what is approved, verify."
+        no_args_is_help=True,
+        help="Outputs of researchers: review and decide, release what is approved, verify; find stable results.",
     )
-    for name, command in (("review", review), ("release", release), ("verify", verify)):
-        group.command(name)(wrap(command))
+    for name, command in (("review", review), ("release", release), ("verify", verify), ("stable", stable)):
+        group.command(name)(command)
     return group
 
 
@@ -90,16 +92,14 @@ def review(
         raise typer.Exit(1)
 
 
-def _sealed(
-    log: OutputLog, before: dict[str, Any] | None, seal: Path | None, sign: Path | None
-) -> dict[str, Any] | None:
+def _sealed(log: OutputLog, before: Seal | None, seal: Path | None, sign: Path | None) -> Seal | None:
     """Seal the log where that is asked for; the seal that holds then."""
     from sfumato.results.checking.seals import write_seal
 
     return before if sign is None and seal is None else write_seal(log, seal, sign)
 
 
-def _noticed(before: dict[str, Any] | None, seal: Path | None, sign: Path | None, key: Path | None) -> str:
+def _noticed(before: Seal | None, seal: Path | None, sign: Path | None, key: Path | None) -> str:
     from sfumato.results.checking.seals import what_is_noticed
 
     return what_is_noticed(before, key=key is not None or sign is not None, apart=seal is not None)
@@ -260,13 +260,13 @@ def release(
         bool, typer.Option("--accept-passes", help="outputs that pass leave without a decision")
     ] = False,
     partly: Annotated[bool, typer.Option("--partly", help="leave behind what is not decided yet")] = False,
-    sign: Annotated[Path | None, typer.Option(help="a private key to sign the manifest with")] = None,
+    sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
     seal: SealFile = None,
     key: SealKey = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Copy approved outputs, and nothing else, into a folder with a manifest.
+    """Copy approved outputs, and nothing else, into a folder with a certificate.
 
     Exit code 1, and nothing written, when an output is undecided, or changed since it was decided (unless --partly), or when decisions came after the seal; 5 when the log is not what was
     sealed.
@@ -276,13 +276,16 @@ def release(
     from sfumato.results.checking.reviews import release_outputs
 
     log = OutputLog.at(folder)
-    manifest = release_outputs(log, output, accept_passes=accept_passes, partly=partly, sign=sign, seal=seal, key=key)
-    count = len(manifest["outputs"])
+    certificate = release_outputs(
+        log, output, accept_passes=accept_passes, partly=partly, sign=sign, seal=seal, key=key
+    )
+    released = certificate["outputs"]["released"]
+    count = len(released)
     if json:
-        give_json({**manifest, "folder": str(output)})
+        give_json({**certificate, "folder": str(output)})
     else:
         out().print(f"{count:,} of {len(log.outputs):,} outputs released to {output}", markup=False, soft_wrap=True)
-        excused = [one["number"] for one in manifest["outputs"] if one["checked"] != "pass"]
+        excused = [one["number"] for one in released if one["checked"] != "pass"]
         if excused:
             tell(f"released by decision, although they did not pass: {in_ranges(excused)}", quiet=quiet)
 
@@ -295,14 +298,14 @@ def verify(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that a released folder holds what its manifest says, and nothing else.
+    """Check that a released folder holds what its certificate says, and nothing else.
 
     Exit code 0 when the log of the session shows that all was checked or approved, or a key you trust vouches for it; 1 when something
     is false; 7 when neither was given.
     """
     from sfumato.interfaces.cli.verify import tell_claims
-    from sfumato.release.verification import Verification
-    from sfumato.results.checking.reviews import read_manifest, verify_outputs
+    from sfumato.release.certificate_files import read_certificate
+    from sfumato.release.verify import verify as recompute
 
-    claims = verify_outputs(folder, key=key, session=session)
-    tell_claims(Verification.of(folder, claims, read_manifest(folder), key), json=json)
+    read_certificate(folder, "outputs")
+    tell_claims(recompute(folder, owner=session, trusted_key=key), json=json)

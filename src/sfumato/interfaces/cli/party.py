@@ -1,4 +1,4 @@
-"""``sfumato party``: studies of several parties: keys, signatures, taking part, and checking a result."""
+"""``sfumato party``: studies of several parties: signatures, taking part, and checking a result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import contextlib
 import json as jsons
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +16,8 @@ from typer.core import TyperGroup
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.json_text import is_spelled_once, loads_once
-from sfumato.core.portable import as_new, cannot_promise
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.portable import as_new
+from sfumato.core.words import inflect
 from sfumato.errors import (
     InternalError,
     OutputError,
@@ -30,15 +29,15 @@ from sfumato.errors import (
     UnreadableInput,
     WrongCertificate,
 )
-from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.console import give_json, out, tell
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.parties.conduct import Home, Planned, StudyResult
     from sfumato.parties.study import Study
 
-HELP = "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result."
+HELP = "Several parties, one answer: draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result."
 MAX_RESULT = 256 * MEGABYTE
 TOLD_WITHIN = 10
 """Seconds in which the others are told that this party declines."""
@@ -54,44 +53,16 @@ class StudyFirst(TyperGroup):
         return super().resolve_command(ctx, args if mere or not args or args[0] in self.commands else ["run", *args])
 
 
-def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
-    """The group of commands; ``wrap`` is put around each."""
+def build() -> typer.Typer:
+    """The group of commands."""
     group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
-    for name, command in (("run", run), ("keys", keys), ("draft", draft), ("sign", sign), ("verify", verify)):
-        group.command(name)(wrap(command))
+    for name, command in (("run", run), ("draft", draft), ("sign", sign), ("verify", verify)):
+        group.command(name)(command)
     return group
 
 
-def keys(
-    name: Annotated[str, typer.Option(help="what the party is called in studies, like hospital_b")],
-    folder: Annotated[Path, typer.Option("--out", "-o", help="where the keys go")] = Path(),
-    days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
-    address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
-    dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
-    ledger_id: Annotated[
-        str | None, typer.Option(help="whose budget studies with noise spend: the name in its ledger")
-    ] = None,
-    quiet: Quiet = False,
-) -> None:
-    """Make a party's certificate and signing key, and print its entry for the study."""
-    from sfumato.core.yaml_text import write_yaml
-    from sfumato.parties.keys import new_keys
-
-    made = new_keys(folder, name, days=days)
-    entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
-    if ledger_id is not None:
-        entry["ledger_id"] = ledger_id
-    documents_to_stdout().write(write_yaml([entry]))
-    tell(
-        f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
-        f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",
-        quiet=quiet,
-    )
-    notes(cannot_promise("modes"), quiet=quiet)
-
-
 def draft(
-    entries: Annotated[list[Path], typer.Argument(help="what 'party keys' printed, a file for each party")],
+    entries: Annotated[list[Path], typer.Argument(help="what 'sfumato key party' printed, a file for each party")],
     question: Annotated[str, typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\'')],
     output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
     protocol: Annotated[
@@ -129,7 +100,7 @@ def sign(
     tell(f"{escape(name)} signed; " + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"), quiet=quiet)
 
 
-@reading
+@expand_options
 def run(
     study: StudyFile,
     data: Annotated[str | None, typer.Argument(help="this party's own table; it stays here")] = None,
@@ -152,7 +123,8 @@ def run(
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Take part in a study with a table of one's own; the table stays here, and the answer comes when all have signed it.
 
@@ -176,7 +148,7 @@ def run(
     own.keys.require_all()
     target = output or study.with_name(f"{study.stem}.{name}.json")
     _require_places(loaded, target, table)
-    people = read_data(data, quiet=quiet, intake=intake)
+    people = read_data(data, quiet=quiet, intake=reading.intake)
     with alone(attempt_file(loaded, own)):
         planned = _planned(loaded, number, people, own)
         known = _stored(planned, again=again)
@@ -231,7 +203,7 @@ def _tried(planned: Planned, tries: int) -> StudyResult:
         except (PartyLeft, PartyMissing) as error:
             if not left:
                 raise
-            tell(f"{escape(str(error))}; coming back, {left} more time{'s'[: left > 1]}")
+            tell(f"{escape(str(error))}; coming back, {left} more {inflect(left, 'time')}")
     raise InternalError("no try was made")
 
 

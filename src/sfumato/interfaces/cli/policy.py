@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core import environment
 from sfumato.core.portable import cannot_promise
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, gathered, read_data, reading
-from sfumato.interfaces.cli.run import show
+from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, progress, show_blocks, tell
+from sfumato.interfaces.cli.options import (
+    Data,
+    Json,
+    Quiet,
+    ReadOptions,
+    expand_options,
+    read_data,
+)
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.policy.compile import Compiled
     from sfumato.policy.people import Policies
 
@@ -29,33 +34,24 @@ PolicyFiles = Annotated[
 ]
 PurposeName = Annotated[str, typer.Option(help="what the data are used for")]
 RecipientName = Annotated[str | None, typer.Option(help="who receives them; left out: the controller itself")]
-By = Annotated[str | None, typer.Option(help="column that names the person, for a folder of people's own policies")]
-Table = Annotated[
-    Path | None, typer.Option("--recipe", "-r", help="a recipe that says roles and hierarchies of the table")
-]
-OnConflict = Annotated[str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")]
-Floor = Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")]
-BudgetShare = Annotated[float, typer.Option(min=0, max=1, help="share of records that may be suppressed")]
-Meet = Annotated[list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")]
-Key = Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")]
-Vault = Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")]
 Today = Annotated[str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")]
 Ended = Annotated[str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")]
 
 
-@reading
+@expand_options
 def lint(
     files: Annotated[list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")],
     data: Annotated[str | None, typer.Option(help="a table whose columns the policy should name")] = None,
     today: Today = None,
     json: Json = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
     from sfumato.policy.lint import UNREADABLE, lint_file
     from sfumato.policy.people import policy_files
 
-    columns = read_data(data, quiet=True, intake=intake).columns if data else None
+    columns = read_data(data, quiet=True, intake=reading.intake).columns if data else None
     every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
     by_file = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
     if json:
@@ -73,17 +69,18 @@ def lint(
 class Choices:
     """What is decided about the use of a table under policies, as it was said on the command line."""
 
-    recipient: str | None = None
-    by: str | None = None
-    table: Path | None = None
-    on_conflict: str = "privacy"
-    floor: bool = False
-    budget: float = 0.0
-    meet: list[str] | None = None
-    key: str | None = None
-    vault: str | None = None
-    today: str | None = None
-    ended: str | None = None
+    panel: ClassVar[str] = "How policies are kept"
+    recipient: RecipientName = None
+    by: Annotated[str | None, typer.Option(help="column of the person, for a folder of people's policies")] = None
+    table: Annotated[Path | None, typer.Option("--recipe", "-r", help="a recipe: roles and hierarchies")] = None
+    on_conflict: Annotated[str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")] = "privacy"
+    floor: Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")] = False
+    budget: Annotated[float, typer.Option(min=0, max=1, help="share of records that may be suppressed")] = 0.0
+    meet: Annotated[list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")] = None
+    key: Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")] = None
+    vault: Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")] = None
+    today: Today = None
+    ended: Ended = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,37 +106,16 @@ class Choices:
         }
 
 
-USUAL = Choices()
-FORMS = {
-    "recipient": RecipientName,
-    "by": By,
-    "table": Table,
-    "on_conflict": OnConflict,
-    "floor": Floor,
-    "budget": BudgetShare,
-    "meet": Meet,
-    "key": Key,
-    "vault": Vault,
-    "today": Today,
-    "ended": Ended,
-}
-choosing = gathered(
-    "choices",
-    {field.name: (FORMS[field.name], field.default) for field in dataclasses.fields(Choices)},
-    lambda said: Choices(**said),
-)
-
-
-@reading
-@choosing
+@expand_options
 def compile_recipe(
     data: Data,
     policy: PolicyFiles,
     purpose: PurposeName,
-    choices: Choices = USUAL,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    choices: Choices,
+    reading: ReadOptions,
 ) -> None:
     """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
     from sfumato.core import recipe_files as recipes
@@ -147,7 +123,7 @@ def compile_recipe(
     from sfumato.policy.people import Policies
 
     policies = Policies.load(*policy)
-    dataset = _assigned(policies, _table(data, choices.table, intake=intake, quiet=quiet), choices.by)
+    dataset = _assigned(policies, _table(data, choices.table, intake=reading.intake, quiet=quiet), choices.by)
     compiled = compile_policies(policies, dataset, purpose=purpose, recipient=choices.recipient, **choices.options)
     _tell(compiled, quiet=quiet)
     if policies.groups:
@@ -161,21 +137,21 @@ def compile_recipe(
         documents_to_stdout().write(recipes.dump(compiled.recipe))
 
 
-@reading
-@choosing
+@expand_options
 def run(
     data: Data,
     policy: PolicyFiles,
     purpose: PurposeName,
     output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
-    choices: Choices = USUAL,
     seed: Annotated[
         str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    choices: Choices,
+    reading: ReadOptions,
 ) -> None:
     """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
     from sfumato.core.exchange import refuse_existing
@@ -184,7 +160,7 @@ def run(
 
     refuse_existing(Path(output), force=force)
     policies = Policies.load(*policy)
-    dataset = _table(data, choices.table, intake=intake, quiet=quiet)
+    dataset = _table(data, choices.table, intake=reading.intake, quiet=quiet)
     use = {"purpose": purpose, "recipient": choices.recipient, "by": choices.by, **choices.options}
     with progress("enforcing", quiet=quiet) as on_progress:
         enforced = enforce(policies, dataset, seed=seed, progress=on_progress, **use)
@@ -193,12 +169,12 @@ def run(
     if json:
         give_json({**enforced.record, "folder": str(folder)})
     else:
-        show(enforced.release)
+        show_blocks(enforced.release.blocks())
     tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
-@reading
+@expand_options
 def comply(
     folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
     policy: PolicyFiles,
@@ -213,7 +189,8 @@ def comply(
     today: Today = None,
     ended: Ended = None,
     json: Json = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
     from sfumato.policy.comply import hold_against
@@ -224,7 +201,7 @@ def comply(
         policy,
         purpose=purpose,
         recipient=recipient,
-        original=read_data(original, quiet=True, intake=intake) if original else None,
+        original=read_data(original, quiet=True, intake=reading.intake) if original else None,
         numbers=numbers,
         categories=category or [],
         days=days,
@@ -262,14 +239,14 @@ def export(
 def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
     from sfumato.policy.dialects.dpv import release_to_dpv
     from sfumato.policy.enforce import read_record
-    from sfumato.release.certificates import read_certificate
+    from sfumato.release.certificate_files import read_certificate
 
     if to != "dpv":
         raise ParameterError("a release is exported in DPV terms: --to dpv")
-    return release_to_dpv(read_certificate(folder), read_record(folder))
+    return release_to_dpv(read_certificate(folder, "table"), read_record(folder))
 
 
-def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Dataset:
+def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Table:
     """The table, with the roles and hierarchies that a recipe gives it."""
     from sfumato.core import recipe_files as recipes
 
@@ -278,7 +255,7 @@ def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Da
     return dataset if loaded is None else dataset.with_schema(loaded.schema)
 
 
-def _assigned(policies: Policies, dataset: Dataset, by: str | None) -> Dataset:
+def _assigned(policies: Policies, dataset: Table, by: str | None) -> Table:
     return policies.assigned(dataset, by) if policies.groups and by is not None else dataset
 
 
@@ -301,12 +278,12 @@ def _tell(compiled: Compiled, *, quiet: bool) -> None:
         tell(f"[dim]left out: {escape(label)}: {escape(reason)}[/]", quiet=quiet)
 
 
-def build(interruptible: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+def build() -> typer.Typer:
     """The commands about policies."""
     app = typer.Typer(
         help="Privacy policies: check, compile, run, hold against a release, export.", no_args_is_help=True
     )
     commands = (("lint", lint), ("compile", compile_recipe), ("run", run), ("comply", comply), ("export", export))
     for name, command in commands:
-        app.command(name)(interruptible(command))
+        app.command(name)(command)
     return app

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
 
 from sfumato.core.cell_by_cell import cell_by_cell
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.source import Intake
 from sfumato.errors import UnreadableInput
 from sfumato.interfaces.cli.console import give_json, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, read_data
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.results.queries import Answer, Budget, Session
 
 
-@reading
+@dataclass(frozen=True)
+class LedgerOptions:
+    """What a new ledger starts with."""
+
+    panel: ClassVar[str] = "Start a ledger"
+    budget: Annotated[float | None, typer.Option(help="ε in total")] = None
+    delta: Annotated[float | None, typer.Option(help="δ besides ε")] = None
+    budget_rho: Annotated[float | None, typer.Option(help="ρ (zCDP) in total, instead of ε")] = None
+    name: Annotated[str | None, typer.Option(help="the dataset's name; else the recipe's")] = None
+    protects: Annotated[str | None, typer.Option(help="the column that names persons, or 'row'")] = None
+    neighbours: Annotated[str | None, typer.Option(help="add_remove or change_one")] = None
+    contributions: Annotated[int | None, typer.Option(help="rows of one person that count")] = None
+
+    @property
+    def total(self) -> Budget | None:
+        """The budget; None where none was said."""
+        from sfumato.results.queries import Budget
+
+        if self.budget is None and self.budget_rho is None and self.delta is None:
+            return None
+        return Budget(self.budget, delta=self.delta or 0.0, rho=self.budget_rho)
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What is said of the data and the people in them."""
+        return {name: getattr(self, name) for name in ("name", "protects", "neighbours", "contributions")}
+
+
+@expand_options
 def query(
     recipe: Annotated[Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")],
     data: Annotated[str, typer.Argument(help="the table")],
@@ -31,22 +60,13 @@ def query(
     epsilon: Annotated[float | None, typer.Option(help="what the answer may cost (Laplace noise)")] = None,
     rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
     ledger: Annotated[Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")] = None,
-    budget: Annotated[float | None, typer.Option(help="start a ledger: ε in total")] = None,
-    delta: Annotated[float | None, typer.Option(help="start a ledger: δ besides ε")] = None,
-    budget_rho: Annotated[float | None, typer.Option(help="start a ledger: ρ (zCDP) in total, instead of ε")] = None,
-    name: Annotated[
-        str | None, typer.Option(help="start a ledger: the dataset's name; by default the recipe's")
-    ] = None,
-    protects: Annotated[
-        str | None, typer.Option(help="start a ledger: the column that names persons, or 'row'")
-    ] = None,
-    neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
-    contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
     quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    start: LedgerOptions,
+    reading: ReadOptions,
 ) -> None:
     """Answer a question under differential privacy and write down what it cost.
 
@@ -57,9 +77,8 @@ def query(
     from sfumato.results.queries import Quantum
 
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
-    start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, intake, ledger, _budget(budget, delta, budget_rho), start, statement)
+        asking = _session(recipe, data, reading.intake, ledger, start, statement)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
@@ -72,8 +91,7 @@ def _session(
     data: str,
     intake: Intake,
     ledger: Path | None,
-    budget: Budget | None,
-    start: dict[str, Any],
+    start: LedgerOptions,
     statement: str | None,
 ) -> Session:
     """The session of a ledger; a new one is not begun for a question that cannot be read."""
@@ -82,17 +100,18 @@ def _session(
     from sfumato.results.queries import session
     from sfumato.results.queries.sql import questions
 
+    budget = start.total
     loaded = recipes.load(recipe)
     dataset = _opened(data, intake, loaded)
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
-        start = {**start, "name": start["name"] or recipe.stem}
+        start = replace(start, name=start.name or recipe.stem)
         if statement is not None:
-            questions(statement, declared(loaded.schema), start["name"])
-    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start)
+            questions(statement, declared(loaded.schema), start.name or "")
+    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start.terms)
 
 
-def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
+def _opened(data: str, intake: Intake, recipe: Recipe) -> Table:
     """The whole table, or a refusal in the same words whatever is wrong with it and whatever was asked.
 
     A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
@@ -113,17 +132,9 @@ def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
         ) from None
 
 
-def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
+def _read(data: str, intake: Intake, recipe: Recipe) -> Table:
     """The table, every cell read for itself: what one row holds must not decide how all others are read."""
     return cell_by_cell(read_data(data, quiet=True, intake=intake, recipe=recipe, text=True), recipe)
-
-
-def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget | None:
-    from sfumato.results.queries import Budget
-
-    if epsilon is None and rho is None and delta is None:
-        return None
-    return Budget(epsilon, delta=delta or 0.0, rho=rho)
 
 
 def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:

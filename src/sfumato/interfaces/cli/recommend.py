@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.interfaces.cli.compare import show as show_map
-from sfumato.interfaces.cli.console import give_json, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.guidance.recommendation.answers import ContextAnswers
     from sfumato.guidance.recommendation.recommendation import Recommendation
 
 
-@reading
+@expand_options
 def recommend(
     data: Data,
     output: Annotated[
@@ -56,7 +54,8 @@ def recommend(
     force: Annotated[bool, typer.Option("--force", help="replace an earlier recommendation, and release")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.
 
@@ -77,7 +76,7 @@ def recommend(
     flags |= {"population": population, "keep": keep}
     said = said.with_answers(**flags, decide={**said.decide, **decisions(decide or [])})
     loaded = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
     asked = {name for name, value in flags.items() if value is not None} | _in_file(answers)
     if sys.stdin.isatty() and not json and not quiet:
         said = _decided(_asked(said, asked), dataset, loaded)
@@ -123,7 +122,7 @@ def _asked(said: ContextAnswers, answered: set[str]) -> ContextAnswers:
     return said
 
 
-def _decided(said: ContextAnswers, dataset: Dataset, recipe: Recipe | None) -> ContextAnswers:
+def _decided(said: ContextAnswers, dataset: Table, recipe: Recipe | None) -> ContextAnswers:
     """The answers with the roles that somebody at a terminal gave to columns that wait for a decision."""
     from sfumato.errors import ParameterError
     from sfumato.guidance.recommendation.answers import roles_of
@@ -147,20 +146,7 @@ def _tell(found: Recommendation, *, json: bool) -> None:
     if json:
         give_json(found.to_dict() | {"comparison": found.comparison.to_dict()})
         return
-    console = out()
-    show_map(found.comparison)
-    colour = "yellow" if found.fallback else "green"
-    console.print(f"\n[bold {colour}]{escape(found.headline)}[/]\n{escape(found.why)}", soft_wrap=True)
-    for title, sentences in (
-        ("What must hold, and why", [str(reason) for reason in found.terms.reasons]),
-        ("Why not the others", [*found.moved, *found.ranked.why_not.values()]),
-        ("Published numbers", [f"{'✓' if bar.met else '✗'} {bar.sentence}" for bar in found.bars]),
-        ("Not known", list(found.unknown)),
-    ):
-        if sentences:
-            console.print(f"\n[bold]{title}[/]")
-        for sentence in sentences:
-            console.print(f"  {escape(sentence)}", soft_wrap=True)
+    show_blocks(found.blocks())
 
 
 def _tell_files(output: Path, run: Path | None, *, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.core.portable import cannot_promise
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, notes, out, tell
-from sfumato.interfaces.cli.options import Json, Quiet, open_data, reading
+from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, expand_options, open_data
 from sfumato.interfaces.cli.register_options import Person
 
 if TYPE_CHECKING:
@@ -28,15 +27,15 @@ Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with sh
 Original = Annotated[str, typer.Option(help="the original table")]
 
 
-def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
-    """The group of commands; ``wrap`` is put around each."""
+def build() -> typer.Typer:
+    """The group of commands."""
     group = typer.Typer(
         no_args_is_help=True,
         help="What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
     )
     commands = (("start", start), ("list", show), ("check", check), ("add", add), ("withdraw", withdraw))
     for name, command in commands:
-        group.command(name)(wrap(command))
+        group.command(name)(command)
     return group
 
 
@@ -85,7 +84,7 @@ def show(register: RegisterFile, key: KeyFile = None, json: Json = False) -> Non
     out().print(table)
 
 
-@reading
+@expand_options
 def check(
     register: RegisterFile,
     folder: Folder,
@@ -94,13 +93,14 @@ def check(
     key: KeyFile = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Say what a written release tells together with all that are registered; exit code 1 when it singles people out."""
     from sfumato.release.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate, _ = _candidate(held, folder, original, person, intake, quiet=quiet)
+        candidate, certificate, _ = _candidate(held, folder, original, person, reading.intake, quiet=quiet)
         own = [entry.number for entry in held.standing if entry.certificate == certificate["digest"]]
         found = candidate.together(besides=own)
     tell_together(found, json=json)
@@ -108,7 +108,7 @@ def check(
         raise typer.Exit(1)
 
 
-@reading
+@expand_options
 def add(
     register: RegisterFile,
     folder: Folder,
@@ -119,13 +119,14 @@ def add(
     key: KeyFile = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Register a release that was made before; nothing is refused, for it is out already."""
     from sfumato.release.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate, digest = _candidate(held, folder, original, person, intake, quiet=quiet)
+        candidate, certificate, digest = _candidate(held, folder, original, person, reading.intake, quiet=quiet)
         with held.turn():
             if any(entry.certificate == certificate["digest"] for entry in held.standing):
                 raise ParameterError(f"{folder} is registered already")

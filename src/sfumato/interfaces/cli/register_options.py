@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 from rich.markup import escape
@@ -14,17 +15,29 @@ from sfumato.interfaces.cli.console import out, tell
 if TYPE_CHECKING:
     from sfumato.release.registered_release import Remembering
 
-RegisterFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="a register of releases: what all of them tell together is looked at first, and this one is added"
-    ),
-]
-RegisterKey = Annotated[Path | None, typer.Option(help="file with the key of the register, when it is not beside it")]
 Person = Annotated[
     str | None,
-    typer.Option(help="columns that tell people apart, with commas; else the person column or all direct identifiers"),
+    typer.Option(help="columns that tell people apart, with commas; else direct identifiers"),
 ]
+
+
+@dataclass(frozen=True)
+class TableRegisterOptions:
+    """The register that a published table is written down in."""
+
+    panel: ClassVar[str] = "Register of releases"
+    register: Annotated[Path | None, typer.Option(help="look first at what all releases tell together; add this")] = (
+        None
+    )
+    to: Annotated[str | None, typer.Option("--to", help="who receives it")] = None
+    register_key: Annotated[Path | None, typer.Option(help="the key file, if not beside the register")] = None
+
+
+@dataclass(frozen=True)
+class RegisterOptions(TableRegisterOptions):
+    """The register that a release of records is written down in."""
+
+    person: Person = None
 
 
 def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None:
@@ -39,14 +52,14 @@ def tell_remembered(remembered: Remembering, *, json: bool, quiet: bool) -> None
     tell(f"kept   release {remembered.number} of the register, to {escape(remembered.to)}", quiet=quiet)
 
 
-def memory_of(register: Path | None, to: str | None, person: str | None, key: Path | None, output: str) -> Remembering:
+def memory_of(named: RegisterOptions, output: str) -> Remembering:
     """The register of a run, open and checked; options that go without one are refused."""
     from sfumato.release.registered_release import Remembering, remember
 
-    if register is None:
-        if to or person or key:
+    if named.register is None:
+        if named.to or named.person or named.register_key:
             raise ParameterError("--to, --person and --register-key go with --register")
         return Remembering()
-    if to and output == "-":
+    if named.to and output == "-":
         raise ParameterError("--register goes with a folder (-o out/), which holds the certificate it writes down")
-    return remember(register, to=to or "", person=person or "", key=key)
+    return remember(named.register, to=named.to or "", person=named.person or "", key=named.register_key)

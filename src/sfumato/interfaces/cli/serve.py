@@ -9,10 +9,10 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.portable import cannot_promise
-from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, require
 from sfumato.interfaces.cli.console import out, tell
-from sfumato.interfaces.cli.options import TableName, reading
+from sfumato.interfaces.cli.options import ReadOptions, TableName, expand_options
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -23,7 +23,7 @@ INTERRUPTED = 130
 """The code that all commands leave with after Ctrl-C."""
 
 
-@reading
+@expand_options
 def serve(
     data: Annotated[
         str | None,
@@ -54,7 +54,8 @@ def serve(
         bool, typer.Option("--to-others", help="with --host: yes, who has the address may work with these data")
     ] = False,
     table: TableName = None,
-    intake: Intake = NOTHING_SAID,
+    *,
+    reading: ReadOptions,
 ) -> None:
     """Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.
 
@@ -71,19 +72,19 @@ def serve(
     place = _place(host, port, certificate, key, to_others=to_others)
     place.check()
     require("nicegui", extra="web", to="open the workbench")
-    if data is None and (intake.said() or table is not None):
+    if data is None and (reading.intake.said() or table is not None):
         raise ParameterError("how a table is read goes with a table: sfumato serve visits.csv")
     at = None if data is None else placed(data)
     if at is not None:
         require_one_table(at)
     chosen = {} if table is None else {"table": table}
-    first = None if at is None else {"path": at, "options": {**intake.said(), **chosen}}
+    first = None if at is None else {"path": at, "options": {**reading.intake.said(), **chosen}}
     loaded = None if recipe is None else recipe_files.load(recipe)
     folder = project or project_of(None if at is None else file_of(at, table))
     try:
         opened = Project.open(folder)
     except Held as held:
-        more = {"--recipe": recipe, "--port": port, "--host": host, "how the table is read": intake.said()}
+        more = {"--recipe": recipe, "--port": port, "--host": host, "how the table is read": reading.intake.said()}
         _address_of_running(folder, held, first, [name for name, given in more.items() if given], browser=browser)
         return
     _begin_with(opened, recipe, loaded)
@@ -106,7 +107,7 @@ def _address_of_running(folder: Path, held: Held, first: Any, more: list[str], *
 
     there = at_home(str(folder)).absolute()
     if more or (first is not None and first["path"] != data_in(there).path):
-        said = " and ".join(more) or "another table"
+        said = join_words(more) or "another table"
         raise type(held)(f"{held}. While it runs it takes no new word: {said}")
     address = new_address(there)
     if address is None:

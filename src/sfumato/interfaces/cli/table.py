@@ -8,17 +8,17 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
 
-from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import give_json, out, progress, tell
-from sfumato.interfaces.cli.options import Data, Json, Quiet, read_data, reading
-from sfumato.interfaces.cli.register_options import RegisterFile, RegisterKey
+from sfumato.interfaces.cli.options import Data, Json, Quiet, ReadOptions, expand_options, read_data
+from sfumato.interfaces.cli.register_options import TableRegisterOptions
 
 if TYPE_CHECKING:
     from sfumato.results.tables.published_tables import Beside
@@ -30,7 +30,56 @@ HELD = re.compile("\ue000(\\d+)\ue001")
 SUM = re.compile(r"sum\(\s*(.+?)\s*\)")
 
 
-@reading
+@dataclass(frozen=True)
+class RuleOptions:
+    """When a cell is sensitive."""
+
+    panel: ClassVar[str] = "When a cell is sensitive"
+    threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None
+    zeros: Annotated[bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")] = False
+    dominance: Annotated[str | None, typer.Option(help="n,k: the n largest have at most k percent: 2,90")] = None
+    p_percent: Annotated[float | None, typer.Option(help="nobody estimates the largest within so many percent")] = None
+    pq: Annotated[str | None, typer.Option(help="p,q: nor does one who knows all within q percent: 10,50")] = None
+    colluders: Annotated[int, typer.Option(help="respondents who collude, for p and pq")] = 1
+    group: Annotated[str | None, typer.Option(help="a column that must not be told of whole groups")] = None
+    all_equal: Annotated[bool, typer.Option("--all-equal", help="cells of equal contributions are too")] = False
+
+
+@dataclass(frozen=True)
+class ProtectOptions:
+    """How cells are protected."""
+
+    panel: ClassVar[str] = "How cells are protected"
+    method: Annotated[str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")] = "auto"
+    base: Annotated[int | None, typer.Option(help="rounding, perturb: multiples of this")] = None
+    reach: Annotated[int, typer.Option(help="rounding: so many multiples away at most")] = 1
+    free_zeros: Annotated[bool, typer.Option("--free-zeros", help="empty cells may be suppressed too")] = False
+    cost: Annotated[str, typer.Option(help="of a suppressed cell: value, one or log")] = "value"
+    seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None
+    slide: Annotated[
+        float, typer.Option(help="width of a sensitive interval, in multiples of what is asked on both sides", min=0)
+    ] = 0.0
+    prior: Annotated[float | None, typer.Option(help="percent within which an intruder knows cells before", min=0)] = (
+        None
+    )
+
+
+@dataclass(frozen=True)
+class CountOptions:
+    """What is counted."""
+
+    panel: ClassVar[str] = "What is counted"
+    unit: Annotated[str | None, typer.Option(help="column of the person; else every row is one")] = None
+    weight: Annotated[str | None, typer.Option(help="column that contributions are multiplied by")] = None
+    negatives: Annotated[bool, typer.Option("--negatives", help="negative contributions count by size")] = False
+    missing_counts: Annotated[bool, typer.Option("--missing-counts", help="count persons with no contribution")] = False
+    where: Annotated[
+        str | None,
+        typer.Option(help='only these records: "year = 2024 and region in n1, n2"; = != < <= > >= in, not in'),
+    ] = None
+
+
+@expand_options
 def table(
     data: Data,
     what: Annotated[
@@ -39,63 +88,21 @@ def table(
             help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between; names with such signs in quotes: \"'a x b' × c\""
         ),
     ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="the folder to write: share/ and owner/")
-    ] = None,
-    protect: Annotated[bool, typer.Option("--protect", help="suppress or change cells until the audit holds")] = False,
-    method: Annotated[str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")] = "auto",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="folder to make: share/ and owner/")] = None,
+    protect: Annotated[bool, typer.Option("--protect", help="change cells until the audit holds")] = False,
     recipe: Annotated[
         Path | None, typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column")
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="the column that tells persons apart; else every row is one")] = None,
-    weight: Annotated[str | None, typer.Option(help="a column that contributions are multiplied by")] = None,
-    threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None,
-    zeros: Annotated[bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")] = False,
-    dominance: Annotated[str | None, typer.Option(help="n,k: the n largest contribute at most k percent: 2,90")] = None,
-    p_percent: Annotated[
-        float | None, typer.Option(help="nobody can estimate the largest within so many percent")
-    ] = None,
-    pq: Annotated[str | None, typer.Option(help="p,q: the same by one who knows all within q percent: 10,50")] = None,
-    colluders: Annotated[int, typer.Option(help="respondents who put together what they know, for p and pq")] = 1,
-    group: Annotated[str | None, typer.Option(help="a column that must not be told of whole groups")] = None,
-    all_equal: Annotated[
-        bool, typer.Option("--all-equal", help="cells of equal contributions are sensitive too")
-    ] = False,
-    negatives: Annotated[bool, typer.Option("--negatives", help="negative contributions count by their size")] = False,
-    missing_counts: Annotated[
-        bool, typer.Option("--missing-counts", help="count persons whose contribution is missing")
-    ] = False,
-    base: Annotated[int | None, typer.Option(help="of rounding and perturb: multiples of this")] = None,
-    reach: Annotated[int, typer.Option(help="of rounding: so many multiples away at most")] = 1,
-    free_zeros: Annotated[
-        bool, typer.Option("--free-zeros", help="empty cells may be suppressed to protect others")
-    ] = False,
-    cost: Annotated[str, typer.Option(help="what a suppressed cell costs: value, one or log")] = "value",
-    seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None,
-    slide: Annotated[
-        float,
-        typer.Option(
-            help="how wide the interval of a sensitive cell must be, as a multiple of what is asked for on both sides",
-            min=0,
-        ),
-    ] = 0.0,
-    prior: Annotated[
-        float | None, typer.Option(help="an intruder knows every cell within so many percent before", min=0)
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            help='only records that fulfil this: "year = 2024 and age >= 18 and region in n1, n2"; operators: = != < <= > >= in, not in; values with signs in quotes'
-        ),
-    ] = None,
-    register: RegisterFile = None,
-    to: Annotated[str | None, typer.Option("--to", help="with --register: who receives the table")] = None,
-    register_key: RegisterKey = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
     sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    counted: CountOptions,
+    rule: RuleOptions,
+    means: ProtectOptions,
+    register: TableRegisterOptions,
+    reading: ReadOptions,
 ) -> None:
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
 
@@ -112,32 +119,32 @@ def table(
         raise ParameterError("a table is written only when it is protected: give --protect with -o")
     if output is not None:
         refuse_existing(output, force=force)
-    known = _register(register, to, register_key, output)
+    known = _register(register, output)
     loaded = None if recipe is None else recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    read = read_data(data, quiet=quiet, intake=reading.intake, recipe=loaded)
     dataset = read if loaded is None else with_recipe(read, loaded)[0].in_memory("table")
-    rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
+    rules = _rules(rule)
     with progress("tabulating", quiet=quiet) as on_progress, solvers_aside(), warnings_told(quiet=quiet):
         made = tabulate(
             dataset,
             groups,
             measure,
-            unit=unit,
-            weight=weight,
-            negatives="absolute" if negatives else "refuse",
-            missing_counts=missing_counts,
-            where=where,
+            unit=counted.unit,
+            weight=counted.weight,
+            negatives="absolute" if counted.negatives else "refuse",
+            missing_counts=counted.missing_counts,
+            where=counted.where,
             register=known,
         )
         judged = made.sensitive(*rules)
-        zeroed: Any = "free" if free_zeros else "known"
-        priced: Any = cost
-        how: dict[str, Any] = {"base": base, "reach": reach, "seed": seed, "slide": slide, "prior": prior}
+        zeroed: Any = "free" if means.free_zeros else "known"
+        priced: Any = means.cost
+        how: dict[str, Any] = {name: getattr(means, name) for name in ("base", "reach", "seed", "slide", "prior")}
         protected = (
-            judged.protect(method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
+            judged.protect(means.method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
         )
         if output is not None and protected is not None:
-            protected.write(output, force=force, sign=sign, to=to)
+            protected.write(output, force=force, sign=sign, to=register.to)
     if protected is None:
         _tell_sensitive(judged, json=json)
         return
@@ -168,19 +175,19 @@ def _tell_beside(beside: Beside) -> None:
         out().print(f"{mark} {escape(sentence)}", soft_wrap=True)
 
 
-def _register(register: Path | None, to: str | None, key: Path | None, output: Path | None) -> Any:
+def _register(named: TableRegisterOptions, output: Path | None) -> Any:
     """The register of a table, open and checked; options that go without one are refused."""
-    if register is None:
-        if to or key:
+    if named.register is None:
+        if named.to or named.register_key:
             raise ParameterError("--to and --register-key go with --register")
         return None
-    if not to or output is None:
+    if not named.to or output is None:
         raise ParameterError(
             "a register wants to know what was published and who receives it: give --protect -o FOLDER --to RECIPIENT"
         )
     from sfumato.release.register.store import open_register
 
-    return open_register(register, key=key)
+    return open_register(named.register, key=named.register_key)
 
 
 @contextlib.contextmanager
@@ -263,35 +270,26 @@ def _name(text: str, quoted: list[str]) -> str:
     return text
 
 
-def _rules(
-    threshold: int | None,
-    zeros: bool,
-    dominance: str | None,
-    p_percent: float | None,
-    pq: str | None,
-    colluders: int,
-    group: str | None,
-    all_equal: bool,
-) -> list[SensitivityRule]:
+def _rules(said: RuleOptions) -> list[SensitivityRule]:
     """The rules that were named; an empty list means the usual ones."""
     from sfumato.results.tables.rules import PQ, AllEqual, Dominance, GroupDisclosure, PPercent, Threshold
 
     rules: list[SensitivityRule] = []
-    if threshold is not None or zeros:
-        rules.append(Threshold(threshold if threshold is not None else 10, zeros=zeros))
-    if dominance is not None:
-        n, k = _pair(dominance, "--dominance")
+    if said.threshold is not None or said.zeros:
+        rules.append(Threshold(said.threshold if said.threshold is not None else 10, zeros=said.zeros))
+    if said.dominance is not None:
+        n, k = _pair(said.dominance, "--dominance")
         rules.append(Dominance(int(n), k))
-    if p_percent is not None:
-        rules.append(PPercent(p_percent, colluders))
-    if pq is not None:
-        p, q = _pair(pq, "--pq")
-        rules.append(PQ(p, q, colluders))
-    if group is not None:
-        rules.append(GroupDisclosure(group))
-    if all_equal:
+    if said.p_percent is not None:
+        rules.append(PPercent(said.p_percent, said.colluders))
+    if said.pq is not None:
+        p, q = _pair(said.pq, "--pq")
+        rules.append(PQ(p, q, said.colluders))
+    if said.group is not None:
+        rules.append(GroupDisclosure(said.group))
+    if said.all_equal:
         rules.append(AllEqual())
-    if colluders != 1 and p_percent is None and pq is None:
+    if said.colluders != 1 and said.p_percent is None and said.pq is None:
         raise ParameterError("--colluders goes with --p-percent or --pq")
     return rules
 

@@ -1,21 +1,18 @@
-"""``sfumato vault``: the keys of pseudonyms, and the way back from them."""
+"""``sfumato vault``: the way back from pseudonyms."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from sfumato.core.keys import new_key_file
-from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import documents_to_stdout, give_json, notes, out, tell
+from sfumato.interfaces.cli.console import documents_to_stdout, give_json, out, tell
 from sfumato.interfaces.cli.options import Json, Quiet
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
@@ -23,28 +20,16 @@ KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
 KeyVariable = Annotated[str | None, typer.Option("--key-env", help="environment variable with the vault's key")]
 
 
-def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
-    """The group of commands; ``wrap`` is put around each."""
-    group = typer.Typer(
-        no_args_is_help=True, help="Keys and the vault of pseudonyms: list, reidentify (logged), rotate."
-    )
+def build() -> typer.Typer:
+    """The group of commands."""
+    group = typer.Typer(no_args_is_help=True, help="The vault of pseudonyms: list, reidentify (logged), rotate.")
     for name, command in (
-        ("new-key", new_key),
         ("list", list_domains),
         ("reidentify", reidentify),
         ("rotate", rotate),
     ):
-        group.command(name)(wrap(command))
+        group.command(name)(command)
     return group
-
-
-def new_key(
-    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")], quiet: Quiet = False
-) -> None:
-    """Make a random key of 256 bits for pseudonyms and vaults."""
-    new_key_file(file)
-    tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
-    notes(cannot_promise("modes"), quiet=quiet)
 
 
 def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False) -> None:

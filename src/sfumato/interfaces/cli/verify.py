@@ -1,32 +1,28 @@
-"""``sfumato check``, ``sfumato verify`` and ``sfumato keygen``: judge a release, recompute its certificate, and a key to sign one."""
+"""``sfumato check`` and ``sfumato verify``: judge a release, and recompute its certificate."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from sfumato.core.evidence import needed
-from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.errors import OutputError, ParameterError
-from sfumato.interfaces.cli.console import give_json, out, progress, tell
+from sfumato.core.words import join_words
+from sfumato.errors import ParameterError
+from sfumato.interfaces.cli.console import give_json, notes, out, progress, show_blocks, tell
 from sfumato.interfaces.cli.options import (
-    Data,
-    Engine,
+    DataOptions,
+    EngineOptions,
     Json,
-    People,
-    Population,
     Quiet,
+    ReadOptions,
     RecipeFile,
-    TableName,
+    expand_options,
     open_data,
     read_beside,
-    reading,
-    refuse_options_of_others,
+    require_options,
 )
 
 if TYPE_CHECKING:
@@ -36,47 +32,56 @@ if TYPE_CHECKING:
 # ``sfumato check``: a gate for pipelines.
 
 
-@reading
+@expand_options
 def check(
-    data: Data,
     recipe: RecipeFile,
+    data: Annotated[str | None, typer.Argument(help="the released table; none with --sql")] = None,
     original: Annotated[
         str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
     ] = None,
-    population: Population = None,
-    people: People = None,
-    engine: Engine = None,
-    table: TableName = None,
+    sql: Annotated[bool, typer.Option("--sql", help="print the promises as a query on --table")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    given: EngineOptions,
+    reading: ReadOptions,
 ) -> None:
-    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
-    from sfumato.core import recipe_files as recipes
-    from sfumato.core.shape import Shape
-    from sfumato.interfaces.api import check as judge
-    from sfumato.release.read_back import read_certified
+    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left.
 
-    loaded = recipes.load_any(recipe)
-    refuse_options_of_others(loaded.shape, people=people, population=population, engine=engine, table=table)
-    if loaded.shape is not Shape.TABLE:
-        with progress("judging", quiet=quiet):
-            verdicts = judge(data, loaded, original=original, people=people, said=intake)
-        _tell_verdicts(verdicts, json=json)
+    With --sql nothing is read: the promises are printed as a query that returns a row for every class that breaks one, a test for dbt.
+    """
+    from sfumato.core import recipe_files as recipes
+    from sfumato.release.check import check_released, read_to_check
+
+    if sql:
+        beside = {**vars(given), **vars(reading), "table": None, "original": original, "json": json or None}
+        if data is not None or given.table is None or any(value is not None for value in beside.values()):
+            raise ParameterError(
+                "--sql goes with a recipe and the name of the table only: check --sql -r visits.yaml --table visits"
+            )
+        _print_sql(recipe, given.table)
         return
-    certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
-    if certified is None:
-        as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
-        dataset = open_data(data, quiet=quiet, intake=intake, recipe=as_said, engine=engine, table=table)
-    else:
-        dataset = certified
-        tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
+    if data is None:
+        raise ParameterError("name the released table: sfumato check visits.csv -r visits.yaml")
+    loaded = recipes.load_any(recipe)
+    require_options(loaded.shape, **vars(given))
+    place: dict[str, Any] = {"people": given.people, "engine": given.engine, "table": given.table}
+    files = read_to_check(data, loaded, said=reading.intake, **place)
+    notes(files.notes, quiet=quiet)
     with progress("judging", quiet=quiet):
         before = None if original is None else open_data(original, quiet=True, recipe=loaded)
-        verdicts = judge(dataset, loaded, original=before, population=read_beside(population))
+        verdicts = check_released(files, loaded, original=before, population=read_beside(given.population))
     if before is None and needed(loaded.meet, loaded.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
     _tell_verdicts(verdicts, json=json)
+
+
+def _print_sql(recipe: Path, table: str) -> None:
+    """The promises of a recipe as a query; ``table`` is its name as SQL has it, such as ``{{ ref('visits') }}``."""
+    from sfumato.core import recipe_files as recipes
+    from sfumato.interfaces.sql_tests import sql_test
+
+    out().print(sql_test(recipes.load(recipe), table), soft_wrap=True, markup=False, highlight=False)
 
 
 def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
@@ -84,14 +89,12 @@ def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
     if json:
         give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
     else:
-        for verdict in verdicts:
-            mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
-            out().print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
+        show_blocks([verdict.verdict_block for verdict in verdicts])
     if not all(verdicts):
         raise typer.Exit(1)
 
 
-@reading
+@expand_options
 def verify(
     folder: Annotated[
         Path, typer.Argument(help="the shared folder, the one with certificate.json, or the one that run wrote")
@@ -99,50 +102,41 @@ def verify(
     original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
     owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
     key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
-    population: Population = None,
-    people: People = None,
-    table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
-    intake: Intake = NOTHING_SAID,
+    *,
+    given: DataOptions,
+    reading: ReadOptions,
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
 
     Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it; 1 when a claim is false; 7 when
     nothing is false and a promise needs the original.
     """
+    from sfumato.core.shape import Shape
     from sfumato.interfaces.api import verify as recompute
-    from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
+    from sfumato.release.certificate_files import read_certificate
 
     folder = _shared(folder)
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
-    certificate = read_any_certificate(folder)
-    if is_aggregate(certificate):
-        _verify_table(
-            folder,
-            kept or owner_of(folder),
-            key,
-            json=json,
-            original=original,
-            population=population,
-            people=people,
-            table=table,
-        )
+    shape = read_certificate(folder)["shape"]
+    if shape not in set(Shape):
+        refused = {"original": original, **vars(given)}
+        _verify_table(folder, kept or owner_of(folder), key, json=json, **refused)
         return
-    shape = shape_of(certificate)
-    refuse_options_of_others(shape, people=people, population=population, table=table)
+    require_options(Shape(shape), **vars(given))
     with progress("verifying", quiet=quiet):
-        how: dict[str, Any] = {"people": people, "said": intake, "table": table}
+        how: dict[str, Any] = {"people": given.people, "said": reading.intake, "table": given.table}
         verification = recompute(
-            folder, original=original, population=read_beside(population), owner=kept, trusted_key=key, **how
+            folder, original=original, population=read_beside(given.population), owner=kept, trusted_key=key, **how
         )
     tell_claims(verification, json=json)
 
 
 def _shared(folder: Path) -> Path:
     """The shared folder: the one that is named, or the one in it where ``run`` wrote both."""
-    from sfumato.release.certificates import FILE
+    from sfumato.release.manifest import FILE
 
     inner = folder / "share"
     return inner if not (folder / FILE).is_file() and (inner / FILE).is_file() else folder
@@ -161,43 +155,16 @@ def _verify_table(folder: Path, owner: Path | None, key: Path | None, *, json: b
     named = [f"--{name}" for name, value in given.items() if value]
     if named:
         raise ParameterError(
-            f"{' and '.join(named)} goes with releases of records; this is a published table of counts or sums"
+            f"{join_words(named)} goes with releases of records; this is a published table of counts or sums"
         )
     tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 
-COLOURS = {"holds": "green", "fails": "red", "needs original": "yellow", "vouched": "green"}
-
-
 def tell_claims(verification: Verification, *, json: bool) -> None:
     """Say what comes of checking and which claims hold; leave with 1 where one fails, with 7 where a promise could not be checked."""
-    from sfumato.release.verification import MARKS
-
     if json:
         give_json(verification.to_dict())
     else:
-        out().print(f"[bold]{escape(verification.headline)}[/]", soft_wrap=True)
-        for claim in verification.claims:
-            mark = f"[{COLOURS[claim.status]}]{MARKS[claim.status]}[/]"
-            out().print(f"{mark} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
+        show_blocks(verification.blocks())
     if verification.exit_code:
         raise typer.Exit(verification.exit_code)
-
-
-# ``sfumato keygen``: a key to sign certificates with.
-
-
-def keygen(
-    file: Annotated[Path, typer.Argument(help="where the private key goes, for example office.pem")],
-    quiet: Quiet = False,
-) -> None:
-    """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
-    from sfumato.release.certificates import new_key
-
-    try:
-        new_key(file)
-    except FileExistsError:
-        raise OutputError(f"{file} already exists; a key is never overwritten") from None
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}") from None
-    tell(f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet)

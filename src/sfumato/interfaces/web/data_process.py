@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.interfaces.web.tasks import TASKS
 
@@ -35,12 +35,12 @@ class Stopped(BaseException):
 class Bench:
     """What the process holds: the table as it was read, and what was made of it, the newest last."""
 
-    table: Dataset | None = None
+    table: Table | None = None
     made: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
     guard: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     @property
-    def data(self) -> Dataset:
+    def data(self) -> Table:
         """The table; an error says that none is open."""
         if self.table is None:
             raise ParameterError("no table is open yet")

@@ -12,6 +12,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.words import join_words
 
 SEGMENTS = ("direct", "quasi", "sensitive", "plain")
 """Roles that most columns have, in the order of their buttons."""
@@ -51,7 +52,7 @@ def choice_of(attribute: Attribute) -> str:
     """
     unit = attribute.unit if attribute.has(Role.UNIT) else "person"
     known = (name for name, meant in CHOICES.items() if meant == (attribute.roles, unit))
-    return next(known, " and ".join(attribute.roles))
+    return next(known, join_words(attribute.roles))
 
 
 def with_role(recipe: Recipe, columns: Sequence[str], choice: str, suggested: Mapping[str, Any]) -> Edited:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.core.parameters import Naming, plain_data
+from sfumato.core.words import join_words, percent_tick
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
 
@@ -287,7 +288,7 @@ def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[F
     """The columns of a schema under the role they have, those of certain roles first: those that have no other role before the rest."""
     if schema is None:
         return ()
-    columns = [FormChoice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
+    columns = [FormChoice(name, name, join_words(map(str, one.roles))) for name, one in schema.attributes.items()]
     return tuple(sorted(columns, key=lambda one: _beside(one.group.split(" and "), roles)))
 
 
@@ -468,13 +469,10 @@ def share_in(text: str) -> float:
 
 def _within(field: FormField, share: float) -> float:
     """A share that is within its limits; what is said of one that is not is in percent, as it was entered."""
-    low, high = (
-        None if end is None else _plain_number(decimal.Decimal(repr(end)) * 100) for end in (field.low, field.high)
-    )
     if field.low is not None and (share < field.low or (field.open_low and share == field.low)):
-        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {low} %")
+        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {percent_tick(field.low)}")
     if field.high is not None and (share > field.high or (field.open_high and share == field.high)):
-        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {high} %")
+        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {percent_tick(field.high)}")
     return share
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.words import count_of, number, percent
 from sfumato.release.report.measures import title_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def _figure(
         for place, (value, one) in enumerate(zip(values, every, strict=True))
         if wanted is not None and one["holds"] and value is not None and abs(value - wanted) < 1e-12
     }
-    return title, [percent(value) if share else number(value) for value in values], best
+    told = percent if share else number
+    return title, ["unknown" if value is None else told(value) for value in values], best
 
 
 def _together(found: Mapping[str, Any]) -> Line:
@@ -105,7 +107,7 @@ def _together(found: Mapping[str, Any]) -> Line:
         cells = ["not asked: no register is named under Write"] * len(found["candidates"])
         return "with earlier releases", cells, set[int]()
     told = [found["more"][one["name"]]["together"] for one in found["candidates"]]
-    title = f"with the {standing:,} release{'s' * (standing != 1)} of the register"
+    title = f"with the {count_of(standing, 'release')} of the register"
     return title, ["; ".join(sentences) or "unknown" for sentences in told], set[int]()
 
 
@@ -131,27 +133,3 @@ def _contracts(found: Mapping[str, Any]) -> list[Line]:
         "; ".join(f"{'✓' if kept['holds'] else '✗'} {kept['sentence']}" for kept in one) or "none" for one in every
     ]
     return [("contract", cells, set[int]())]
-
-
-def percent(value: float | None, digits: int = 2) -> str:
-    """A share as people read it; unknown is a word.
-
-    >>> percent(0.0106), percent(None), percent(0.2), percent(1)
-    ('1.06 %', 'unknown', '20.00 %', '100 %')
-    """
-    if value is None:
-        return "unknown"
-    return "100 %" if value == 1 else "0 %" if value == 0 else f"{100 * value:.{digits}f} %"
-
-
-def number(value: float | None) -> str:
-    """A figure with as many digits as it deserves; unknown is a word."""
-    if value is None:
-        return "unknown"
-    return (
-        f"{value:,.0f}"
-        if float(value).is_integer() and abs(value) >= 1
-        else f"{value:.4g}"
-        if abs(value) < 1000
-        else f"{value:,.0f}"
-    )

@@ -6,7 +6,7 @@
       project.json      where the data are, their digest, which version is in use, what is pinned
       recipe.yaml       the version in use, as the command line takes it
       history/0001.yaml every version, never changed
-      log.jsonl         a line a version (time, parent, sentence), and lines that say what a version did to risk and loss
+      log.jsonl         a journal: an entry a version (time, parent, sentence), and entries that say what it did to risk and loss
       releases/         what was written
       lock              held while a workbench has the project open
 
@@ -15,7 +15,6 @@ Undo moves the pointer, an edit after that is a branch, and redo follows the new
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import json
@@ -26,6 +25,7 @@ from typing import Any
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core.files import MEGABYTE, read_plain, require_plain, write_whole
+from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
@@ -36,11 +36,9 @@ FORMAT = 1
 REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
-OURS = (*FOLDERS, "uploads", "hierarchies", "lock", "log.jsonl", "recipe.yaml", "open.html")
+LOG = "log.jsonl"
+OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
 """What a folder may hold that was meant for a project and left before it became one."""
-
-
-_put = os.write
 
 
 class Outdated(ParameterError):
@@ -49,6 +47,37 @@ class Outdated(ParameterError):
 
 class Held(OutputError):
     """Another workbench has the project open."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NewVersion(Entry):
+    """A version of the recipe was made: what was changed, when, and from which version."""
+
+    version: int
+    parent: int
+    sentence: str
+    time: str
+
+
+@dataclasses.dataclass(frozen=True)
+class VersionEffect(Entry):
+    """What came of a version, in numbers."""
+
+    version: int
+    effect: Mapping[str, bool | int | float | str | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class EffectsForgotten(Entry):
+    """The table is another one: what came of versions before says nothing of it."""
+
+    time: str
+
+
+PROJECT_LOG = JournalKind(
+    "log", (NewVersion, VersionEffect, EffectsForgotten), "the project is not opened", locked=False
+)
+"""Whoever writes it holds the lock of the project."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,10 +105,11 @@ class Opened:
 class Project:
     """The recipe in use and its history. One process has it open; what changes it is told to all who listen."""
 
-    def __init__(self, folder: Path, handle: int, state: Mapping[str, Any], entries: Mapping[int, Version]) -> None:
+    def __init__(self, folder: Path, handle: int, state: Mapping[str, Any]) -> None:
         self.folder = folder
         self._handle = handle
-        self._entries = dict(entries)
+        self._journal = Journal(folder / LOG, PROJECT_LOG).read()
+        self._entries = _versions(self._journal)
         self._at: int = state.get("at", 0)
         self.data = Opened(**state.get("data", {}))
         self.pins: tuple[dict[str, Any], ...] = tuple(state.get("pins", ()))
@@ -95,7 +125,7 @@ class Project:
         _make(path)
         handle = _held(path / "lock")
         try:
-            project = cls(path, handle, _state(path / "project.json"), _entries(path / "log.jsonl"))
+            project = cls(path, handle, _state(path / "project.json"))
             project._mend()
         except BaseException:
             if handle >= 0:
@@ -163,7 +193,7 @@ class Project:
     @property
     def history(self) -> str:
         """The log as it is written, which goes with a release as what led to it."""
-        file = self.folder / "log.jsonl"
+        file = self.folder / LOG
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
     @property
@@ -194,9 +224,7 @@ class Project:
             return self._at
         version = max(self._entries, default=0) + 1
         write_whole(self._file(version), text.encode())
-        entry = Version(version, self._at, sentence, _now())
-        self._append({"version": version, "parent": entry.parent, "sentence": sentence, "time": entry.time})
-        self._entries[version] = entry
+        self._append(NewVersion(version, self._at, sentence, _now()))
         self._point_to(version)
         return version
 
@@ -220,14 +248,12 @@ class Project:
         entry = self._entries[version]
         changed = {name: value for name, value in effect.items() if entry.effect.get(name) != value}
         if changed:
-            self._entries[version] = dataclasses.replace(entry, effect={**entry.effect, **changed})
-            self._append({"version": version, "effect": changed})
+            self._append(VersionEffect(version, changed))
             self.tell()
 
     def forget_effects(self) -> None:
         """The table is another one: what versions did to the one before says nothing of it."""
-        self._append({"forget": "effects", "time": _now()})
-        self._entries = {number: dataclasses.replace(entry, effect={}) for number, entry in self._entries.items()}
+        self._append(EffectsForgotten(_now()))
         self.tell()
 
     def set_data(self, data: Opened) -> None:
@@ -302,29 +328,10 @@ class Project:
         }
         write_whole(self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        """Add a line to the log, whole or not at all: a half one would spoil the next."""
-        path = self.folder / "log.jsonl"
-        try:
-            handle = open_private(path, os.O_WRONLY | os.O_APPEND)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}") from None
-        before = os.fstat(handle).st_size
-        try:
-            _write_all(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-            os.fsync(handle)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(handle, before)
-            raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
-        finally:
-            os.close(handle)
-
-
-def _write_all(handle: int, content: bytes) -> None:
-    """Write all of it: a disk that is nearly full takes a part and says nothing."""
-    while content:
-        content = content[_put(handle, content) :]
+    def _append(self, entry: Entry) -> None:
+        """Add an entry to the log, and to what is known of the versions."""
+        self._journal.add(entry)
+        _enter(self._entries, entry)
 
 
 def _make(path: Path) -> None:
@@ -397,11 +404,6 @@ def _whole(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and number >= 0
 
 
-def _figure(name: str, value: Any) -> bool:
-    """Whether this can be what a version did: numbers, and the name of what the search made small."""
-    return isinstance(value, str) if name == "objective" else value is None or isinstance(value, int | float)
-
-
 def _about(data: Any) -> bool:
     """Whether this can be what is kept of a table."""
     words = (data.path, data.example, data.digest)
@@ -429,44 +431,30 @@ def _pinned(pin: Any) -> bool:
     return pin.get("kind") in ("node", "recipe") and isinstance(pin.get("recipe"), dict)
 
 
-def _entries(path: Path) -> dict[int, Version]:
-    """The versions of a log. A last line that a crash cut off was never acted on: it is taken off, so that the next one begins anew."""
-    entries: dict[int, Version] = {}
-    if not path.exists():
-        return entries
-    text = read_plain(path, most=MOST_BYTES, what="the log of a project")
-    whole = text[: text.rfind(b"\n") + 1]
-    if whole != text:
-        write_whole(path, whole)
-    for place, line in enumerate(whole.splitlines(), 1):
+def _versions(journal: Journal) -> dict[int, Version]:
+    """The versions of a log, each with what came of it."""
+    versions: dict[int, Version] = {}
+    for number, entry in enumerate(journal.entries, start=1):
         try:
-            _enter(entries, json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise UnreadableInput(f"{path}, line {place}: this is no line of a log; the project is damaged") from None
-    return entries
+            _enter(versions, entry)
+        except (KeyError, ValueError):
+            raise journal.damaged(number) from None
+    return versions
 
 
-def _enter(entries: dict[int, Version], said: Mapping[str, Any]) -> None:
-    """Enter a line of a log; what it says must go with the lines before it."""
-    if "forget" in said:
-        entries.update({number: dataclasses.replace(entry, effect={}) for number, entry in entries.items()})
-        return
-    if "effect" in said:
-        entry = entries[said["version"]]
-        if not all(_figure(name, value) for name, value in said["effect"].items()):
+def _enter(versions: dict[int, Version], entry: Entry) -> None:
+    """Enter what an entry of a log says, which must go with those before it."""
+    if isinstance(entry, EffectsForgotten):
+        versions.update({number: dataclasses.replace(one, effect={}) for number, one in versions.items()})
+    elif isinstance(entry, VersionEffect):
+        if any(isinstance(value, str) and name != "objective" for name, value in entry.effect.items()):
+            raise ValueError  # all but the name of what the search made small are numbers
+        earlier = versions[entry.version]
+        versions[entry.version] = dataclasses.replace(earlier, effect={**earlier.effect, **entry.effect})
+    elif isinstance(entry, NewVersion):
+        if entry.version < 1 or entry.version in versions or not (entry.parent == 0 or entry.parent in versions):
             raise ValueError
-        entries[entry.version] = dataclasses.replace(entry, effect={**entry.effect, **said["effect"]})
-        return
-    version, parent = said["version"], said["parent"]
-    if (
-        not _whole(version)
-        or not version
-        or version in entries
-        or not _whole(parent)
-        or not (parent == 0 or parent in entries)
-    ):
-        raise ValueError
-    entries[version] = Version(version, parent, str(said["sentence"]), str(said["time"]))
+        versions[entry.version] = Version(entry.version, entry.parent, entry.sentence, entry.time)
 
 
 def _now() -> str:

@@ -10,7 +10,7 @@ from sfumato.data.lazy.databases import address, is_address, kind_of_file
 from sfumato.data.lazy.open_table import SUFFIXES as PARTS
 from sfumato.data.lazy.open_table import tables_in
 from sfumato.data.table.excel import sheets_of
-from sfumato.data.table.formats import FORMAT_OF_SUFFIX
+from sfumato.data.table.formats import format_of_suffix
 from sfumato.errors import UnreadableInput
 from sfumato.interfaces.web.uploads import at_home
 
@@ -87,6 +87,6 @@ def parts_in(place: str) -> tuple[str, list[str]]:
     if is_address(place):
         return "table", tables_in(place)
     path = Path(place)
-    if FORMAT_OF_SUFFIX.get(path.suffix.lower()) == "excel" and path.is_file():
+    if format_of_suffix(path.suffix) == "excel" and path.is_file():
         return "sheet", sheets_of(path)
     return "", []

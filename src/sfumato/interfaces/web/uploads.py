@@ -17,11 +17,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sfumato.core.portable import open_private
-from sfumato.data.table.formats import FORMAT_OF_SUFFIX
+from sfumato.data.table.formats import table_suffixes
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 FOLDER = "uploads"
-SUFFIXES = frozenset((*FORMAT_OF_SUFFIX, ".db", ".sqlite", ".sqlite3", ".duckdb"))
+SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb"))
 """Suffixes of what can be opened: tables, and databases of one file."""
 MOST_BYTES = 2 * 1024**3
 """Larger tables are opened by their path: they need not be copied."""

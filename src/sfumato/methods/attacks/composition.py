@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
+    from sfumato.core.table import Table
 
 
 @parameters
@@ -132,7 +132,7 @@ class CommonPeople:
         return self.there[np.searchsorted(self.here, rows)]
 
 
-def common_people(pair: Pair, other: Pair, columns: Sequence[str] = ()) -> CommonPeople:
+def common_people(pair: TablePair, other: TablePair, columns: Sequence[str] = ()) -> CommonPeople:
     """Who is in the originals of two releases: row for row where these are one table, else by columns that name people."""
     key = ("common people", id(other), tuple(columns))
     if key not in pair.memo:
@@ -141,7 +141,7 @@ def common_people(pair: Pair, other: Pair, columns: Sequence[str] = ()) -> Commo
     return people
 
 
-def _common_people(one: Dataset, two: Dataset, columns: Sequence[str]) -> CommonPeople:
+def _common_people(one: Table, two: Table, columns: Sequence[str]) -> CommonPeople:
     if not columns and _same_table(one, two):
         rows = np.arange(len(one))
         return CommonPeople(rows, rows, same_table=True)
@@ -154,7 +154,7 @@ def _common_people(one: Dataset, two: Dataset, columns: Sequence[str]) -> Common
     return CommonPeople(both["row"].to_numpy(), both["row_right"].to_numpy(), ambiguous=int(there) - len(both))
 
 
-def _same_table(one: Dataset, two: Dataset) -> bool:
+def _same_table(one: Table, two: Table) -> bool:
     """Whether two originals are one table: as many rows, and the same values in all columns that both have."""
     if one.frame is two.frame:
         return True
@@ -164,12 +164,12 @@ def _same_table(one: Dataset, two: Dataset) -> bool:
     return bool(shared) and all(_text_of(one, name).equals(_text_of(two, name), null_equal=True) for name in shared)
 
 
-def _text_of(table: Dataset, name: str) -> pl.Series:
+def _text_of(table: Table, name: str) -> pl.Series:
     """A column as the text of its labels, so that 7 and 7.0 are one value."""
     return table.encoded(name).text(name)
 
 
-def _naming_columns(one: Dataset, two: Dataset) -> list[str]:
+def _naming_columns(one: Table, two: Table) -> list[str]:
     """The columns by which people are recognised in two tables: identifiers that both have, else quasi-identifiers."""
     for role in (Role.DIRECT, Role.QUASI):
         shared = [name for name in one.schema.columns(role) if name in two.schema.columns(role)]
@@ -181,7 +181,7 @@ def _naming_columns(one: Dataset, two: Dataset) -> list[str]:
     )
 
 
-def _named_people(table: Dataset, names: Sequence[str]) -> pl.DataFrame:
+def _named_people(table: Table, names: Sequence[str]) -> pl.DataFrame:
     """One row a person: a text of all columns that name people, a row of that person, and how many rows there are. Nobody is named by a gap."""
     texts = pl.DataFrame([_text_of(table, name).alias(name) for name in names])
     rows = texts.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)).drop_nulls()
@@ -190,7 +190,7 @@ def _named_people(table: Dataset, names: Sequence[str]) -> pl.DataFrame:
 
 
 def _distributions(
-    pair: Pair, knows: tuple[str, ...], column: str, rows: NDArray[np.int64], labels: tuple[str | None, ...]
+    pair: TablePair, knows: tuple[str, ...], column: str, rows: NDArray[np.int64], labels: tuple[str | None, ...]
 ) -> NDArray[np.float64]:
     """Per original row the distribution of the column in its class, under the labels of the first release."""
     crowd = crowd_of(pair, tuple(k for k in knows if k in pair.released.columns), column)

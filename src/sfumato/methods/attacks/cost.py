@@ -13,8 +13,9 @@ from sfumato.core.attack import Attack, Finding, cut_short
 from sfumato.core.classes import count_rows
 from sfumato.core.consistency import Pairs, pair_up
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.methods.attacks.linkage.comparable_columns import common_columns, percent, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
 from sfumato.methods.attacks.linkage.files import files_of
 from sfumato.methods.formulas.matchings import MOST, matchings_with
 

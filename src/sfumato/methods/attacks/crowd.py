@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
 
@@ -63,7 +63,7 @@ def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return rank[ids], first[order]
 
 
-def alike_records(pair: Pair, names: Sequence[str]) -> Distinct:
+def alike_records(pair: TablePair, names: Sequence[str]) -> Distinct:
     """The distinct released records of some columns, whatever their order; found once for a pair."""
     key = ("alike", *sorted(names))
     if key not in pair.memo:
@@ -138,7 +138,7 @@ class Crowd:
         return found
 
 
-def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
+def crowd_of(pair: TablePair, knows: Sequence[str], column: str) -> Crowd:
     """The crowds that an intruder sees who knows some columns of the release; found once for a pair."""
     known = sorted(name for name in knows if name in pair.released.columns and name != column)
     key = ("crowd", column, *known)
@@ -148,7 +148,7 @@ def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
     return found
 
 
-def _crowd(pair: Pair, known: Sequence[str], column: str) -> Crowd:
+def _crowd(pair: TablePair, known: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
     released, truth = reading.released, true_labels(pair, column)
     rows = len(released)
@@ -163,7 +163,7 @@ def _crowd(pair: Pair, known: Sequence[str], column: str) -> Crowd:
     return Crowd.of(column, classes.kind_of, classes.records, tuple(reading.labels), truth, counted, totals)
 
 
-def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:
+def true_labels(pair: TablePair, column: str) -> NDArray[np.int64]:
     """Per released row the label that its true value stands under: the released one where that is true.
 
     A value that was changed stands under its own label, or under the narrowest that holds it; −1 where none was released.
@@ -200,7 +200,7 @@ def targets(scene: Scene) -> tuple[str, ...]:
     )
 
 
-def generalises(pair: Pair, column: str) -> bool:
+def generalises(pair: TablePair, column: str) -> bool:
     """Whether every released cell of a column can stand for its own original: whether what is released is true."""
     return bool(pair.truthful(column).all())
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, Intruder, Learns, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
 from sfumato.methods.attacks.linkage.files import Files
 from sfumato.methods.attacks.nearest import AT_MOST, NO_CONTROL, Surroundings, refused, slices_of, surroundings
@@ -20,7 +21,7 @@ from sfumato.methods.attacks.rates import ExcessRisk, Rate, Successes, area, tol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
 
@@ -79,8 +80,8 @@ class SinglingOut(Attack):
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (
-            f"{single / trials:.1%} of {trials:,} descriptions taken from released records fit exactly one person; "
-            f"{naive / trials:.1%} of descriptions put together at random do{cut_short(trials, len(rows))}"
+            f"{percent(single / trials)} of {trials:,} descriptions taken from released records fit exactly one person; "
+            f"{percent(naive / trials)} of descriptions put together at random do{cut_short(trials, len(rows))}"
         )
         return Finding(
             self.name,
@@ -114,8 +115,8 @@ class SinglingOut(Attack):
         tally = Successes(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
         risk = ExcessRisk.of(*tally.rates)
         told = (
-            f"{tally.share:.1%} of {trials:,} descriptions taken from drawn records fit exactly one of the people they were learnt from, "
-            f"{tally.control_share:.1%} exactly one of as many who were set aside; {naive / trials:.1%} of descriptions put together at "
+            f"{percent(tally.share)} of {trials:,} descriptions taken from drawn records fit exactly one of the people they were learnt from, "
+            f"{percent(tally.control_share)} exactly one of as many who were set aside; {percent(naive / trials)} of descriptions put together at "
             f"random fit one{cut_short(trials, len(rows))}"
         )
         details = {**told_rates(*tally.rates, naive / trials, trials), "limited_by_work": trials < len(rows)}
@@ -224,7 +225,7 @@ class Half:
     kind_of: NDArray[np.int64]
 
     @classmethod
-    def of(cls, around: Surroundings, pair: Pair, side: int) -> Half:
+    def of(cls, around: Surroundings, pair: TablePair, side: int) -> Half:
         """The first, third … of the columns, or the others."""
         columns = tuple(c for c in around.files.columns if c.name in around.names[side::2])
         ours = alike_records(pair, [column.name for column in columns])
@@ -299,8 +300,8 @@ class Linkability(Attack):
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (
-            f"two files about the same people meet in one released record for {linked / trials:.1%} of {trials:,} people, "
-            f"for {control / trials:.1%} without their own record{cut_short(trials, len(around.targets))}"
+            f"two files about the same people meet in one released record for {percent(linked / trials)} of {trials:,} people, "
+            f"for {percent(control / trials)} without their own record{cut_short(trials, len(around.targets))}"
         )
         guess = 1 / len(scene.pair.released)
         details = {**told_rates(*rates, guess, trials), "limited_by_work": trials < len(around.targets)}
@@ -405,8 +406,8 @@ class Inference(Attack):
         naive = float(np.mean([secret.right(common, value) for value in values]))
         risk = ExcessRisk.of(*rates)
         told = (
-            f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
-            f"their own record, and for {naive:.1%} by guessing alike for all"
+            f"{column} is guessed rightly for {percent(right / trials)} of {trials:,} people, for {percent(control / trials)} without "
+            f"their own record; baseline (always the most common value): {percent(naive)}"
             f"{'' if secret.beliefs is None else '; by the known transition matrix'}{cut_short(trials, len(around.targets))}"
         )
         details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
@@ -424,7 +425,7 @@ class Inference(Attack):
         common = secret.guess(np.arange(len(secret.released)), None)
         naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
         column = secret.reading.name
-        told = f"{column} is guessed rightly by the nearest drawn records ({naive:.1%} by guessing alike for all)"
+        told = f"{column} is guessed rightly by the nearest drawn records (baseline, always the most common value: {percent(naive)})"
         return beside(
             self.name, told, tally, naive, len(around.targets), column=column, matrix=secret.beliefs is not None
         )
@@ -435,7 +436,7 @@ def beside(name: str, told: str, tally: Successes, naive: float, wanted: int, **
     rates, done = tally.rates, tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)
     sentence = (
-        f"{told}: for {tally.share:.1%} of {tally.trials:,} people they were learnt from, for {tally.control_share:.1%} of "
+        f"{told}: for {percent(tally.share)} of {tally.trials:,} people they were learnt from, for {percent(tally.control_share)} of "
         f"{tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
     )
     facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
@@ -520,7 +521,7 @@ class Membership(Attack):
         caught, alarms = hits[self.false_alarms]
         rate = Rate.of(caught * len(members), len(members))
         told = (
-            f"{caught:.1%} of {len(members):,} people are recognised as members at {alarms:.1%} false alarms; "
+            f"{percent(caught)} of {len(members):,} people are recognised as members at {percent(alarms)} false alarms; "
             f"the area under the curve is {area(members, others):.3f} (0.5: no better than a coin)"
             f"{cut_short(len(members), wanted)}"
         )
@@ -530,7 +531,7 @@ class Membership(Attack):
         interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
         details["area_under_curve"] = area(members, others)
         if not scene.pair.aligned:
-            told += f"; {hits[FALSE_ALARMS[1]][0]:.1%} at no more than {FALSE_ALARMS[1]:.1%} (of {len(others):,} people set aside)"
+            told += f"; {percent(hits[FALSE_ALARMS[1]][0])} at no more than {percent(FALSE_ALARMS[1])} (of {len(others):,} people set aside)"
             interval = min(interval[0], value), interval[1]
         return Finding(self.name, value, told, interval, details=details, trials=len(members))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class IndividualRisks:
 
 
 def individual_risks(
-    dataset: Dataset, columns: tuple[str, ...], households: NDArray[np.int64] | None = None
+    dataset: Table, columns: tuple[str, ...], households: NDArray[np.int64] | None = None
 ) -> IndividualRisks:
     r"""The chance that a record is re-identified by who looks for it in the population.
 

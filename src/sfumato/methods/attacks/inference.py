@@ -11,6 +11,7 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Learns, rows_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
+from sfumato.core.words import inflect, percent
 from sfumato.methods.attacks.crowd import no_target, worst_column
 from sfumato.methods.formulas.upper_figures import upper_figure
 
@@ -58,7 +59,7 @@ class Homogeneity(Attack):
         certain = crowd.shares >= self.confidence - 1e-12
         hit = crowd.mine(certain)
         classes = int(certain.sum()) if self.confidence > 0.5 else len(set(crowd.pair_classes[certain].tolist()))
-        how = "all records have" if self.confidence == 1 else f"{self.confidence:.0%} or more of the records have"
+        how = "all records have" if self.confidence == 1 else f"{percent(self.confidence)} or more of the records have"
         told = (
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}: {int(hit.sum()):,} records"
         )
@@ -103,7 +104,7 @@ class ProbabilisticInference(Attack):
     def _one(self, crowd: Crowd) -> Finding:
         value = float((crowd.guesses()[crowd.classes] == crowd.truth).mean())
         guess = float((crowd.truth == crowd.totals.argmax()).mean())
-        told = f"guessing {crowd.column} by class is right for {value:.1%} of the records, for all alike {guess:.1%}"
+        told = f"guessing {crowd.column} by class is right for {percent(value)} of the records, for all alike {percent(guess)}"
         strongest = float((crowd.largest() / crowd.sizes).max())
         return Finding(self.name, value, told, baseline=guess, details={"strongest_class": strongest})
 
@@ -132,7 +133,7 @@ class BackgroundKnowledge(Attack):
     name: ClassVar[str] = "background_knowledge"
     learns: ClassVar[Learns] = "attribute"
     follows_rows: ClassVar[bool] = True
-    line: ClassVar[str] = "A secret becomes sure for who can rule out a few others"
+    line: ClassVar[str] = "A sensitive value becomes certain to someone who can exclude a few people"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
@@ -147,7 +148,7 @@ class BackgroundKnowledge(Attack):
         left = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
         posterior = crowd.counts / np.maximum(left, crowd.counts)
         hit = crowd.mine(posterior >= self.confidence - 1e-12)
-        what = f"{self.amount} other {'person' if self.excludes == 'records' else 'value'}{'s' * (self.amount != 1)}"
+        what = f"{self.amount} other {inflect(self.amount, 'person' if self.excludes == 'records' else 'value')}"
         told = f"who can rule out {what} is sure of the {crowd.column} of {int(hit.sum()):,} records"
         return Finding(self.name, float(hit.mean()), told, victims=rows_of(scene, hit))
 
@@ -215,7 +216,7 @@ class Skewness(Attack):
         return Finding(
             self.name,
             float(hit.mean()),
-            f"{told}; in classes drawn at random {guess:.1%} are",
+            f"{told}; in classes drawn at random {percent(guess)} are",
             baseline=guess,
             victims=rows_of(scene, hit),
             details={"largest_lift": float(lifts.max())},
@@ -276,7 +277,7 @@ class Similarity(Attack):
         told = f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are close: {int(hit.sum()):,} records"
         guess = self._guess_on_a_line(reading) if reading.scale != "category" else _guess_of_nodes(scene, crowd)
         details = {"classes": int(near.sum())}
-        told = f"{told}; for all alike {guess:.1%} are as close"
+        told = f"{told}; for all alike {percent(guess)} are as close"
         return Finding(self.name, float(hit.mean()), told, baseline=guess, victims=rows_of(scene, hit), details=details)
 
     def _guess_on_a_line(self, reading: Reading) -> float:

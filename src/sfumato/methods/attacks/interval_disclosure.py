@@ -11,13 +11,14 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, Learns, NothingToAttack
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
     Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -76,7 +77,7 @@ class IntervalDisclosure(Attack):
         rates = {c: float(d.mean()) for c, d in found.items()}
         worst = max(rates, key=lambda c: (rates[c] - guess[c], c))
         certain = np.flatnonzero(found[worst] >= 1 - 1e-12)
-        told = f"the released {worst} is near the original one for {rates[worst]:.1%} of the records, by chance for {guess[worst]:.1%}"
+        told = f"the released {worst} is near the original one for {percent(rates[worst])} of the records, by chance for {percent(guess[worst])}"
         return Finding(
             self.name,
             rates[worst],
@@ -94,7 +95,7 @@ class IntervalDisclosure(Attack):
         unknown = [c for c in pair.columns if c not in scene.intruder.knows and _changed(pair, c)]
         return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
-    def disclosed(self, pair: Pair, column: str, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def disclosed(self, pair: TablePair, column: str, order: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Per released row, in how many of the widths its original value is disclosed (a share).
 
         ``order`` deals the released values out to other people.
@@ -126,17 +127,17 @@ class IntervalDisclosure(Attack):
         first[order] = np.searchsorted(known, middle[order], side="left")
         last[order] = np.searchsorted(known, middle[order], side="right") - 1
         spread = float(np.std(known, ddof=1)) if self.kind == "deviation" and len(known) > 1 else 0.0
-        for percent in map(float, self.widths):
+        for window in map(float, self.widths):
             if self.kind == "deviation" or not known.size:
-                half = percent / 100 * spread
+                half = window / 100 * spread
                 yield middle - half, middle + half
                 continue
-            width = int(percent * len(known) / 200 + 1e-9)
+            width = int(window * len(known) / 200 + 1e-9)
             low, high = known[np.maximum(first - width, 0)], known[np.minimum(last + width, len(known) - 1)]
             yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
-        self, pair: Pair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]
+        self, pair: TablePair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Whether the released category is the original one, or meets it ``levels`` up the hierarchy."""
         reading, attribute = pair.reading(column), pair.original.schema[column]
@@ -152,7 +153,7 @@ class IntervalDisclosure(Attack):
         return same
 
 
-def _changed(pair: Pair, column: str) -> bool:
+def _changed(pair: TablePair, column: str) -> bool:
     """Whether any cell of a column differs from its original; columns released as they were need no codes, which take much room."""
     before, after = pair.original.column(column), pair.released.column(column)
     comparable = pair.aligned and before.dtype == after.dtype and len(after) == len(pair.rows)

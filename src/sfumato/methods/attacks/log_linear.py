@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 MOST_CELLS = 4_000_000
 ROUNDS, CLOSE = 200, 1e-8
@@ -44,7 +44,7 @@ class LogLinearRisk:
 
 
 def log_linear_risk(
-    dataset: Dataset, columns: tuple[str, ...], fraction: float, *, interactions: int = 2
+    dataset: Table, columns: tuple[str, ...], fraction: float, *, interactions: int = 2
 ) -> LogLinearRisk:
     r"""Poisson log-linear risk of the sample uniques.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,13 +65,8 @@ class Surroundings:
 
     def cost(self, target: int) -> float:
         """How far the nearest released record is from a target, all columns alike."""
-        here = int(self.files.theirs.kind_of[self.targets[target]])
-        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
-        search: Any = kernels.neighbours.least_cost
-        least: float = search(
-            here, TIE, np.ones(len(self.names)), arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
-            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps, self.held,
-        )  # fmt: skip
+        query = self._query(target, np.ones(len(self.names)), -1)
+        least: float = kernels.neighbours.least_cost(query, self.arrays.files, self.arrays.tree, self._buffers)
         return least
 
     def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
@@ -82,24 +77,26 @@ class Surroundings:
         return Successes(sum(members), len(members), sum(others), len(others))
 
     def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
-        here = int(self.files.theirs.kind_of[self.targets[target]])
-        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
-        search: Any = kernels.neighbours.all_nearest
-        found: Near = search(
-            here, skip, TIE, weights, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
-            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps, self.held,
-        )  # fmt: skip
-        return found
+        query = self._query(target, weights, skip)
+        near: Near = kernels.neighbours.all_nearest(query, self.arrays.files, self.arrays.tree, self._buffers)
+        return near
+
+    def _query(self, target: int, weights: NDArray[np.float64], skip: int) -> kernels.neighbours.Query:
+        """A target that seeks its nearest released record, but for the one to skip."""
+        record = int(self.files.theirs.kind_of[self.targets[target]])
+        return kernels.neighbours.Query(record, skip, weights, TIE)
 
     @functools.cached_property
-    def held(self) -> NDArray[np.int64]:
-        """How many records and boxes of records targets were compared with."""
-        return np.zeros(1, dtype=np.int64)
+    def _buffers(self) -> kernels.neighbours.Buffers:
+        """Memory of the searches, and how many records and boxes of records targets were compared with."""
+        work = np.zeros(1, dtype=np.int64)
+        buffers: kernels.neighbours.Buffers = kernels.neighbours.make_buffers(self.arrays.files, self.arrays.tree, work)
+        return buffers
 
     @property
     def spent(self) -> int:
         """Cells that were compared so far, by the time they take."""
-        return int(self.held[0]) * self._record_cost
+        return int(self._buffers.work[0]) * self._record_cost
 
     @property
     def full_cost(self) -> int:
@@ -115,11 +112,6 @@ class Surroundings:
     def sampled(self, scene: Scene, purpose: str) -> Iterator[int]:
         """Targets in a random order, as many as the work of an attack is enough for."""
         return scene.sampled(len(self.targets), purpose, cost=self.full_cost, spent=lambda: self.spent)
-
-    @functools.cached_property
-    def stamps(self) -> NDArray[np.int64]:
-        """Where the search notes which codes agree with those of a record."""
-        return np.full(int(self.arrays.ours.bases[-1]) + 1, -1, dtype=np.int64)
 
     @functools.cached_property
     def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class NodeColumn:
     below: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pair: Pair, name: str) -> NodeColumn:
+    def of(cls, pair: TablePair, name: str) -> NodeColumn:
         """Read a column of a release in terms of the values that occur in the original."""
         reading = pair.reading(name)
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()

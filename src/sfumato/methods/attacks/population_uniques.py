@@ -11,6 +11,7 @@ from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, 
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.uniqueness import Estimator
 from sfumato.methods.formulas.uniqueness import population_uniques as estimated
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @parameters
@@ -58,7 +59,7 @@ class PopulationUniques(Attack):
         uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
         alone = sizes == 1
         sentence = (
-            f"{int(alone.sum()):,} records are unique in the release; about {uniques.share:.2%} of the population of "
+            f"{int(alone.sum()):,} records are unique in the release; about {percent(uniques.share)} of the population of "
             f"{uniques.population:,} is unique there ({uniques.how})"
         )
         details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": uniques.estimator}
@@ -66,7 +67,7 @@ class PopulationUniques(Attack):
         return Finding(self.name, uniques.share, sentence, victims=rows_of(scene, alone), details=details)
 
 
-def _fraction(released: Dataset) -> float:
+def _fraction(released: Table) -> float:
     weights = weights_of(released)
     total = 0.0 if weights is None else float(weights.sum())
     if total <= 0:
@@ -74,11 +75,11 @@ def _fraction(released: Dataset) -> float:
     return min(1.0, len(released) / total)
 
 
-def _class_sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+def _class_sizes(dataset: Table, columns: tuple[str, ...]) -> NDArray[np.int64]:
     return np.bincount(alike(dataset, columns)[0]).astype(np.int64)
 
 
-def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+def _sizes(dataset: Table, columns: tuple[str, ...]) -> NDArray[np.int64]:
     """Per row the size of its class."""
     ids = alike(dataset, columns)[0]
     return np.bincount(ids).astype(np.int64)[ids]

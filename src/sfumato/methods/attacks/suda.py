@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 MOST_SUBSETS = 20_000
 AT_ONCE = 5_000_000
@@ -46,7 +46,7 @@ class SpecialUniques:
 
 
 def special_uniques(
-    dataset: Dataset,
+    dataset: Table,
     columns: Sequence[str] | None = None,
     *,
     most: int | None = None,
@@ -110,7 +110,7 @@ class _Classes:
     class_of_row: NDArray[np.int64]
 
     @classmethod
-    def of(cls, dataset: Dataset, names: Sequence[str]) -> _Classes:
+    def of(cls, dataset: Table, names: Sequence[str]) -> _Classes:
         codes = np.stack([dataset.encoded(n).codes for n in names], axis=1)
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
@@ -118,7 +118,7 @@ class _Classes:
         return cls(np.ascontiguousarray(codes[first].T.astype(np.int64)), sizes, single, ids.astype(np.int64))
 
 
-def _checked(dataset: Dataset, names: tuple[str, ...], most: int | None, fraction: float) -> int:
+def _checked(dataset: Table, names: tuple[str, ...], most: int | None, fraction: float) -> int:
     dataset.require(names)
     if not names or not len(dataset):
         raise SchemaError("special uniques need at least one column and one row")

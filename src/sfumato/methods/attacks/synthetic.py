@@ -16,9 +16,10 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.crowd import distinct, standing_under
 from sfumato.methods.attacks.linkage.comparable_columns import arrays_of, compare, distance_rule, wilson
@@ -29,7 +30,7 @@ from sfumato.methods.attacks.rates import Successes, area, true_positives
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 SOMEBODYS = "every released record is somebody's; copies are looked for among rows that were drawn anew"
 MOST_PEOPLE = 1000
@@ -40,7 +41,7 @@ ALARMS = 0.001
 """False alarms at which it is told how many members are recognised: averages hide the few who are exposed."""
 
 
-def data_columns(pair: Pair) -> tuple[str, ...]:
+def data_columns(pair: TablePair) -> tuple[str, ...]:
     """The columns in which a drawn record may be a copy: all that both tables have but names of people and units, which are new, and weights.
 
     A copy is one whatever survey weight it has: those of drawn records are multiplied, so that they add up to the population again.
@@ -113,7 +114,7 @@ class CopiedRecords(Attack):
         tally = Successes(int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside))
         told = (
             f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand among them in every column "
-            f"({tally.share:.2%}), and {tally.control_hits:,} of {tally.control_trials:,} who were set aside ({tally.control_share:.2%}): "
+            f"({percent(tally.share)}), and {tally.control_hits:,} of {tally.control_trials:,} who were set aside ({percent(tally.control_share)}): "
             f"a copied excess of {max(0.0, tally.excess):.4f}"
         )
         value, victims = min(1.0, max(0.0, tally.excess)), learnt[there[learnt]]
@@ -133,7 +134,7 @@ def _copies(tally: Successes) -> dict[str, Any]:
     }
 
 
-def reappearing(pair: Pair, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def reappearing(pair: TablePair, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Per original row whether it is unique in some columns, and whether a released row is the same in all of them.
 
     Values are known by the released label they stand under, and by themselves where none was released.
@@ -212,14 +213,14 @@ def _some(scene: Scene, rows: NDArray[np.int64], most: int, purpose: str) -> NDA
 
 
 def from_people(
-    scene: Scene, file: Dataset, groups: Sequence[NDArray[np.int64]], purpose: str
+    scene: Scene, file: Table, groups: Sequence[NDArray[np.int64]], purpose: str
 ) -> list[NDArray[np.float64]]:
     """How far rows of a file are from the nearest person of each group (rows of the original); NaN for rows that were too much work.
 
     Columns are standardised alike for all groups, else the scale would tell one from the other.
     """
     pair, every = scene.pair, np.concatenate(list(groups))
-    beside = Pair(pair.original, dataclasses.replace(pair.original.take(every), origin=every), every)
+    beside = TablePair(pair.original, dataclasses.replace(pair.original.take(every), origin=every), every)
     strangers = Intruder(file, data_columns(pair), np.full(len(file), NOT_IN_FILE, dtype=np.int64))
     columns = tuple(compare(dataclasses.replace(scene, pair=beside, intruder=strangers), n) for n in data_columns(pair))
     rules = [distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero") for c in columns]
@@ -275,8 +276,8 @@ class NearCopies(Attack):
         tally, wanted = far.within(radius), far.wanted
         done = tally.trials + tally.control_trials
         told = (
-            f"{tally.share:.1%} of {tally.trials:,} people that the rows were learnt from have one within {self.within:g} of the usual distance "
-            f"between people, {tally.control_share:.1%} of {tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
+            f"{percent(tally.share)} of {tally.trials:,} people that the rows were learnt from have one within {self.within:g} of the usual distance "
+            f"between people, {percent(tally.control_share)} of {tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
         )
         details = {
             "radius": radius,
@@ -475,10 +476,10 @@ class ClosestRecord(Attack):
         value, trials = float(nearer.mean()), int(seen.sum())
         beside = self._beside(scene)
         told = (
-            f"{value:.1%} of {trials:,} drawn rows are nearer to people they were learnt from than to as many who were set aside (median "
+            f"{percent(value)} of {trials:,} drawn rows are nearer to people they were learnt from than to as many who were set aside (median "
             f"distance {np.median(near[seen]):.3g} and {np.median(control[seen]):.3g}){cut_short(trials, len(rows))}; {WEAKNESS}, so beside it: copied "
-            f"excess {beside['copied_excess']}, near copies {beside['near_copy_excess']}, {beside['recognised']:.1%} of people recognised as "
-            f"members at {beside['false_alarms']:.1%} false alarms"
+            f"excess {beside['copied_excess']}, near copies {beside['near_copy_excess']}, {percent(beside['recognised'])} of people recognised as "
+            f"members at {percent(beside['false_alarms'])} false alarms"
         )
         medians = {
             "median_distance": float(np.median(near[seen])),

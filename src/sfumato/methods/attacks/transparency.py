@@ -12,6 +12,7 @@ from sfumato.core.attack import AT_ONCE, BLOCK_BYTES, NOT_IN_FILE, Attack, Findi
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role
 from sfumato.core.step import Centres, NoiseAdded, Randomised, RankWindow, Runs
+from sfumato.core.words import percent
 from sfumato.methods.attacks.crowd import generalises
 from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
 from sfumato.methods.attacks.linkage.files import files_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
     from sfumato.core.step import Step
 
@@ -55,7 +56,7 @@ class Likelihood:
     nearest: bool = False
 
 
-def clue_from_cells(pair: Pair, column: str) -> Likelihood:
+def clue_from_cells(pair: TablePair, column: str) -> Likelihood:
     """A column that was generalised, suppressed or left alone: a released cell must be able to stand for the value."""
     reading = pair.reading(column)
     possible = LabelsOfValues(reading)
@@ -100,7 +101,7 @@ class LabelsOfValues:
         return found
 
 
-def clue_from_ranks(pair: Pair, column: str, share: float) -> Likelihood:
+def clue_from_ranks(pair: TablePair, column: str, share: float) -> Likelihood:
     r"""Rank swapping with known p: the released record's rank is within :math:`m=\lfloor pN\rfloor` of the value's own.
 
     Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
@@ -126,7 +127,7 @@ def clue_from_ranks(pair: Pair, column: str, share: float) -> Likelihood:
     return Likelihood((column,), score, True, "rank_swap")
 
 
-def clue_from_runs(pair: Pair, column: str) -> Likelihood:
+def clue_from_runs(pair: TablePair, column: str) -> Likelihood:
     r"""Microaggregation of one column alone: groups are runs of neighbours, so :math:`c_{g-1} \le x \le c_{g+1}`."""
     reading = pair.reading(column)
     released = reading.middle[reading.released]
@@ -149,7 +150,7 @@ def clue_from_runs(pair: Pair, column: str) -> Likelihood:
 
 
 def clue_from_differences(
-    pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
+    pair: TablePair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
 ) -> Likelihood:
     r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q` its (pseudo-)inverse.
 
@@ -179,7 +180,9 @@ def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     return root
 
 
-def clue_from_transitions(pair: Pair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]) -> Likelihood:
+def clue_from_transitions(
+    pair: TablePair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]
+) -> Likelihood:
     """Post-randomisation with a known matrix: the log of the chance that the value was released as this label."""
     reading = pair.reading(column)
     place = {label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)}
@@ -220,7 +223,7 @@ def clues_of(scene: Scene) -> list[Likelihood]:
     return clues
 
 
-def _by_step(pair: Pair, step: Step, columns: tuple[str, ...]) -> list[Likelihood]:
+def _by_step(pair: TablePair, step: Step, columns: tuple[str, ...]) -> list[Likelihood]:
     """What the clue of a step says of some of its columns; all but noise is worked out for whole tables only."""
     clue = step.clue
     numbers = tuple(c for c in columns if pair.reading(c).scale != "category")
@@ -244,7 +247,7 @@ def _by_step(pair: Pair, step: Step, columns: tuple[str, ...]) -> list[Likelihoo
     return []
 
 
-def _covariance(pair: Pair, columns: tuple[str, ...]) -> NDArray[np.float64]:
+def _covariance(pair: TablePair, columns: tuple[str, ...]) -> NDArray[np.float64]:
     values = np.stack([pair.reading(c).middle[pair.reading(c).released] for c in columns], axis=1)
     known = values[~np.isnan(values).any(axis=1)]
     if len(known) < 2:
@@ -330,7 +333,7 @@ class Transparency(Attack):
         sample = f" (a random sample of {len(found.targets):,}, to bound the work)" if limited else ""
         told = (
             f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person on average; "
-            f"{float(credit.mean()):.1%} of the people are found, {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
+            f"{percent(float(credit.mean()))} of the people are found, {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
         )
         return Finding(
             self.name,

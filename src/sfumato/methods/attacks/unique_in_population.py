@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 def share_unique_in_population(
-    sample: Dataset, population: Dataset, columns: Sequence[str], original: Dataset | None = None
+    sample: Table, population: Table, columns: Sequence[str], original: Table | None = None
 ) -> float:
     r"""Of the records that are unique in the sample, the share that is unique in the population too; 0 where none is.
 
@@ -82,13 +82,13 @@ class UniqueInPopulation(Attack):
         return Finding(self.name, value, told, victims=rows_of(scene, both), details=details)
 
 
-def _columns(scene: Scene, population: Dataset) -> tuple[str, ...]:
+def _columns(scene: Scene, population: Table) -> tuple[str, ...]:
     released = scene.pair.released.columns
     return tuple(c for c in scene.intruder.knows if c in released and c in population.columns)
 
 
 def _unique(
-    sample: Dataset, population: Dataset, columns: Sequence[str], original: Dataset | None
+    sample: Table, population: Table, columns: Sequence[str], original: Table | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Per row whether it is unique in the sample, and whether in both."""
     sample.require(columns)

@@ -25,7 +25,7 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
     from sfumato.core.schema import Attribute
 
@@ -205,7 +205,7 @@ class Binned:
 
 
 def binned(
-    pair: Pair,
+    pair: TablePair,
     column: str,
     most: int = MOST_BINS,
     *,

@@ -12,8 +12,8 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Encoded
+    from sfumato.core.table import Table
     from sfumato.methods.formulas.dependence import Codes, Numbers
 
 TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
@@ -54,7 +54,7 @@ class RecordColumn:
         return self._read(self._rows)
 
 
-def number_reader(dataset: Dataset, name: str) -> Reader | None:
+def number_reader(dataset: Table, name: str) -> Reader | None:
     """Reads a column as numbers, missing ones as NaN: numbers, days of dates, text of numbers or dates only.
 
     None for any other column.
@@ -81,7 +81,7 @@ def code_reader(encoded: Encoded) -> Reader:
     return lambda rows: encoded.narrow[rows].astype(np.int64)
 
 
-def days_of(dataset: Dataset, name: str) -> pl.Series | None:
+def days_of(dataset: Table, name: str) -> pl.Series | None:
     """A column as days of the calendar, without the time of the day, whatever kind the recipe calls it; None where it holds no dates."""
     dtype = dataset.dtype(name)
     if dtype in (pl.Date, pl.Datetime):

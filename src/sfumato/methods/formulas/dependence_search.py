@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato.core.encoding import encode
 from sfumato.core.schema import Role
+from sfumato.core.words import percent
 from sfumato.methods.formulas.dependence import (
     DEVIATIONS,
     FEW_BINS,
@@ -64,7 +65,7 @@ from sfumato.methods.formulas.implied_linkage import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.schema import Schema
     from sfumato.methods.formulas.dependence import Codes, Numbers
 
@@ -98,13 +99,15 @@ class Dependence:
     def sentence(self) -> str:
         """What was found, with figures: for the owner."""
         seen = self.figures
-        told = [f"the value is right for {seen.hit:.1%} of {seen.records:,} records instead of {seen.base:.1%}"]
+        told = [
+            f"the value is right for {percent(seen.hit)} of {seen.records:,} records instead of {percent(seen.base)}"
+        ]
         if seen.bits:
-            told.append(f"{seen.bits:.0%} of the remaining bits are gone")
+            told.append(f"{percent(seen.bits)} of the remaining bits are gone")
         if seen.sure:
-            told.append(f"nearly certain for {seen.sure:.1%}")
+            told.append(f"nearly certain for {percent(seen.sure)}")
         if seen.line is not None and seen.line_gain >= WEAK:
-            told.append(f"a function of it comes near for {seen.line:.1%} instead of {seen.line_base:.1%}")
+            told.append(f"a function of it comes near for {percent(seen.line)} instead of {percent(seen.line_base)}")
         names = " + ".join(self.columns)
         return f"{names} {self.finding} {self.quasi} beyond its released label ({'; '.join(told)})"
 
@@ -134,7 +137,7 @@ def released_beside(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name, one in schema.attributes.items() if not not_compared & set(one.roles))
 
 
-def find_dependences(pair: Pair, *, k: int | None = None, quasi: Iterable[str] | None = None) -> Dependences:
+def find_dependences(pair: TablePair, *, k: int | None = None, quasi: Iterable[str] | None = None) -> Dependences:
     """Compare every released column with every quasi-identifier whose released labels leave more than one value open.
 
     A quasi-identifier that was dropped counts as one label for all. Where rows belong to persons, one row of each is looked at.
@@ -166,9 +169,15 @@ class _Search:
     Records are looked at in sets with a name: ``all``, a ``sample`` at random, ``few`` of them, or all of some labels of a quasi-identifier.
     """
 
-    def __init__(self, pair: Pair, columns: Sequence[str], k: int | None) -> None:
+    def __init__(self, pair: TablePair, columns: Sequence[str], k: int | None) -> None:
         self.pair, self.columns, self.k = pair, columns, k
-        self.rows = _one_a_person(pair)
+        # Released rows that are looked at: all, or one of each person.
+        person = pair.original.schema.person
+        if person is None:
+            self.rows = np.arange(len(pair.released), dtype=np.int64)
+        else:
+            persons = pair.original.encoded(person).narrow[pair.rows]
+            self.rows = np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
         self.origin = pair.rows if len(self.rows) == len(pair.released) else pair.rows[self.rows]
         self.records = len(self.rows)
         rng = np.random.default_rng(self.records)
@@ -224,9 +233,15 @@ class _Search:
         else:
             pairs, counts = counted(label.whole * len(before.labels) + codes.whole)
             of = pairs // len(before.labels)
-        spread, hidden = _remaining_bits(of, counts)
+        # How many bits of the values the labels leave open: one of T records, c of them with a value, leaves
+        # Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c; a value that one record has adds nothing.
+        several = np.bincount(of) > 1
+        totals = np.bincount(of, weights=counts)[several]
+        hidden = int(totals.sum())
         if not hidden:
             return None
+        repeated = counts[(counts > 1) & several[of]]
+        spread = float((totals * np.log2(totals)).sum()) - float((repeated * np.log2(repeated)).sum())
         return _Quasi(name, values, codes, label, spread / hidden, hidden)
 
     def labels(self, name: str, values: RecordColumn | None) -> tuple[bool, RecordColumn]:
@@ -311,16 +326,12 @@ class _Search:
             views += PARTS
         elif self.numbers(column) is not None:
             views.append(FEW_BINS)
-        if self.has_missing(column):
-            views.append(THERE)
-        return views
-
-    def has_missing(self, column: str) -> bool:
-        """Whether a released column has missing cells; the text of a coded column is not made for that."""
         released = self.pair.released
-        if column in released.coded:
-            return None in released.encoded(column).labels
-        return released.column(column).null_count() > 0
+        if column in released.coded:  # its text is not made for that
+            missing = None in released.encoded(column).labels
+        else:
+            missing = released.column(column).null_count() > 0
+        return [*views, THERE] if missing else views
 
     # pairs
 
@@ -516,9 +527,11 @@ class _Search:
 
     def sums(self, q: _Quasi, columns: Sequence[str]) -> list[Dependence]:
         """A number that least squares of up to three released numbers tell, none of which tells it alone."""
+        if q.values is None or len(columns) < 2 or self.records < FEWEST_REPEATS:
+            return []
         names, block = self.once(("block", None), self.block)
         left = [place for place, name in enumerate(names) if name in columns]
-        if q.values is None or len(left) < 2 or self.records < FEWEST_REPEATS:
+        if len(left) < 2:
             return []
         values = q.values[self.sets["few"]]
         if np.isnan(values).all():
@@ -554,28 +567,6 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     return asked, order[np.clip(place[:, None] + np.arange(-1, 2)[None, :], 0, len(order) - 1)]
 
 
-def _one_a_person(pair: Pair) -> Codes:
-    """Released rows that are looked at: all, or one of each person."""
-    person = pair.original.schema.person
-    if person is None:
-        return np.arange(len(pair.released), dtype=np.int64)
-    persons = pair.original.encoded(person).narrow[pair.rows]
-    return np.sort(np.unique(persons, return_index=True)[1]).astype(np.int64)
-
-
-def _remaining_bits(label: Codes, counts: Codes) -> tuple[float, int]:
-    """How many bits of the values all labels together leave open, and of how many records; 0 where each has one value.
-
-    ``label`` is that of every distinct pair of value and label, ``counts`` how many records have the pair. A label of T records,
-    c of them with a value, leaves Σ c·log₂(T/c) = T·log₂T − Σ c·log₂c bits open; a value that one record has adds nothing.
-    """
-    several = np.bincount(label) > 1
-    totals = np.bincount(label, weights=counts)[several]
-    repeated = counts[(counts > 1) & several[label]]
-    spread = float((totals * np.log2(totals)).sum()) - float((repeated * np.log2(repeated)).sum())
-    return spread, int(totals.sum())
-
-
 def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:
     if records <= most:
         return np.arange(records)
@@ -584,9 +575,9 @@ def _drawn(rng: np.random.Generator, records: int, most: int) -> Codes:
 
 def linkage_words(linkage: Linkage, k: int | None) -> str:
     """What implied linkage reaches, in words."""
-    told = f"whoever knows the quasi-identifiers finds {linkage.rate:.1%} of people instead of {linkage.class_only:.1%}"
+    told = f"whoever knows the quasi-identifiers finds {percent(linkage.rate)} of people instead of {percent(linkage.class_only)}"
     if k:
-        told += f", and fewer than {k} records fit {linkage.exposed:.0%} of people"
+        told += f", and fewer than {k} records fit {percent(linkage.exposed)} of people"
     return told
 
 

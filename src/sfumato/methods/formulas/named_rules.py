@@ -25,7 +25,7 @@ from sfumato.methods.formulas.rules import Association, Thresholds, Transactions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 ARROWS = ("->", "→")
 
@@ -187,7 +187,7 @@ class TableItems:
     @classmethod
     def of(
         cls,
-        dataset: Dataset,
+        dataset: Table,
         columns: Sequence[str],
         known: Sequence[Sequence[str]] | None = None,
         order: NDArray[np.int64] | None = None,

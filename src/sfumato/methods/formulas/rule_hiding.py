@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfumato.core.progress import Progress, silent
+from sfumato.core.words import percent
 from sfumato.errors import InternalError, ParameterError
 from sfumato.methods.formulas.rules import (
     LARGEST_RULE,
@@ -100,7 +101,7 @@ def warnings_of(hidden: Hidden, effects: SideEffects) -> tuple[str, ...]:
         )
     if hidden.proof is not None and not hidden.proof.optimal:
         warnings.append(
-            f"the search stopped before the best was proved: the cost may be {hidden.proof.gap:.1%} too high; raise effort"
+            f"the search stopped before the best was proved: the cost may be {percent(hidden.proof.gap)} too high; raise effort"
         )
     return tuple(warnings)
 

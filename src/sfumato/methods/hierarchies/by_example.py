@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters, values_of
 from sfumato.core.periods import Level, read_period
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies.date_periods import Dates
 from sfumato.methods.hierarchies.leaf_lists import category_paths
@@ -184,7 +185,7 @@ def _only(levels: Sequence[set[KeptCharacters]], form: str) -> Iterator[KeptChar
             why = "is not part of the level below it" if some else "is cut differently in two examples of the same form"
             raise ParameterError(f"level {level} {why}; no rule explains all examples")
         if len(nested) > 1:
-            ways = " or ".join(sorted(one.words(len(form)) for one in nested))
+            ways = join_words(sorted(one.words(len(form)) for one in nested), "or")
             raise ParameterError(f"level {level} can be {ways}; give an example in which they differ")
         lower = nested[0]
         yield lower
@@ -359,7 +360,7 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
         return SuppressedValue()
     calendars = dates_of(rows)
     if len(calendars) > 1:
-        forms = " or ".join(str(calendar.format or "as in ISO 8601") for calendar in calendars)
+        forms = join_words([str(calendar.format or "as in ISO 8601") for calendar in calendars], "or")
         raise ParameterError(f"the dates can be written {forms}; give an example in which day and month differ")
     if calendars:
         return calendars[0]

@@ -207,7 +207,7 @@ class GroupedNumbers(Hierarchy):
 
     **It is made from the data**, from the sensitive column even: where the cuts lie tells something of it, and another table gives
     other cuts. A promise still holds, since it is judged on what is released; a certificate leaves the hierarchy out, and no ε
-    is certified with it. Where releases are to be compared give the ``cuts`` (``sfumato hierarchy`` shows them). Cells that
+    is certified with it. Where releases are to be compared give the ``cuts`` (``sfumato profile --column`` shows them). Cells that
     are labels of groups already are nodes when ``cuts`` are given; a table that holds such labels and no cuts, as one that was
     released, is all or nothing.
 

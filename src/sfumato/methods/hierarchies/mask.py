@@ -57,9 +57,7 @@ class MaskRight(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
-        _require_fitting(values, self.length, self.name)
-        pairs = [_filled_path(v, self, len(v) - len(v.rstrip(self.char)), left=False) for v in values]
-        return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
+        return _mask_paths(self, values, left=False)
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of very many codes, made at once; None where they are few or one is masked already."""
@@ -87,9 +85,7 @@ class MaskLeft(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
-        _require_fitting(values, self.length, self.name)
-        pairs = [_filled_path(v, self, len(v) - len(v.lstrip(self.char)), left=True) for v in values]
-        return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
+        return _mask_paths(self, values, left=True)
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of very many codes, made at once; None where they are few or one is masked already."""
@@ -126,32 +122,33 @@ def _ladder_of_many(mask: MaskRight | MaskLeft, values: Sequence[str], *, missin
     return ladder_by_nodes(mask, texts, nodes, [], missing=missing)
 
 
-def _filled_path(value: str, mask: MaskRight | MaskLeft, hidden: int, *, left: bool) -> tuple[tuple[str, ...], int]:
-    """The path of a value filled up to the length of the codes; up to its own level it is as it came."""
-    if mask.pad is None or value == TOP:
-        return _path(value, mask.length, mask.char, hidden, left=left)
-    filled = value if left and hidden else value.rjust(mask.length, mask.pad)
-    row, own = _path(filled, mask.length, mask.char, hidden, left=left)
-    return tuple(value if level <= own < mask.length else label for level, label in enumerate(row)), own
-
-
-def _path(value: str, length: int, char: str, hidden: int, *, left: bool) -> tuple[tuple[str, ...], int]:
-    """The path of a value and the level of the node it is."""
-    if value == TOP:
-        return (TOP,) * (length + 1), length
-    size = len(value)
-    shown = range(hidden + 1, min(size, length - 1) + 1)
-    masked = tuple(char * j + value[j:] if left else value[: size - j] + char * j for j in shown)
-    own = min(hidden, length)
-    body = (value,) * (own + 1) + masked
-    filled = body + body[-1:] * (length - len(body))
-    return (*filled[:length], TOP), own
-
-
-def _require_fitting(values: Sequence[str], length: int, name: str) -> None:
-    longer = [len(v) for v in values if len(v) > length]
+def _mask_paths(mask: MaskRight | MaskLeft, values: Sequence[str], *, left: bool) -> Paths:
+    """The paths of codes, some of which may be masked already."""
+    longer = [len(v) for v in values if len(v) > mask.length]
     if longer:
         raise SchemaError(
-            f"{name}({length}): {len(longer)} of {len(values)} distinct values have more than {length} characters; "
-            f"use {name}({max(longer)}), or correct the values"
+            f"{mask.name}({mask.length}): {len(longer)} of {len(values)} distinct values have more than "
+            f"{mask.length} characters; use {mask.name}({max(longer)}), or correct the values"
         )
+    rows, levels = [], []
+    for value in values:
+        if value == TOP:
+            rows.append((TOP,) * (mask.length + 1))
+            levels.append(mask.length)
+            continue
+        bare = value.lstrip(mask.char) if left else value.rstrip(mask.char)
+        hidden = len(value) - len(bare)
+        own = min(hidden, mask.length)
+        # A value is filled up to the length of the codes; up to its own level it is as it came.
+        filled = value
+        if mask.pad is not None and not (left and hidden):
+            filled = value.rjust(mask.length, mask.pad)
+        row = [value] * (own + 1) if own < mask.length else [filled] * mask.length
+        for level in range(hidden + 1, min(len(filled), mask.length - 1) + 1):
+            blanks = mask.char * level
+            row.append(blanks + filled[level:] if left else filled[:-level] + blanks)
+        # One that is shorter is hidden completely before the top, and stays so.
+        row += row[-1:] * (mask.length - len(row))
+        rows.append((*row[: mask.length], TOP))
+        levels.append(own)
+    return category_paths(rows, levels, mask.length + 1)

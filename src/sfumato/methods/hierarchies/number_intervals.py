@@ -85,27 +85,28 @@ def read(text: str) -> CellReading | None:
     (True, None)
     """
     number = exact(text)
-    return CellReading(number, number) if number is not None else _read_label(text.strip())
-
-
-def _read_label(text: str) -> CellReading | None:
+    if number is not None:
+        return CellReading(number, number)
+    text = text.strip()
     if text == TOP:
         return CellReading(None, None)
-    if match := _HALF_OPEN.fullmatch(text):
-        return _span(exact(match[1]), exact(match[2]), bracket=True)
-    if match := _WHOLE.fullmatch(text):
-        return _span((int(match[1]), 0), (int(match[2]) + 1, 0), bracket=False)
     if match := _OPEN.fullmatch(text):
         end = exact(match[2])
-        return None if end is None else CellReading(None, end) if match[1] == "<" else CellReading(end, None)
-    return None
-
-
-def _span(low: Exact | None, high: Exact | None, *, bracket: bool) -> CellReading | None:
+        if end is None:
+            return None
+        return CellReading(None, end) if match[1] == "<" else CellReading(end, None)
+    low: Exact | None = None
+    high: Exact | None = None
+    if bracket := _HALF_OPEN.fullmatch(text):
+        low, high = exact(bracket[1]), exact(bracket[2])
+    elif match := _WHOLE.fullmatch(text):
+        low, high = (int(match[1]), 0), (int(match[2]) + 1, 0)
     if low is None or high is None:
         return None
     digits = max(0, -low[1], -high[1])
-    return CellReading(low, high, bracket) if on_axis(low, digits) < on_axis(high, digits) else None
+    if on_axis(low, digits) >= on_axis(high, digits):
+        return None
+    return CellReading(low, high, bracket is not None)
 
 
 class Fields(Protocol):
@@ -205,6 +206,37 @@ class Grid:
         first, last = int(low) // 10**self.digits, int(high) // 10**self.digits - 1
         return str(first) if first == last else f"{first}-{last}"
 
+    def rows(
+        self, values: Sequence[str], ends: Sequence[Ends], own: Sequence[int], *, whole: bool
+    ) -> tuple[list[tuple[str, ...]], list[dict[str, Extent]]]:
+        """The path of every cell, a node of level ``own``, and per level the extents of all labels."""
+        extents: list[dict[str, Extent]] = [{} for _ in range(len(self.widths) + 1)]
+        labels_above: dict[int, tuple[str, ...]] = {}  # by the finest interval that a position lies in
+        rows = []
+        for text, (low, high), level in zip(values, ends, own, strict=True):
+            above: tuple[str, ...] = (TOP,)
+            extent = EVERYWHERE
+            if low is not None or high is not None:
+                position = low if low is not None else (high or 0) - 1
+                start = (position - self.origin) // self.widths[0]
+                if start not in labels_above:
+                    around = self.around(position)
+                    labels = [self.label(interval, whole=whole) for interval in around]
+                    for rung, label, interval in zip(extents[1:], labels, around, strict=True):
+                        rung[label] = interval
+                    labels_above[start] = (*labels, TOP)
+                above = labels_above[start]
+                is_closed = low is not None and high is not None
+                extent = (low, high) if is_closed else extents[1][above[0]]  # type: ignore[assignment]
+            if not level:
+                rows.append((text, *above))
+                continue
+            # An inner node stays itself on all levels below its own, and has its extent there.
+            for rung in extents[:level]:
+                rung[text] = extent
+            rows.append((text,) * level + (above[level - 1 :] if len(above) > 1 else above))
+        return rows, extents
+
 
 def _exact(number: float) -> Exact:
     fraction = exact(repr(number))
@@ -286,9 +318,8 @@ class Intervals(Hierarchy):
                 "point) nor intervals of this hierarchy; make them missing, correct them, or use a tree or a file"
             )
         whole = grid.can_be_whole(ends) and not any(r.bracket for r in readings)
-        rungs = _Rungs(grid, whole=whole)
-        rows = [rungs.row(*cell) for cell in zip(values, ends, own, strict=True)]
-        return extent_paths(rows, own, rungs.extents, self._domain(grid, ends))
+        rows, extents = grid.rows(values, ends, own, whole=whole)
+        return extent_paths(rows, own, extents, self._domain(grid, ends))
 
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of very many numbers, made at once; None where they are few or one is no plain number."""
@@ -344,44 +375,6 @@ class Intervals(Hierarchy):
                 f"upper={self.upper}); widen it, leave it out, or correct the values"
             )
         return low, high
-
-
-class _Rungs:
-    """The labels above every position of a grid, and the extents of all of them."""
-
-    def __init__(self, grid: Grid, *, whole: bool) -> None:
-        self.grid = grid
-        self.whole = whole
-        self.extents: list[dict[str, Extent]] = [{} for _ in range(len(grid.widths) + 1)]
-        self._seen: dict[int, tuple[str, ...]] = {}
-
-    def row(self, text: str, ends: Ends, own: int) -> tuple[str, ...]:
-        """The path of a cell that is a node of level ``own``."""
-        low, high = ends
-        if low is None and high is None:
-            self._stay(text, EVERYWHERE, own)
-            return (text,) * own + (TOP,)
-        position = low if low is not None else (high or 0) - 1
-        above = self._above(position)
-        if not own:
-            return (text, *above)
-        self._stay(text, self.extents[1][above[0]] if low is None or high is None else (low, high), own)
-        return (text,) * own + above[own - 1 :]
-
-    def _above(self, position: int) -> tuple[str, ...]:
-        start = (position - self.grid.origin) // self.grid.widths[0]
-        if start not in self._seen:
-            around = self.grid.around(position)
-            labels = [self.grid.label(extent, whole=self.whole) for extent in around]
-            for level, (label, extent) in enumerate(zip(labels, around, strict=True), 1):
-                self.extents[level][label] = extent
-            self._seen[start] = (*labels, TOP)
-        return self._seen[start]
-
-    def _stay(self, text: str, extent: Extent, own: int) -> None:
-        """An inner node has its extent on all levels below its own."""
-        for level in self.extents[:own]:
-            level[text] = extent
 
 
 def intervals(

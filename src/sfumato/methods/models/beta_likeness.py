@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.methods.models.sensitive import (
     Sensitive,
@@ -54,7 +54,7 @@ class BetaLikeness(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = BetaLikeness("income", beta=2)
     >>> model.judge(gather(examples.faggioli_blocks(), [model]))
-    ✗ basic 2-likeness of income: 140 of 740 records (18.9%) stand in a class that makes a value of income more than
+    ✗ basic 2-likeness of income: 140 of 740 records (18.9 %) stand in a class that makes a value of income more than
     3 times as likely as in the original table; the worst 4.07 times
     """
 
@@ -81,11 +81,11 @@ class BetaLikeness(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that make some value too likely."""
         return self._gains(evidence) > self.beta + TOLERANCE
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         shares = reference / max(1, reference.sum())
@@ -97,7 +97,7 @@ class BetaLikeness(SensitiveModel):
         )
         return forced_records(evidence, self.failing(evidence), least)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest β that holds, and the classes that exceed the promised one."""
         gains = self._gains(evidence)
         failing = gains > self.beta + TOLERANCE
@@ -111,7 +111,7 @@ class BetaLikeness(SensitiveModel):
             return False
         return self.beta <= other.beta and (self.kind == "enhanced" or other.kind == "basic")
 
-    def _gains(self, evidence: Evidence) -> NDArray[Any]:
+    def _gains(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
@@ -125,7 +125,7 @@ class BetaLikeness(SensitiveModel):
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
@@ -195,11 +195,11 @@ class DeltaDisclosure(SensitiveModel):
         """The sensitive column, counted per class and in the original table."""
         return needs_of(self.promise, self.sensitive, schema, reference=True)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that change some value's share too much."""
         return self._changes(evidence) >= self.delta - TOLERANCE
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress; unknown when absent ones are skipped."""
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
@@ -210,7 +210,7 @@ class DeltaDisclosure(SensitiveModel):
         )
         return forced_records(evidence, self.failing(evidence), least)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The δ that is just too small, and the classes that break the promised one."""
         changes = self._changes(evidence)
         failing = changes >= self.delta - TOLERANCE
@@ -228,7 +228,7 @@ class DeltaDisclosure(SensitiveModel):
             return False
         return self.delta <= other.delta and (self.absent == "fail" or other.absent == "skip")
 
-    def _changes(self, evidence: Evidence) -> NDArray[Any]:
+    def _changes(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the largest absolute logarithm of a change of share."""
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
@@ -241,7 +241,7 @@ class DeltaDisclosure(SensitiveModel):
             changes[~complete] = np.inf
         return changes
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)

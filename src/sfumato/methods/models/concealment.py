@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.consistency import Pairs
-from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.sensitive import extreme, verdict
@@ -48,14 +48,14 @@ class _OnPairs(Model, Protocol):
             raise SchemaError(f"{self.promise} needs at least one column with role quasi")
         return Needs(pairs=True)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Always an error: suppressing classes does not lead there."""
         raise ParameterError(
             f"{self.promise} depends on pairs of original and released records and cannot be reached by recoding and "
             "suppressing classes; ask for k-anonymity, which implies it, and judge it on the release"
         )
 
-    def _pairs(self, evidence: Evidence) -> Pairs:
+    def _pairs(self, evidence: ClassEvidence) -> Pairs:
         """The graph, of a table with one row a person."""
         if evidence.pairs is None:
             raise SchemaError(f"{self.promise} was judged without the original table; gather evidence with it")
@@ -93,7 +93,7 @@ class OneKAnonymity(_OnPairs):
         """The promise in a few words."""
         return f"(1,{self.k})-anonymity"
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of released records an original fits, and the classes of those with too few."""
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_originals()
@@ -129,7 +129,7 @@ class KOneAnonymity(_OnPairs):
         """The promise in a few words."""
         return f"({self.k},1)-anonymity"
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of originals a released record fits, and the classes with too few."""
         pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_released()
@@ -161,7 +161,7 @@ class KKAnonymity(_OnPairs):
         """The promise in a few words."""
         return f"({self.k},{self.k})-anonymity"
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of records of the other side that one fits, and the classes of those with too few."""
         pairs = self._pairs(evidence)
         left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
@@ -211,7 +211,7 @@ class KConcealment(_OnPairs):
         """The promise in a few words."""
         return f"{self.k}-concealment"
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of matches of an original, and the classes of those with too few."""
         pairs = self._pairs(evidence)
         counts = pairs.matches_of_originals()
@@ -224,7 +224,7 @@ class KConcealment(_OnPairs):
         return isinstance(other, KConcealment | OneKAnonymity) and self.k >= other.k
 
 
-def _judged(model: Model, k: int, evidence: Evidence, values: NDArray[np.int64], short: int, what: str) -> Verdict:
+def _judged(model: Model, k: int, evidence: ClassEvidence, values: NDArray[np.int64], short: int, what: str) -> Verdict:
     """A verdict on the least count of each released class; ``short`` records have too small a one."""
     attained = extreme(values, "smallest")
     sentence = f"{what}: at least {attained}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Posterior, Verdict
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, Posterior, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
@@ -61,14 +61,14 @@ class KConfusion(Model):
         """What the attacks found."""
         return Needs(posteriors=True)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Always an error: it is measured on a release, not reached by a search."""
         raise ParameterError(
             f"{self.promise} measures attacks on a finished release and cannot be reached by recoding and suppressing classes; "
             "ask for another promise there, and judge this one on the release"
         )
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of likely originals under any attack, and the released records with too few."""
         likely = self._likely(evidence.posteriors, evidence.classes.total)
         failing = np.flatnonzero(likely < self.k)
@@ -100,7 +100,7 @@ class KConfusion(Model):
         counted = [_count_likely(matrix, records, self.t) for matrix in posteriors]
         return np.asarray(np.minimum.reduce(counted))
 
-    def _sentence(self, evidence: Evidence, attained: int | None, short: int) -> str:
+    def _sentence(self, evidence: ClassEvidence, attained: int | None, short: int) -> str:
         if attained is None:
             return "the table is empty, there is nobody to protect"
         against = f"measured against {len(evidence.posteriors)} supplied attack(s), no guarantee against others"

@@ -10,8 +10,9 @@ import numpy as np
 
 from sfumato.core.encoding import Column, parts_of, parts_of_label
 from sfumato.core.hierarchy import TOP
-from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
+from sfumato.core.words import count_of
 from sfumato.methods.formulas.named_rules import Confidence, NamedRule, Spoken, Support, all_parsed, require_columns
 from sfumato.methods.formulas.rules import Thresholds
 from sfumato.methods.models.sensitive import verdict
@@ -75,21 +76,21 @@ class HiddenRules(Model):
     def promise(self) -> str:
         """The promise in a few words."""
         number = len(self.rules)
-        return f"{number} {'rule' if number == 1 else 'rules'} hidden at support {self.support} and confidence {self.confidence:g}"
+        return f"{count_of(number, 'rule')} hidden at support {self.support} and confidence {self.confidence:g}"
 
     def needs(self, schema: Schema) -> Needs:
         """The columns of every rule, counted together."""
         require_columns(self.name, self.parsed, schema)
         return Needs(counts=tuple(dict.fromkeys(_counted(rule) for rule in self.parsed)))
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes without whose records no rule is found: those in which a rule holds most often go first."""
         gone = np.zeros(len(evidence.classes), dtype=np.bool_)
         for one in self._found(evidence):
             gone |= one.fewest(self.thresholds)
         return gone
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The largest confidence of a rule that has the support, and the classes that show rules."""
         every = list(self._met(evidence))
         found = [one for one in every if self.thresholds.found(one.support, one.left_support)]
@@ -118,11 +119,11 @@ class HiddenRules(Model):
         closer = self.support <= other.support and self.confidence <= other.confidence
         return closer and set(other.parsed) <= set(self.parsed)
 
-    def _found(self, evidence: Evidence) -> Iterator[_Met]:
+    def _found(self, evidence: ClassEvidence) -> Iterator[_Met]:
         met = self._met(evidence)
         return (one for one in met if self.thresholds.found(one.support, one.left_support))
 
-    def _met(self, evidence: Evidence) -> Iterator[_Met]:
+    def _met(self, evidence: ClassEvidence) -> Iterator[_Met]:
         """Every rule with values that enough records have."""
         for rule in self.parsed:
             counts = evidence.classes.counts[_counted(rule)]

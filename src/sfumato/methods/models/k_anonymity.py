@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -50,14 +51,15 @@ class KAnonymity(Model):
             raise SchemaError("k-anonymity needs at least one column with role quasi")
         return Needs()
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes smaller than k."""
         return evidence.frequencies < self.k
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The k of the table, and the classes below the promised one."""
         sizes = evidence.frequencies
         failing = np.flatnonzero(sizes < self.k)
+        short = int(evidence.classes.records[failing].sum())
         attained = int(sizes.min()) if len(sizes) else None
         return Verdict(
             model=self.name,
@@ -65,11 +67,11 @@ class KAnonymity(Model):
             holds=not len(failing),
             attained=attained,
             required=self.k,
-            sentence=_sentence(self.k, attained, evidence, int(evidence.classes.records[failing].sum())),
+            sentence=_sentence(self.k, attained, evidence, short),
             per_class=sizes,
             failing=failing,
             failing_sizes=sizes[failing],
-            records=int(evidence.classes.records[failing].sum()),
+            records=short,
             missing_rule="category" if evidence.wildcard is None else "wildcard",
             crowd=self.crowd,
         )
@@ -89,7 +91,7 @@ class KAnonymity(Model):
         return other.enough_k is not None and self.k >= other.enough_k
 
 
-def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> str:
+def _sentence(k: int, attained: int | None, evidence: ClassEvidence, short: int) -> str:
     if attained is None:
         return "the table is empty, there is nobody to protect"
     who = "persons" if evidence.classes.person else "records"
@@ -98,10 +100,10 @@ def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> s
     if attained >= k:
         return f"everyone shares the quasi-identifiers with at least {attained - 1} other {who}"
     total = evidence.classes.total
-    return f"{short:,} of {total:,} records ({short / total:.1%}) stand in a class of fewer than {k} {who}; the smallest has {attained}"
+    return f"{short:,} of {total:,} records ({percent(short / total)}) stand in a class of fewer than {k} {who}; the smallest has {attained}"
 
 
-def _compatible(k: int, attained: int, evidence: Evidence) -> str:
+def _compatible(k: int, attained: int, evidence: ClassEvidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
     sentence = f"everyone could be at least {attained - 1} other records, where a missing value may stand for anything"

@@ -10,8 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.upper_figures import upper_figure
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -118,11 +119,11 @@ class LDiversity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are not diverse enough."""
         return self._below(self._values(evidence))
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress.
 
         All of them below l values; else, by Gibbs' inequality, a share ``(ln l − H)/(ln l + ln q₁)`` for the entropy
@@ -142,7 +143,7 @@ class LDiversity(SensitiveModel):
             least = top - (self.c or 0) * top / values
         return forced_records(evidence, failing, np.where(few, records, least))
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The largest l that holds (for the given c), and the classes below the promised one."""
         values = self._values(evidence)
         failing = self._below(values)
@@ -165,7 +166,7 @@ class LDiversity(SensitiveModel):
             return other.l <= surely
         return other.kind == self.kind and other.l <= self.l and (other.c or 0) >= (self.c or 0)
 
-    def _values(self, evidence: Evidence) -> NDArray[Any]:
+    def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class: distinct values, effective values, or the c that is just too small."""
         counts = counts_of(evidence, self.sensitive)
         if self.kind == "distinct":
@@ -180,7 +181,7 @@ class LDiversity(SensitiveModel):
             return (values >= (self.c or 0) - TOLERANCE) & (self.l > 1)
         return values < self.l - TOLERANCE
 
-    def _reached(self, evidence: Evidence, values: NDArray[Any]) -> NDArray[Any]:
+    def _reached(self, evidence: ClassEvidence, values: NDArray[Any]) -> NDArray[Any]:
         """Per class the largest l that holds."""
         if self.kind != "recursive":
             return values
@@ -190,7 +191,7 @@ class LDiversity(SensitiveModel):
         )
 
     def _sentence(
-        self, evidence: Evidence, failing: NDArray[np.bool_], values: NDArray[Any], attained: float | None
+        self, evidence: ClassEvidence, failing: NDArray[np.bool_], values: NDArray[Any], attained: float | None
     ) -> str:
         column = spoken(self.sensitive)
         if attained is None:
@@ -233,7 +234,7 @@ class PSensitive(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = PSensitive("disease", p=2, k=3)
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
-    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3%) stand in a class of fewer than 3 or with fewer than 2
+    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) stand in a class of fewer than 3 or with fewer than 2
     values of disease; the smallest class has 3, the least diverse 1; no recoding can form more than 3 classes
     """
 
@@ -256,11 +257,11 @@ class PSensitive(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too small or show too few values."""
         return (self._values(evidence) < self.p) | (evidence.frequencies < self.k)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The largest p that holds, and the classes that are too small or show too few values."""
         values = self._values(evidence)
         failing = self.failing(evidence)
@@ -288,10 +289,10 @@ class PSensitive(SensitiveModel):
         """Classes with so many values have as many records."""
         return sensitive == self.sensitive and max(self.p, self.k) <= values
 
-    def _values(self, evidence: Evidence) -> NDArray[Any]:
+    def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: int) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: int) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return f"every class has at least {smallest} members and {attained} different values of {column}"
@@ -353,7 +354,7 @@ class AlphaKAnonymity(SensitiveModel):
     >>> model = AlphaKAnonymity("disease", alpha=0.7, k=3, values=["Cancer"])
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
     ✓ (0.7, 3)-anonymity of disease: every class has at least 3 members and no protected value of disease makes up more
-    than 66.7% of one
+    than 66.7 % of one
     """
 
     sensitive: Sensitive
@@ -385,18 +386,18 @@ class AlphaKAnonymity(SensitiveModel):
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too small or in which a protected value is too common."""
         return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress: all of a small class."""
         shares, records = self._shares(evidence), evidence.classes.records
         small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
         least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
         return forced_records(evidence, small | common, np.where(small, records, least))
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest α that holds, and the classes that are too small or too uniform."""
         shares = self._shares(evidence)
         failing = (shares > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
@@ -425,7 +426,7 @@ class AlphaKAnonymity(SensitiveModel):
     def _protects(self, values: tuple[str, ...] | None) -> bool:
         return self.values is None or (values is not None and set(values) <= set(self.values))
 
-    def _shares(self, evidence: Evidence) -> NDArray[Any]:
+    def _shares(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the share of its most common protected value."""
         counts = counts_of(evidence, self.sensitive)
         protected = np.ones(len(counts.labels), dtype=np.bool_)
@@ -434,7 +435,7 @@ class AlphaKAnonymity(SensitiveModel):
             protected[:] = [label in self.values for label in counts.labels]
         return kernels.distributions.largest_shares(counts.starts, counts.codes, counts.counts, protected)  # type: ignore[no-any-return]
 
-    def _require_known(self, evidence: Evidence) -> None:
+    def _require_known(self, evidence: ClassEvidence) -> None:
         """Refuse values that the column does not have: a misspelt one would silently not be protected."""
         unknown = set(self.values or ()) - set(counts_of(evidence, self.sensitive).labels)
         if unknown and len(evidence.classes):
@@ -443,16 +444,16 @@ class AlphaKAnonymity(SensitiveModel):
                 "write them as they stand in the file"
             )
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (
                 f"every class has at least {smallest} members and no protected value of {column} makes up more than "
-                f"{attained:.1%} of one"
+                f"{percent(attained)} of one"
             )
         sentence = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with more than "
-            f"{self.alpha:.1%} of one protected value of {column}; the smallest class has {smallest}, the largest share "
-            f"is {attained:.1%}"
+            f"{percent(self.alpha)} of one protected value of {column}; the smallest class has {smallest}, the largest share "
+            f"is {percent(attained)}"
         )
         return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))

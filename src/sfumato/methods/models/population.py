@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import FILE, parameters
 from sfumato.core.population import weight_column
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.sensitive import extreme, share_of_records, verdict, verdict_of_worst
 
@@ -96,11 +97,11 @@ class KMap(Model):
             weight_column(schema)
         return Needs(weights=self.weights, population=not self.weights and self.fraction is None)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that match fewer than k records of the population."""
         return self._matches(evidence) < self.k - TOLERANCE
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The least number of matches, and the classes that have too few."""
         values = self._matches(evidence)
         failing = values < self.k - TOLERANCE
@@ -122,7 +123,7 @@ class KMap(Model):
     def _basis(self) -> tuple[Any, ...]:
         return self.population, self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
 
-    def _matches(self, evidence: Evidence) -> NDArray[Any]:
+    def _matches(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class, the population records it matches, known or estimated."""
         classes = evidence.classes
         if self.fraction is not None:
@@ -133,12 +134,12 @@ class KMap(Model):
             raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
         return people
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         if failing.any():
             return f"{share_of_records(evidence, failing)} match fewer than {self.k} people of the population; the rarest match {attained:g}"
         if self.weights:
             return f"every class stands for at least {attained:g} people of the population, by their survey weights"
-        sure = f", {self.confidence or USUAL_CONFIDENCE:.0%} sure" if self.fraction is not None else ""
+        sure = f", {percent(self.confidence or USUAL_CONFIDENCE)} sure" if self.fraction is not None else ""
         return f"everyone could be at least {attained:g} people of the population{sure}"
 
 
@@ -209,7 +210,7 @@ class DeltaPresence(Model):
             raise SchemaError("δ-presence needs at least one column with role quasi")
         return Needs(population=True)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes whose chance is out of bounds; all of them when somebody's chance is below ``low``."""
         values = self._chances(evidence)
         failing = (values > self.high + TOLERANCE) | (values < self.low - TOLERANCE)
@@ -217,7 +218,7 @@ class DeltaPresence(Model):
             failing[:] = True
         return failing
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The largest chance of presence (``attained``), and the classes out of bounds."""
         values = self._chances(evidence)
         failing = self.failing(evidence)
@@ -236,7 +237,7 @@ class DeltaPresence(Model):
             return False
         return self.low >= other.low and self.high <= other.high
 
-    def _chances(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _chances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         everyone = evidence.classes.population
         if everyone is None:
             raise SchemaError(f"{self.promise} was judged without a population table; gather evidence with it")
@@ -246,7 +247,7 @@ class DeltaPresence(Model):
         chances[sizes > everyone] = np.inf
         return chances
 
-    def _sentence(self, evidence: Evidence, values: NDArray[np.float64]) -> str:
+    def _sentence(self, evidence: ClassEvidence, values: NDArray[np.float64]) -> str:
         least = 0.0 if evidence.absent else float(values.min())
         beyond = int(np.isinf(values).sum())
         if beyond:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.population import weight_column
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.formulas.uniqueness import Estimator, Uniques, individual_risk, population_uniques
 from sfumato.methods.models.k_anonymity import KAnonymity
@@ -172,15 +173,15 @@ class _SumOfRecords(_BelowThreshold, Protocol):
     shrinking: ClassVar[bool] = False
     scope: ClassVar[Literal["class", "table"]] = "table"
 
-    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         """Per class what one of its records is above what the promise allows on average."""
         ...
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """The riskiest classes, as few records as must go for the mean to be low enough."""
         return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
 
-    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._excess(evidence) * evidence.classes.records, 0.0
 
@@ -213,11 +214,11 @@ class MaximumRisk(_BelowThreshold):
         """The promise in a few words."""
         return f"highest risk {self.threshold:g}"
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes with too high a risk."""
         return evidence.frequencies < self.enough_k
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The highest risk, and the classes above the threshold."""
         risks = 1 / evidence.frequencies
         failing, attained = self.failing(evidence), extreme(risks, "largest")
@@ -256,10 +257,10 @@ class AverageRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"average risk {self.threshold:g}"
 
-    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         return 1 / evidence.frequencies - (self.threshold + TOLERANCE)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
         risks, records = 1 / evidence.frequencies, evidence.classes.records
         attained = float(risks @ records / records.sum()) if len(records) else None
@@ -296,16 +297,16 @@ class RecordsAtRisk(_SumOfRecords):
         """The promise in a few words."""
         return f"at most {self.share:.4g} of records at risk above {self.threshold:g}"
 
-    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _excess(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         at_risk = evidence.frequencies < self.enough_k
         return at_risk.astype(float) - (self.share + TOLERANCE)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
         records, risks = evidence.classes.records, 1 / evidence.frequencies
         at_risk = int(records[evidence.frequencies < self.enough_k].sum())
         attained = at_risk / int(records.sum()) if len(records) else None
-        sentence = f"{at_risk:,} of {int(records.sum()):,} ({attained or 0:.1%}) are picked rightly with a chance above {self.threshold:g}"
+        sentence = f"{at_risk:,} of {int(records.sum()):,} ({percent(attained or 0)}) are picked rightly with a chance above {self.threshold:g}"
         return risk_verdict(self, evidence, self.failing(evidence), attained, self.share, risks, sentence)
 
     def implies(self, other: Model) -> bool:
@@ -322,7 +323,7 @@ def classes_only(model: Model, schema: Schema) -> Needs:
 
 def risk_verdict(
     model: Model,
-    evidence: Evidence,
+    evidence: ClassEvidence,
     failing: NDArray[np.bool_],
     attained: float | None,
     required: float,
@@ -387,16 +388,16 @@ class ExpectedReidentifications(Model):
             weight_column(schema)
         return Needs(weights=self.weights)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the number to be small enough."""
         classes = evidence.classes
         return fewest_records(classes, classes.sizes, self._risks(evidence), self.limit + TOLERANCE)
 
-    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+    def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float]:
         """Per class what it adds to a sum over the released ones, and what that may be at most."""
         return self._risks(evidence) * evidence.classes.sizes, self.limit + TOLERANCE
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The expected number, and the classes that would have to go."""
         risks, sizes = self._risks(evidence), evidence.classes.sizes
         attained = float(risks @ sizes) if len(sizes) else None
@@ -409,7 +410,7 @@ class ExpectedReidentifications(Model):
             return False
         return self.weights == other.weights and self.limit <= other.limit
 
-    def _risks(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _risks(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         if not self.weights:
             return 1 / evidence.frequencies
         if evidence.classes.weights is None:
@@ -459,15 +460,15 @@ class PopulationUniqueness(Model):
         """Nothing but the classes."""
         return classes_only(self, schema)
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """All classes of one record, when the estimate is too high."""
         return self._failing(evidence, self._uniques(evidence))
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The estimated share, and the sample uniques if it is too high."""
         uniques = self._uniques(evidence)
         attained = uniques.share if len(evidence.classes) else None
-        sentence = f"about {uniques.number:,.3g} of {uniques.population:,} people ({uniques.share:.2%}) are unique in the population ({uniques.how})"
+        sentence = f"about {uniques.number:,.3g} of {uniques.population:,} people ({percent(uniques.share)}) are unique in the population ({uniques.how})"
         risks = 1 / evidence.frequencies
         return risk_verdict(self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence)
 
@@ -477,8 +478,8 @@ class PopulationUniqueness(Model):
             return False
         return (self.fraction, self.estimator) == (other.fraction, other.estimator)
 
-    def _uniques(self, evidence: Evidence) -> Uniques:
+    def _uniques(self, evidence: ClassEvidence) -> Uniques:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
-    def _failing(self, evidence: Evidence, uniques: Uniques) -> NDArray[np.bool_]:
+    def _failing(self, evidence: ClassEvidence, uniques: Uniques) -> NDArray[np.bool_]:
         return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))

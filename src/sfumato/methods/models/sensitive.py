@@ -9,9 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import Column, parts_of
-from sfumato.core.model import Evidence, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Model, Needs, Verdict
 from sfumato.core.parameters import SENSITIVE_COLUMNS
 from sfumato.core.schema import Role, Schema
+from sfumato.core.words import join_words, percent
 from sfumato.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = 
         if name not in schema.attributes:
             problems.append(f"{promise}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}")
         elif not schema[name].has(Role.SENSITIVE):
-            problems.append(
-                f"{promise}: column {name!r} has role {' and '.join(schema[name].roles)}; make it sensitive"
-            )
+            problems.append(f"{promise}: column {name!r} has role {join_words(schema[name].roles)}; make it sensitive")
         elif schema[name].has(Role.QUASI):
             problems.append(
                 f"{promise}: column {name!r} is quasi as well as sensitive, and whoever knows it has nothing to learn; "
@@ -62,17 +61,17 @@ def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = 
     return Needs(counts=(column,), reference=reference)
 
 
-def counts_of(evidence: Evidence, column: Column) -> Counts:
+def counts_of(evidence: ClassEvidence, column: Column) -> Counts:
     """How often each value of the sensitive column occurs in each class."""
     return evidence.classes.counts[column]
 
 
-def reference_of(evidence: Evidence, column: Column, which: Reference = "original") -> NDArray[np.int64]:
+def reference_of(evidence: ClassEvidence, column: Column, which: Reference = "original") -> NDArray[np.int64]:
     """How often each value occurs in the original table, or in the classes that are released."""
     return evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
 
 
-def too_few_values(evidence: Evidence, column: Column, least: float, which: Reference = "original") -> str:
+def too_few_values(evidence: ClassEvidence, column: Column, least: float, which: Reference = "original") -> str:
     """Why no recoding can keep a promise that asks for so many values of a column; empty where it has them.
 
     With ``released`` only values that are released count: of the others nobody who holds the file knows.
@@ -85,12 +84,14 @@ def too_few_values(evidence: Evidence, column: Column, least: float, which: Refe
     return f"column {spoken(column)!r} {has}, so no recoding can keep this"
 
 
-def is_constant(evidence: Evidence, column: Column, which: Reference = "original") -> bool:
+def is_constant(evidence: ClassEvidence, column: Column, which: Reference = "original") -> bool:
     """Whether a column tells the same of everyone: classes then look like the table, but nothing is hidden."""
     return bool(too_few_values(evidence, column, 2, which))
 
 
-def known_by_it(evidence: Evidence, failing: NDArray[np.bool_], column: Column, which: Reference = "original") -> str:
+def known_by_it(
+    evidence: ClassEvidence, failing: NDArray[np.bool_], column: Column, which: Reference = "original"
+) -> str:
     """The sentence about a column that tells the same of everyone."""
     return f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, column, 2, which)}"
 
@@ -100,18 +101,18 @@ def with_reason(sentence: str, reason: str) -> str:
     return f"{sentence}; {reason}" if reason else sentence
 
 
-def at_most_persons(values: NDArray[Any], evidence: Evidence) -> NDArray[Any]:
+def at_most_persons(values: NDArray[Any], evidence: ClassEvidence) -> NDArray[Any]:
     """Diversity of each class, but never more than it has persons: one person's many rows hide nobody."""
     return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
 
 
-def share_of_records(evidence: Evidence, failing: NDArray[np.bool_]) -> str:
-    """How many records stand in the failing classes: ``12 of 400 records (3.0%)``."""
+def share_of_records(evidence: ClassEvidence, failing: NDArray[np.bool_]) -> str:
+    """How many records stand in the failing classes: ``12 of 400 records (3.0 %)``."""
     short, total = int(evidence.classes.records[failing].sum()), evidence.classes.total
-    return f"{short:,} of {total:,} records ({short / total:.1%})"
+    return f"{short:,} of {total:,} records ({percent(short / total)})"
 
 
-def forced_records(evidence: Evidence, failing: NDArray[np.bool_], least: NDArray[Any]) -> NDArray[np.int64]:
+def forced_records(evidence: ClassEvidence, failing: NDArray[np.bool_], least: NDArray[Any]) -> NDArray[np.int64]:
     """Records that failing classes must lose under every finer recoding: ``least`` of them, one if that is unknown.
 
     Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the model is monotone):
@@ -125,7 +126,7 @@ def forced_records(evidence: Evidence, failing: NDArray[np.bool_], least: NDArra
 
 def verdict(
     model: Model,
-    evidence: Evidence,
+    evidence: ClassEvidence,
     failing: NDArray[np.bool_],
     *,
     attained: float | None,
@@ -153,13 +154,13 @@ def verdict(
 
 def verdict_of_worst(
     model: Model,
-    evidence: Evidence,
+    evidence: ClassEvidence,
     failing: NDArray[np.bool_],
     values: NDArray[Any],
     *,
     worst: Literal["smallest", "largest"],
     required: float,
-    sentence: Callable[[Evidence, NDArray[np.bool_], Any], str],
+    sentence: Callable[[ClassEvidence, NDArray[np.bool_], Any], str],
     counts_crowds: bool = False,
 ) -> Verdict:
     """A verdict on one value per class: the table attains that of its worst class, which ``sentence`` is told."""

@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import Counts
 from sfumato.core.mechanism import Mechanism
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.axes import axis_problem
@@ -134,11 +134,11 @@ class StochasticTCloseness(SensitiveModel):
             raise SchemaError(f"{self.promise}: {problem}")
         return Needs(counts=(self.sensitive,), unmasked=(self.sensitive,), reference=self.reference == "original")
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too far from the reference."""
         return self._distances(evidence) > self.t + TOLERANCE
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest t that holds, and the classes farther away than promised."""
         distances = self._distances(evidence)
         failing = distances > self.t + TOLERANCE
@@ -159,7 +159,7 @@ class StochasticTCloseness(SensitiveModel):
     def _setting(self) -> tuple[Any, ...]:
         return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
 
-    def _distances(self, evidence: Evidence) -> NDArray[np.float64]:
+    def _distances(self, evidence: ClassEvidence) -> NDArray[np.float64]:
         name = before_masking(self.sensitive)
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
@@ -170,7 +170,9 @@ class StochasticTCloseness(SensitiveModel):
             return self._after_matrix(evidence, counts, reference)
         return self._after_noise(evidence, counts, reference)
 
-    def _after_noise(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _after_noise(
+        self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         attribute = evidence.schema[self.sensitive]
         places, values = axis(counts, reference, self.sensitive, attribute, "numeric", only_reference=False)
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
@@ -185,7 +187,9 @@ class StochasticTCloseness(SensitiveModel):
             kernels.distributions.farthest_ratios(counts.starts, places[counts.codes], counts.counts, table, decay)
         )
 
-    def _after_matrix(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _after_matrix(
+        self, evidence: ClassEvidence, counts: Counts, reference: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         from scipy.sparse import csr_array
 
         matrix, outcomes = self._matrix_of(counts.labels)
@@ -218,7 +222,7 @@ class StochasticTCloseness(SensitiveModel):
                 matrix[i, at[after]] = chance
         return matrix, outcomes
 
-    def _order(self, evidence: Evidence, outcomes: Sequence[str | None]) -> NDArray[np.int64]:
+    def _order(self, evidence: ClassEvidence, outcomes: Sequence[str | None]) -> NDArray[np.int64]:
         """Positions of the outcomes from the lowest to the highest."""
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
@@ -228,7 +232,7 @@ class StochasticTCloseness(SensitiveModel):
         )
         return np.argsort(places)
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         far = f"a factor of {attained:.4g}" if self.distance == "multiplicative" else f"{attained:.4g}"
         if failing.any():
             return f"{share_of_records(evidence, failing)} stand in a class too far from the {self.reference} table; the farthest is at {far}"

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.classes import projected
 from sfumato.core.evidence import wildcard_frequencies
-from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.methods.models.sensitive import extreme, share_of_records, verdict
@@ -40,11 +40,11 @@ class _OnColumns(Model, Protocol):
         """Fewer columns make larger classes."""
         return self.k
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are in too small a group of some set of columns."""
         return self._least(evidence) < self.k
 
-    def _least(self, evidence: Evidence) -> NDArray[np.int64]:
+    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, the size of the smallest group it belongs to."""
         ...
 
@@ -67,7 +67,7 @@ class KOnSubsets(_OnColumns):
     >>> from sfumato.core.evidence import gather
     >>> model = KOnSubsets(2, size=1)
     >>> model.judge(gather(examples.special_uniques(), [model]))
-    ✗ 2-anonymity on any column: 2 of 10 records (20.0%) are among fewer than 2 on some column; the smallest group has 1
+    ✗ 2-anonymity on any column: 2 of 10 records (20 %) are among fewer than 2 on some column; the smallest group has 1
     """
 
     k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
@@ -92,7 +92,7 @@ class KOnSubsets(_OnColumns):
             )
         return Needs()
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
         return _judge(
             self, self.k, evidence, self._least(evidence), "column" if self.size == 1 else f"{self.size} columns"
@@ -104,7 +104,7 @@ class KOnSubsets(_OnColumns):
             return self.k >= other.k and all(len(names) <= self.size for names in other.combinations)
         return isinstance(other, KOnSubsets) and self.k >= other.k and self.size >= other.size
 
-    def _least(self, evidence: Evidence) -> NDArray[np.int64]:
+    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         return smallest_groups(evidence, itertools.combinations(evidence.classes.columns, self.size))
 
 
@@ -151,7 +151,7 @@ class KOnCombinations(_OnColumns):
             )
         return Needs()
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest group of any combination, and the classes in too small ones."""
         return _judge(self, self.k, evidence, self._least(evidence), "named combination")
 
@@ -161,11 +161,11 @@ class KOnCombinations(_OnColumns):
             return False
         return all(any(set(theirs) <= set(ours) for ours in self.combinations) for theirs in other.combinations)
 
-    def _least(self, evidence: Evidence) -> NDArray[np.int64]:
+    def _least(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         return smallest_groups(evidence, self.combinations)
 
 
-def smallest_groups(evidence: Evidence, combinations: Iterable[Sequence[str]]) -> NDArray[np.int64]:
+def smallest_groups(evidence: ClassEvidence, combinations: Iterable[Sequence[str]]) -> NDArray[np.int64]:
     """Per class, the size of the smallest group it belongs to on any of these combinations of columns."""
     classes = evidence.classes
     least = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
@@ -176,7 +176,7 @@ def smallest_groups(evidence: Evidence, combinations: Iterable[Sequence[str]]) -
     return least
 
 
-def _judge(model: Model, k: int, evidence: Evidence, least: NDArray[np.int64], where: str) -> Verdict:
+def _judge(model: Model, k: int, evidence: ClassEvidence, least: NDArray[np.int64], where: str) -> Verdict:
     failing = least < k
     attained = extreme(least, "smallest")
     if not len(least):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, finite
+from sfumato.core.model import TOLERANCE, ClassEvidence, Facts, Model, Needs, SensitiveModel, Verdict, finite
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import ParameterError, SchemaError
@@ -197,7 +196,7 @@ class TCloseness(SensitiveModel):
                 raise SchemaError(f"{self.promise}: {problem}")
         return needs
 
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+    def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that are too far from the reference.
 
         Under the released reference only those more than halfway between t and the farthest: once they are gone the
@@ -209,7 +208,7 @@ class TCloseness(SensitiveModel):
             failing &= distances >= (self.t + distances.max()) / 2
         return failing
 
-    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+    def forced(self, evidence: ClassEvidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)
@@ -229,7 +228,7 @@ class TCloseness(SensitiveModel):
             least[some] *= (distances[some] - self.t) / (pulls[some] - self.t)
         return forced_records(evidence, failing, least)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def judge(self, evidence: ClassEvidence) -> Verdict:
         """The smallest t that holds, and the classes farther away than promised."""
         distances = self._distances(evidence, self.reference)
         failing = distances > self.t + TOLERANCE
@@ -237,7 +236,7 @@ class TCloseness(SensitiveModel):
             self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
         )
 
-    def judge_without_suppressed(self, evidence: Evidence, suppressed: int, attained: float) -> Verdict | None:
+    def judge_without_suppressed(self, evidence: ClassEvidence, suppressed: int, attained: float) -> Verdict | None:
         r"""Judge against the original by the released records alone, where *s* of *N* records were suppressed.
 
         With released, suppressed and original distributions R, S and P: :math:`P = (1 - s/N) R + (s/N) S`. Earth mover's distances are
@@ -269,7 +268,7 @@ class TCloseness(SensitiveModel):
             records=0,
         )
 
-    def _bounds_without(self, evidence: Evidence, suppressed: int) -> tuple[float, float] | None:
+    def _bounds_without(self, evidence: ClassEvidence, suppressed: int) -> tuple[float, float] | None:
         """The least and the largest that the distance from the original can be.
 
         Suppressed values that no released record has stretch the axis: under the ordered distance up to *s* of them lie between two of
@@ -320,11 +319,11 @@ class TCloseness(SensitiveModel):
             return 1 - 1 / self.t <= other.t
         return self.distance == "equal" and other.distance != "multiplicative" and self.t <= other.t
 
-    def _distances(self, evidence: Evidence, which: Reference) -> NDArray[Any]:
+    def _distances(self, evidence: ClassEvidence, which: Reference) -> NDArray[Any]:
         """Distance of every class to a reference."""
         return self._compared(evidence, which)[0]
 
-    def _compared(self, evidence: Evidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _compared(self, evidence: ClassEvidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
         """Distance of every class to a reference, and how much of it a single record can account for."""
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
@@ -348,7 +347,7 @@ class TCloseness(SensitiveModel):
             compared = kernels.distributions.cumulative_distances(*rows, *places)
         return compared
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
+    def _sentence(self, evidence: ClassEvidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive, self.reference):
             return known_by_it(evidence, failing, self.sensitive, self.reference)
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
@@ -359,13 +358,7 @@ class TCloseness(SensitiveModel):
             )
         return text + self._other_reference(evidence, attained)
 
-    def told_alone(self, sentence: str) -> str:
-        """The sentence without the distance from the original."""
-        return (
-            sentence if self.reference == "original" else re.sub(r" \(from the original one [\d.e+-]+\)$", "", sentence)
-        )
-
-    def _other_reference(self, evidence: Evidence, attained: float) -> str:
+    def _other_reference(self, evidence: ClassEvidence, attained: float) -> str:
         """What the other reference would give, where it is known and differs."""
         which: Reference = "released" if self.reference == "original" else "original"
         if which == "original" and self.sensitive not in evidence.reference:

@@ -11,7 +11,7 @@ from sfumato.core.design import units_of
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.formulas.exact_draws import Draws
 
 REHEARSAL = "rehearsal: no ε is certified"
@@ -47,7 +47,7 @@ def warnings(draws: Draws, step: str, broken: str | None = None) -> tuple[str, .
     return () if why_not is None else (f"{step}: {why_not}",)
 
 
-def require_one_row_each(dataset: Dataset, step: str) -> None:
+def require_one_row_each(dataset: Table, step: str) -> None:
     """Refuse tables in which a person has several rows: ε is about one row."""
     persons = units_of(dataset, "person")
     repeated = 0 if persons is None else len(persons) - len(np.unique(persons))

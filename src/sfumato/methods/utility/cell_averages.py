@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import Layout, remembered_rows
+from sfumato.core.classes import Layout, remembered_classes, remembered_rows
 from sfumato.core.encoding import Encoded, tallied
 from sfumato.core.metric import Measure
 from sfumato.methods.utility.cells import Cells, cells_of
@@ -18,7 +18,7 @@ from sfumato.methods.utility.cells import Cells, cells_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 # One rule for what was suppressed, the same in every metric: **a suppressed record has every cell at the top.**
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 Side = Literal["original", "released"]
 
 
-def records_of(pair: Pair) -> int:
+def records_of(pair: TablePair) -> int:
     """Records that averages are over: the released ones and those of which nothing was released."""
     return pair.kept + max(0, pair.suppressed)
 
 
-def suppressed_of(pair: Pair) -> int:
+def suppressed_of(pair: TablePair) -> int:
     """Records of which nothing was released."""
     return max(0, pair.suppressed)
 
 
-def gone(pair: Pair) -> NDArray[np.bool_]:
+def gone(pair: TablePair) -> NDArray[np.bool_]:
     """Per original record, whether nothing of it was released; found once."""
     if "gone" not in pair.memo:
         pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
@@ -58,7 +58,7 @@ def gone(pair: Pair) -> NDArray[np.bool_]:
     return lost
 
 
-def share_lost(pair: Pair, released: float, *, most: float = 1.0) -> float:
+def share_lost(pair: TablePair, released: float, *, most: float = 1.0) -> float:
     """The mean over all records when the released ones cost ``released`` together and every other one ``most``.
 
     Without any record nothing can be lost.
@@ -67,13 +67,13 @@ def share_lost(pair: Pair, released: float, *, most: float = 1.0) -> float:
     return (released + suppressed_of(pair) * most) / records if records else 0.0
 
 
-def added(pair: Pair, amounts: NDArray[np.float64], side: Side = "released") -> float:
+def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
     """The sum over the records of one side of an amount for every row."""
     copies = (pair.released if side == "released" else pair.original).copies
     return float(amounts.sum() if copies is None else (amounts * copies).sum())
 
 
-def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> float:
+def normalised(raw: float, most: float, pair: TablePair, *, least: float = 0.0) -> float:
     """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing everything costs.
 
     Where these are equal nothing could be lost, except everything: then the release without records alone scores 1.
@@ -86,7 +86,7 @@ def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> fl
 
 
 def mean_cost(
-    pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
+    pair: TablePair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
 ) -> tuple[float, dict[str, float]]:
     """The mean cost of a cell over columns of given importance, and per column.
 
@@ -100,7 +100,9 @@ def mean_cost(
     return sum(shares[name] * value for name, value in columns.items()), columns
 
 
-def record_costs(pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]) -> NDArray[np.float64]:
+def record_costs(
+    pair: TablePair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
+) -> NDArray[np.float64]:
     """The same per released record: what its cells cost together, each by the importance of its column."""
     records = np.zeros(len(pair.released))
     for name, share in shares.items():
@@ -110,7 +112,7 @@ def record_costs(pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells]
 
 
 def cell_measure(
-    name: str, pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]], meaning: str
+    name: str, pair: TablePair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]], meaning: str
 ) -> Measure:
     """A mean cost of cells as a measure; its raw value is the same number."""
     value, columns = mean_cost(pair, shares, cost)
@@ -147,7 +149,7 @@ class Classes:
         return self.inside if self.of is None else self.inside[self.of.inside]
 
 
-def classes_of(pair: Pair, columns: Sequence[str], side: Side, *, keep: bool = True) -> Classes:
+def classes_of(pair: TablePair, columns: Sequence[str], side: Side, *, keep: bool = True) -> Classes:
     """The classes of one side by some columns; worked out once, from those of all quasi-identifiers where that is possible.
 
     Missing is a value like any other. A column that was not released divides nothing. Classes that nobody else will ask for
@@ -162,19 +164,20 @@ def classes_of(pair: Pair, columns: Sequence[str], side: Side, *, keep: bool = T
     return classes
 
 
-def class_sizes(pair: Pair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
-    """Records per class."""
-    return classes_of(pair, columns, side).sizes
+def class_sizes(pair: TablePair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
+    """Records per class, in any order: where the table was grouped before, no row is looked at."""
+    known = remembered_classes(pair.original if side == "original" else pair.released, columns)
+    return classes_of(pair, columns, side).sizes if known is None else known.records
 
 
-def encoded_of(pair: Pair, name: str, side: Side) -> Encoded:
+def encoded_of(pair: TablePair, name: str, side: Side) -> Encoded:
     """A column on one side as codes; one that was not released as it was."""
     if name not in pair.released.columns:
         return pair.original.encoded(name)
     return pair.encoded(name)[side == "released"]
 
 
-def _classes(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+def _classes(pair: TablePair, names: tuple[str, ...], side: Side) -> Classes:
     finest = pair.original.schema.quasi if side == "original" else pair.quasi
     if names == finest or not set(names) <= set(finest):
         return _classes_of_rows(pair, names, side)
@@ -184,7 +187,7 @@ def _classes(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
     return Classes(fine.first[first], sizes, _narrow(ids, len(first)), fine)
 
 
-def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+def _classes_of_rows(pair: TablePair, names: tuple[str, ...], side: Side) -> Classes:
     table = pair.original if side == "original" else pair.released
     remembered = remembered_rows(table, names)
     if remembered is None:
@@ -204,7 +207,7 @@ def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
     return ids.astype(np.min_scalar_type(max(1, groups) - 1))
 
 
-def _keys(pair: Pair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice) -> NDArray[np.uint64]:
+def _keys(pair: TablePair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice) -> NDArray[np.uint64]:
     """Packed keys of some rows of one side."""
     columns = [encoded_of(pair, name, side) for name in names]
     layout = Layout.of([max(1, len(column.labels)) for column in columns])

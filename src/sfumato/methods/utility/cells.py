@@ -18,7 +18,7 @@ from sfumato.core.reading import Reading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Cells:
         return float((self.rows * costs).sum())
 
 
-def cells_of(pair: Pair, name: str) -> Cells | None:
+def cells_of(pair: TablePair, name: str) -> Cells | None:
     """The cells of a column, worked out once; None when the column was not released."""
     if name not in pair.released.columns:
         pair.original.require([name])
@@ -68,7 +68,7 @@ def cells_of(pair: Pair, name: str) -> Cells | None:
     return cells
 
 
-def _cells(pair: Pair, name: str) -> Cells:
+def _cells(pair: TablePair, name: str) -> Cells:
     reading = pair.reading(name)
     counts = reading.before.counts
     ladder = bind_column(pair.original.schema[name].hierarchy, reading.before)
@@ -193,7 +193,7 @@ def _heights(
 # How many different values a column can have, whatever was released of it.
 
 
-def log_leaves(pair: Pair, name: str) -> float:
+def log_leaves(pair: TablePair, name: str) -> float:
     """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
     cells = cells_of(pair, name)
     if cells is not None:

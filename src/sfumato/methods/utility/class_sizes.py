@@ -25,7 +25,7 @@ from sfumato.methods.utility.columns import Columns, quasi_of, require_sense, wh
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 @parameters
@@ -39,8 +39,8 @@ class AverageClassSize(ColumnUtility):
     table and 1 when all records are alike.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> AverageClassSize().measure(Pair.of(examples.patients(), examples.patients(release="single"))).raw
+    >>> from sfumato.core.pair import TablePair
+    >>> AverageClassSize().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw
     3.0
     """
 
@@ -52,28 +52,33 @@ class AverageClassSize(ColumnUtility):
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that share their quasi-identifiers, on average"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The average size of a class."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         raw = average_size(pair, names, count_suppressed=self.count_suppressed)
         least = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
-        classes = classes_of(pair, names, "released")
         return Measure(
             self.name,
             normalised(raw, float(records_of(pair)), pair, least=least),
             self.better,
             f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
             raw=raw,
-            parts=lambda: classes.sizes[classes.ids].astype(float),
+            parts=lambda: size_of_own_class(pair, names),
         )
 
 
-def average_size(pair: Pair, columns: tuple[str, ...], *, count_suppressed: bool) -> float:
+def size_of_own_class(pair: TablePair, columns: tuple[str, ...]) -> NDArray[np.float64]:
+    """The size of the class of every released record."""
+    classes = classes_of(pair, columns, "released")
+    return classes.sizes[classes.ids].astype(float)
+
+
+def average_size(pair: TablePair, columns: tuple[str, ...], *, count_suppressed: bool) -> float:
     """Records per class of what was released; all records where nothing was."""
     classes = len(class_sizes(pair, columns, "released"))
     records = records_of(pair) if count_suppressed else pair.kept
@@ -95,8 +100,8 @@ class NormalisedClassSize(ColumnUtility):
     Reference: K. LeFevre, D. J. DeWitt and R. Ramakrishnan, ICDE 2006, https://doi.org/10.1109/ICDE.2006.101.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> NormalisedClassSize(2).measure(Pair.of(examples.patients(), examples.patients(release="single"))).raw
+    >>> from sfumato.core.pair import TablePair
+    >>> NormalisedClassSize(2).measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw
     1.5
     """
 
@@ -110,11 +115,11 @@ class NormalisedClassSize(ColumnUtility):
     title: ClassVar[str] = "Class size over k (C_AVG)"
     line: ClassVar[str] = "how much larger the classes are than was promised"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The average size of a class, in units of k."""
         require_sense(self, pair)
         raw = average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed) / self.k
@@ -139,8 +144,8 @@ class Discernibility(ColumnUtility):
     Reference: R. J. Bayardo and R. Agrawal, ICDE 2005, https://doi.org/10.1109/ICDE.2005.42.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> Discernibility().measure(Pair.of(examples.patients(), examples.patients(release="multi"))).raw
+    >>> from sfumato.core.pair import TablePair
+    >>> Discernibility().measure(TablePair.of(examples.patients(), examples.patients(release="multi"))).raw
     12.0
     """
 
@@ -155,28 +160,30 @@ class Discernibility(ColumnUtility):
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that a record cannot be told apart from"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The sum of squared class sizes and the penalty."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        classes = classes_of(pair, names, "released")
         gone, records = suppressed_of(pair), records_of(pair)
-        raw = float((classes.sizes.astype(float) ** 2).sum()) + float(gone) * (
-            records if self.penalty == "table" else gone
-        )
-        least = float((class_sizes(pair, names, "original").astype(float) ** 2).sum())
+        penalty = records if self.penalty == "table" else gone
+        raw = _sum_of_squares(class_sizes(pair, names, "released")) + float(gone) * penalty
+        least = _sum_of_squares(class_sizes(pair, names, "original"))
         return Measure(
             self.name,
             normalised(raw, float(records) ** 2, pair, least=least),
             self.better,
             f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
             raw=raw,
-            parts=lambda: classes.sizes[classes.ids].astype(float),
+            parts=lambda: size_of_own_class(pair, names),
         )
+
+
+def _sum_of_squares(sizes: NDArray[np.int64]) -> float:
+    return float((sizes.astype(float) ** 2).sum())
 
 
 # Classification metric CM.
@@ -195,8 +202,8 @@ class Classification(ColumnUtility):
     Reference: V. S. Iyengar, KDD 2002, https://doi.org/10.1145/775047.775089.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> Classification("sex").measure(pair).raw, round(Classification("disease").measure(pair).raw, 4)
     (0.0, 0.6667)
     """
@@ -210,7 +217,7 @@ class Classification(ColumnUtility):
     title: ClassVar[str] = "Classification (CM)"
     line: ClassVar[str] = "records that the majority label of their class gets wrong"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         pair.original.require([self.label])
         return why_not_sampled(pair) or why_not_generalised(pair, self._predictors(pair))
@@ -220,10 +227,10 @@ class Classification(ColumnUtility):
         """The columns that it looks at, and the label."""
         return (*self.about, self.label)
 
-    def _predictors(self, pair: Pair) -> tuple[str, ...]:
+    def _predictors(self, pair: TablePair) -> tuple[str, ...]:
         return tuple(name for name in quasi_of(pair, self.columns) if name != self.label)
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of records that are predicted wrongly from their class."""
         require_sense(self, pair)
         names = self._predictors(pair)
@@ -243,7 +250,7 @@ class Classification(ColumnUtility):
 
 
 def _wrong(
-    pair: Pair, columns: tuple[str, ...], side: Side, labels: NDArray[np.int64], truth: NDArray[np.int64]
+    pair: TablePair, columns: tuple[str, ...], side: Side, labels: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Per row of one side whether the majority of its class differs from the truth."""
     ids = classes_of(pair, columns, side).ids

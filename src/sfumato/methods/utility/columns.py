@@ -16,7 +16,7 @@ from sfumato.methods.utility.cells import cells_of
 
 if TYPE_CHECKING:
     from sfumato.core.metric import Utility
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 Columns = Annotated[
     tuple[str, ...] | None,
@@ -45,12 +45,12 @@ EMPTY = "the original table has no rows"
 NOTHING = "nothing was released"
 
 
-def why_not_sampled(pair: Pair) -> str | None:
+def why_not_sampled(pair: TablePair) -> str | None:
     """Why a metric of class sizes has nothing to say, or None: in a sample classes are smaller than in the table."""
     return None if pair.drawn_from is None else DEPENDS_ON_SIZE
 
 
-def quasi_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
+def quasi_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns asked for, or the original's quasi-identifiers; those that were not released are lost as a whole."""
     if columns is None:
         return pair.original.schema.quasi
@@ -58,7 +58,7 @@ def quasi_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(columns))
 
 
-def data_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
+def data_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns asked for, or all of the original that describe people."""
     if columns is not None:
         return quasi_of(pair, columns)
@@ -68,7 +68,7 @@ def data_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def numeric_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
+def numeric_of(pair: TablePair, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns asked for, or all of the original that hold numbers."""
     if columns is not None:
         return quasi_of(pair, columns)
@@ -76,7 +76,7 @@ def numeric_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in called if _holds_numbers(pair, name))
 
 
-def _holds_numbers(pair: Pair, name: str) -> bool:
+def _holds_numbers(pair: TablePair, name: str) -> bool:
     """Whether a column that is called numeric is: text in it is no reason to refuse a release."""
     if pair.original.dtype(name).is_numeric():
         return True
@@ -101,7 +101,7 @@ def shares_of(columns: Sequence[str], weights: Mapping[str, float]) -> dict[str,
     return {name: weight / total for name, weight in given.items()}
 
 
-def why_not_generalised(pair: Pair, columns: Sequence[str]) -> str | None:
+def why_not_generalised(pair: TablePair, columns: Sequence[str]) -> str | None:
     """The reason a metric of generalization does not apply, or None."""
     if not records_of(pair):
         return EMPTY
@@ -117,7 +117,7 @@ def why_not_generalised(pair: Pair, columns: Sequence[str]) -> str | None:
     return None
 
 
-def require_sense(metric: Utility, pair: Pair) -> None:
+def require_sense(metric: Utility, pair: TablePair) -> None:
     """Raise :class:`SchemaError` with the reason where a metric does not apply."""
     reason = metric.out_of_place(pair)
     if reason is not None:
@@ -130,13 +130,13 @@ def require_sense(metric: Utility, pair: Pair) -> None:
 # unique, timely, valid, accurate or consistent. ``raw`` is the same dimension of the original table, where it has one.
 
 
-def why_not(pair: Pair, names: tuple[str, ...]) -> str | None:
+def why_not(pair: TablePair, names: tuple[str, ...]) -> str | None:
     """The reason a dimension cannot be measured, or None."""
     if not records_of(pair):
         return EMPTY
     return None if names else "there is no column to look at; name some"
 
 
-def share_of(pair: Pair, good: float, cells: int = 1) -> float:
+def share_of(pair: TablePair, good: float, cells: int = 1) -> float:
     """Good cells or records as a share of all that there were."""
     return min(1.0, good / (cells * max(1, records_of(pair))))

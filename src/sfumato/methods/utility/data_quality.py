@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import missing_in
 from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import ColumnUtility, Measure, Utility
-from sfumato.core.pair import Pair
+from sfumato.core.pair import TablePair
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.ranges import day, number
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.utility.cell_averages import class_sizes, records_of
 from sfumato.methods.utility.cells import cells_of
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class _OfData(ColumnUtility):
     """A utility of columns of data, whatever they hold."""
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there is anything to look at."""
         return why_not(pair, data_of(pair, self.columns))
 
@@ -59,8 +59,8 @@ class Accuracy(_OfData):
     still is counts as accurate, a generalised category does not.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> round(Accuracy(["age", "zip"], tolerance=0.2).measure(pair).value, 4)
     0.4167
     """
@@ -73,7 +73,7 @@ class Accuracy(_OfData):
     line: ClassVar[str] = "share of cells that equal the original"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of accurate cells."""
         require_sense(self, pair)
         names = data_of(pair, self.columns)
@@ -90,7 +90,7 @@ class Accuracy(_OfData):
             parts=partial(self._records, pair, names),
         )
 
-    def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
         """The share of accurate cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -98,7 +98,7 @@ class Accuracy(_OfData):
             records += (right.values if which is None else right.values[which]) / len(names)
         return records
 
-    def _right(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
+    def _right(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
         if plainly_numeric(pair, name):
             error = errors(pair, name)
@@ -127,8 +127,8 @@ class Completeness(_OfData):
     """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.regions(), examples.regions(suppressed="gender"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.regions(), examples.regions(suppressed="gender"))
     >>> round(Completeness(["gender"]).measure(pair).value, 4)  # one of seven is gone
     0.8571
     """
@@ -139,7 +139,7 @@ class Completeness(_OfData):
     line: ClassVar[str] = "share of cells that hold something"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of cells that hold something."""
         require_sense(self, pair)
         names = data_of(pair, self.columns)
@@ -151,7 +151,7 @@ class Completeness(_OfData):
             self.name, value, self.better, meaning, raw=share_of(pair, before, len(names)), per_column=columns
         )
 
-    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+    def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Cells that hold something, as a share of all that there were."""
         names = self.columns or [
             n for n, attribute in original.attributes.items() if not NOT_DATA & set(attribute.roles)
@@ -159,7 +159,7 @@ class Completeness(_OfData):
         return sum(min(1.0, _held(released, name) / max(1, records)) for name in names) / len(names) if names else None
 
 
-def _held(released: Dataset, name: str) -> float:
+def _held(released: Table, name: str) -> float:
     """How many cells of a column hold something; none of one that was not released."""
     if name not in released.columns:
         return 0.0
@@ -173,7 +173,7 @@ def _held(released: Dataset, name: str) -> float:
     return float(len(column) - column.null_count() - stars - nans)
 
 
-def _missing(dataset: Dataset, name: str) -> int:
+def _missing(dataset: Table, name: str) -> int:
     """How many cells of a column are missing; text that is held as categories is not made for it."""
     if name not in dataset.coded:
         return dataset.column(name).null_count()
@@ -211,7 +211,7 @@ def _parts(rule: str) -> tuple[str, str, str]:
     return (match[1], match[2], match[3]) if match else (rule, "=", rule)
 
 
-def holds(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
+def holds(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Per row of one side whether the rule can hold."""
     left, operator, right = _parts(rule)
     rows = len(pair.original) if side == "original" else len(pair.released)
@@ -233,11 +233,11 @@ def holds(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArr
 
 
 def _reach(
-    pair: Pair, name: str, side: Literal["original", "released"]
+    pair: TablePair, name: str, side: Literal["original", "released"]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """From where to where on the line each cell reaches; None for categories, NaN for missing and suppressed ones."""
     if side == "original":  # a column of a rule may not have been released
-        pair = pair.memo.setdefault("itself", Pair.of(pair.original, pair.original))
+        pair = pair.memo.setdefault("itself", TablePair.of(pair.original, pair.original))
     reading = pair.reading(name)
     if reading.scale == "category":
         return None
@@ -245,7 +245,7 @@ def _reach(
     return (reading.low + hidden)[reading.released], (reading.high + hidden)[reading.released]
 
 
-def _same(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
+def _same(pair: TablePair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Rules between categories: equal or not, by their labels."""
     left, operator, right = _parts(rule)
     if operator not in ("=", "!="):
@@ -271,9 +271,9 @@ class Consistency(Utility):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> spans = sf.read(pl.DataFrame({"a": [1, 2, 5], "b": [2, 2, 3]})).with_roles(plain=["a", "b"])
-    >>> round(Consistency(["a <= b"]).measure(Pair.of(spans, spans)).value, 4)
+    >>> round(Consistency(["a <= b"]).measure(TablePair.of(spans, spans)).value, 4)
     0.6667
     """
 
@@ -284,12 +284,12 @@ class Consistency(Utility):
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where the columns of the rules are there."""
         pair.original.require([name for rule in self.rules for name in columns_of(rule)])
         return None if records_of(pair) else EMPTY
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
         kept, before = np.ones(len(pair.released), dtype=bool), np.ones(len(pair.original), dtype=bool)
@@ -313,10 +313,10 @@ class Timeliness(Utility):
     >>> import datetime
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> days = [datetime.date(2024, 1, 1), datetime.date(2025, 1, 1)]
     >>> visits = sf.read(pl.DataFrame({"day": days})).with_roles(plain="day")
-    >>> Timeliness("day", days=365, today="2025-06-01").measure(Pair.of(visits, visits)).value
+    >>> Timeliness("day", days=365, today="2025-06-01").measure(TablePair.of(visits, visits)).value
     0.5
     """
 
@@ -334,7 +334,7 @@ class Timeliness(Utility):
         except ValueError:
             raise ParameterError("Timeliness: today must be a date like 2025-06-01") from None
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where the column holds dates."""
         pair.original.require([self.column])
         if not records_of(pair):
@@ -343,7 +343,7 @@ class Timeliness(Utility):
             return f"column {self.column!r} does not hold dates"
         return None
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of records that are timely."""
         require_sense(self, pair)
         if self.column not in pair.released.columns:
@@ -365,8 +365,8 @@ class Uniqueness(ColumnUtility):
     For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is the opposite.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> Uniqueness().measure(Pair.of(examples.patients(), examples.patients(release="multi"))).value
+    >>> from sfumato.core.pair import TablePair
+    >>> Uniqueness().measure(TablePair.of(examples.patients(), examples.patients(release="multi"))).value
     0.5
     """
 
@@ -377,11 +377,11 @@ class Uniqueness(ColumnUtility):
     line: ClassVar[str] = "share of records that are no duplicate of another"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there is anything to look at."""
         return why_not_sampled(pair) or why_not(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """Distinct keys over records."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
@@ -389,7 +389,7 @@ class Uniqueness(ColumnUtility):
         raw = share_of(pair, len(class_sizes(pair, names, "original")))
         return Measure(self.name, value, self.better, "distinct keys over records", raw=raw)
 
-    def told_alone(self, released: Dataset, original: Schema, records: int) -> float | None:
+    def told_alone(self, released: Table, original: Schema, records: int) -> float | None:
         """Distinct keys of what was released, over all records that there were."""
         names = [name for name in self.columns or original.quasi if name in released.columns]
         codes = pl.DataFrame({str(place): released.encoded(name).codes for place, name in enumerate(names)})
@@ -408,8 +408,8 @@ class Validity(ColumnUtility):
     lie between; a range of numbers must lie between them with both ends.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> Validity().measure(pair).value, Validity(["zip"], rules={"zip": "[0-9]{5}"}).measure(pair).per_column
     (1.0, {'zip': 0.3333333333333333})
     """
@@ -433,7 +433,7 @@ class Validity(ColumnUtility):
             except re.error:
                 raise ParameterError(f"Validity: the rule of {column!r} is no regular expression") from None
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there is anything to look at."""
         names = data_of(pair, self.columns)
         unknown = [name for name in self.rules if name not in names]
@@ -441,14 +441,14 @@ class Validity(ColumnUtility):
             raise SchemaError(f"validity: there is a rule for column {unknown[0]!r}, which is not looked at")
         return why_not(pair, names)
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of valid cells."""
         require_sense(self, pair)
         columns = {name: share_of(pair, self._valid(pair, name)) for name in data_of(pair, self.columns)}
         value = sum(columns.values()) / len(columns)
         return Measure(self.name, value, self.better, "share of cells that are valid", per_column=columns)
 
-    def _valid(self, pair: Pair, name: str) -> float:
+    def _valid(self, pair: TablePair, name: str) -> float:
         rule = self.rules.get(name)
         if plainly_numeric(pair, name) and not isinstance(rule, str):
             low, high = _limits(rule or (None, None))

@@ -22,7 +22,7 @@ from sfumato.methods.utility.columns import Columns, Weights, quasi_of, require_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 @parameters
@@ -40,8 +40,8 @@ class Loss(ColumnUtility):
     Reference: V. S. Iyengar, KDD 2002, https://doi.org/10.1145/775047.775089.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> round(Loss().measure(Pair.of(examples.patients(), examples.patients(release="single"))).value, 4)
+    >>> from sfumato.core.pair import TablePair
+    >>> round(Loss().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).value, 4)
     0.4444
     """
 
@@ -55,11 +55,11 @@ class Loss(ColumnUtility):
     title: ClassVar[str] = "Loss (LM)"
     line: ClassVar[str] = "how much of its column's range or values a cell leaves open"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean loss of a cell."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
@@ -84,8 +84,8 @@ class NormalisedCertaintyPenalty(ColumnUtility):
     Reference: J. Xu et al., KDD 2006, https://doi.org/10.1145/1150402.1150504.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> round(NormalisedCertaintyPenalty(["zip"]).measure(pair).value, 4)
     0.4444
     """
@@ -99,11 +99,11 @@ class NormalisedCertaintyPenalty(ColumnUtility):
     title: ClassVar[str] = "Certainty penalty (NCP)"
     line: ClassVar[str] = "the same, as the Mondrian literature counts it"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean penalty of a cell."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
@@ -141,8 +141,8 @@ class Precision(ColumnUtility):
     levels instead of levels − 1 would charge (H−1)/H for full suppression.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> Precision().measure(Pair.of(examples.patients(), examples.patients())).raw
+    >>> from sfumato.core.pair import TablePair
+    >>> Precision().measure(TablePair.of(examples.patients(), examples.patients())).raw
     1.0
     """
 
@@ -155,11 +155,11 @@ class Precision(ColumnUtility):
     title: ClassVar[str] = "Precision lost"
     line: ClassVar[str] = "how far up their hierarchies the cells stand"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """One less Sweeney's precision."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
@@ -187,8 +187,8 @@ class Height(ColumnUtility):
     Reference: P. Samarati, IEEE TKDE 13(6), 2001, https://doi.org/10.1109/69.971193.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> Height(["age", "zip"]).measure(Pair.of(examples.patients(), examples.patients(release="single"))).per_column
+    >>> from sfumato.core.pair import TablePair
+    >>> Height(["age", "zip"]).measure(TablePair.of(examples.patients(), examples.patients(release="single"))).per_column
     {'age': 1.0, 'zip': 0.5}
     """
 
@@ -200,11 +200,11 @@ class Height(ColumnUtility):
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "how high the columns were generalised, whatever their values"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean height of the columns."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
@@ -237,8 +237,8 @@ class NonUniformEntropy(ColumnUtility):
     Reference: A. Gionis and T. Tassa, IEEE TKDE 21(2), 2009, https://doi.org/10.1109/TKDE.2008.129.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="multi"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="multi"))
     >>> round(NonUniformEntropy(["age"]).measure(pair).raw, 4)
     6.9837
     """
@@ -252,11 +252,11 @@ class NonUniformEntropy(ColumnUtility):
     title: ClassVar[str] = "Non-uniform entropy"
     line: ClassVar[str] = "bits needed to get the original values back, column by column"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The bits lost, and their share of all bits."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
@@ -278,14 +278,14 @@ class NonUniformEntropy(ColumnUtility):
         )
 
 
-def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
+def _bits_of_suppression(pair: TablePair, name: str) -> NDArray[np.float64]:
     """Per value of a column the bits that suppressing a cell with it loses."""
     counts = encode_column(pair.original, name).counts
     bits: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
     return bits
 
 
-def _bits(pair: Pair, name: str) -> tuple[float, float]:
+def _bits(pair: TablePair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
     most, cells = float((encode_column(pair.original, name).counts * every).sum()), cells_of(pair, name)
@@ -299,7 +299,7 @@ def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
     return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
 
 
-def _rows_bits(pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+def _rows_bits(pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
     """Per released record the bits its cells have lost."""
     records = np.zeros(len(pair.released))
     for name in names:
@@ -311,7 +311,7 @@ def _rows_bits(pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
     return records
 
 
-def _suppressed_share(pair: Pair, name: str) -> float:
+def _suppressed_share(pair: TablePair, name: str) -> float:
     """The share of cells of which nothing is left; a record that was suppressed has none left."""
     cells = cells_of(pair, name)
     if cells is None:
@@ -340,8 +340,8 @@ class Ambiguity(ColumnUtility):
     Reference: M. E. Nergiz and C. Clifton, *Thoughts on k-anonymization*, Data & Knowledge Engineering 63(3), 2007.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="multi"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="multi"))
     >>> round(Ambiguity().measure(pair).raw, 6)
     3.0
     """
@@ -353,11 +353,11 @@ class Ambiguity(ColumnUtility):
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "combinations of values that a record may stand for"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         return why_not_generalised(pair, quasi_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean number of combinations."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)

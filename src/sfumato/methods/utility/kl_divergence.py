@@ -20,7 +20,7 @@ from sfumato.methods.utility.columns import Columns, quasi_of, require_sense, wh
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 MOST_PAIRS = 200_000_000
 """Pairs of an original and a released combination that are compared where released boxes may overlap."""
@@ -41,8 +41,8 @@ class KullbackLeibler(ColumnUtility):
     Reference: D. Kifer and J. Gehrke, SIGMOD 2006, https://doi.org/10.1145/1142473.1142499.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> round(KullbackLeibler().measure(Pair.of(examples.patients(), examples.patients(release="single"))).raw, 6)
+    >>> from sfumato.core.pair import TablePair
+    >>> round(KullbackLeibler().measure(TablePair.of(examples.patients(), examples.patients(release="single"))).raw, 6)
     1.0
     """
 
@@ -54,7 +54,7 @@ class KullbackLeibler(ColumnUtility):
     title: ClassVar[str] = "KL divergence"
     line: ClassVar[str] = "how far the joint distribution of the quasi-identifiers is from the original"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where cells were generalised and there are not too many of them, else the reason."""
         names = quasi_of(pair, self.columns)
         reason = why_not_generalised(pair, names)
@@ -65,7 +65,7 @@ class KullbackLeibler(ColumnUtility):
             return f"released boxes may overlap and {pairs:,} pairs are too many to compare; name fewer columns"
         return None
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The divergence in bits."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
@@ -99,13 +99,13 @@ def _meant(cells: Cells) -> NDArray[np.float64]:
     return widest[cells.label]
 
 
-def _disjoint(pair: Pair, names: Sequence[str]) -> bool:
+def _disjoint(pair: TablePair, names: Sequence[str]) -> bool:
     """Whether every column was recoded as a whole: then no two released classes share a combination."""
     columns = [cells_of(pair, name) for name in names]
     return all(cells is None or cells.column_level is not None or not len(pair.released) for cells in columns)
 
 
-def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:
+def density_at(pair: TablePair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per original combination, the density of all released classes that may stand for it."""
     combinations, released = classes_of(pair, names, "original"), classes_of(pair, names, "released")
     first, example = combinations.first, released.first
@@ -130,7 +130,7 @@ def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -
 
 
 def _fitting(
-    pair: Pair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
+    pair: TablePair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Which labels of a column fit which values, and the codes of the combinations of both sides."""
     cells = cells_of(pair, name)
@@ -150,7 +150,7 @@ def _fitting(
     return table, reading.before.narrow[first].astype(np.int64), reading.after.narrow[example].astype(np.int64)
 
 
-def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
+def _reach_suppressed(pair: TablePair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may have made them."""
     first, example = classes_of(pair, names, "original").first, classes_of(pair, names, "released").first
     lost = np.flatnonzero(boxes < 0)

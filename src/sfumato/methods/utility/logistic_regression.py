@@ -18,7 +18,7 @@ from sfumato.methods.utility.numeric import numbers, plainly_numeric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
 RIDGE = 1e-6
@@ -210,7 +210,7 @@ class Features:
         return Features(tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept])
 
 
-def is_number(pair: Pair, name: str) -> bool:
+def is_number(pair: TablePair, name: str) -> bool:
     """Whether both sides of a column can be read as numbers."""
     attribute = pair.original.schema[name]
     if attribute.order is None and attribute.kind not in (Kind.NUMERIC, Kind.DATE):
@@ -218,7 +218,7 @@ def is_number(pair: Pair, name: str) -> bool:
     return plainly_numeric(pair, name) or pair.reading(name).scale != "category"
 
 
-def says_nothing(pair: Pair, name: str) -> bool:
+def says_nothing(pair: TablePair, name: str) -> bool:
     """Whether every released cell of a column is suppressed."""
     if plainly_numeric(pair, name):
         return bool(pair.released.column(name).null_count() == len(pair.released))
@@ -227,7 +227,7 @@ def says_nothing(pair: Pair, name: str) -> bool:
     return bool(_lost_labels(pair, name)[pair.reading(name).released].all())
 
 
-def _lost_labels(pair: Pair, name: str) -> NDArray[np.bool_]:
+def _lost_labels(pair: TablePair, name: str) -> NDArray[np.bool_]:
     """Per released label whether nothing is left of some cell that has it."""
     reading = pair.reading(name)
     if (
@@ -242,7 +242,7 @@ def _lost_labels(pair: Pair, name: str) -> NDArray[np.bool_]:
 
 
 def features_of(
-    pair: Pair,
+    pair: TablePair,
     names: Sequence[str],
     original: NDArray[np.int64],
     released: NDArray[np.int64],
@@ -266,7 +266,9 @@ Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
-def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+def _numeric(
+    pair: TablePair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool
+) -> Both:
     both = numbers(pair, name)
     present = both.before[~np.isnan(both.before)]
     mean = float(present.mean()) if len(present) else 0.0
@@ -279,7 +281,9 @@ def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArr
     return sides[0], sides[1]
 
 
-def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+def _category(
+    pair: TablePair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool
+) -> Both:
     """A column a value, the rarest together; the most frequent value is what the others are compared with."""
     reading = pair.reading(name)
     counts = np.bincount(reading.before.narrow, minlength=len(reading.values))

@@ -22,7 +22,7 @@ from sfumato.methods.utility.numeric import Coded, NumberColumn, OfNumbers, code
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 # Statistics of a table of numbers, weighted or not, and how far two of them are apart.
@@ -183,7 +183,7 @@ def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
 
 
-def _covariances(pair: Pair, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _covariances(pair: TablePair, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The covariances of some columns of both sides; counted once for a pair."""
     key = ("covariances", *names)
     if key not in pair.memo:
@@ -214,7 +214,7 @@ MOST_CELLS = 1 << 20
 """Columns known by their codes are counted where there are no more combinations of codes than this."""
 
 
-def _samples(pair: Pair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
+def _samples(pair: TablePair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
     """The columns of both sides with the survey weights, where both tables have them."""
     before, after = weights_of(pair.original), weights_of(pair.released)
     if before is None or after is None:
@@ -242,7 +242,7 @@ def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
     return WeightedRows(rows, None, counts[there])
 
 
-def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Measure:
+def _measure(name: str, terms: Sequence[Term], pair: TablePair, meaning: str) -> Measure:
     """Relative errors of some statistics, together and per column; each counts for at most 1 in the value."""
     raw, value, columns = relative_errors(terms)
     if not len(pair.released):
@@ -262,10 +262,10 @@ class Means(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
     >>> after = sf.read(pl.DataFrame({"x": [1, 2, 6]})).with_roles(plain="x")
-    >>> Means().measure(Pair.of(before, after)).value
+    >>> Means().measure(TablePair.of(before, after)).value
     0.5
     """
 
@@ -274,7 +274,7 @@ class Means(OfNumbers):
     name: ClassVar[str] = "means"
     line: ClassVar[str] = "relative error of the means of numbers"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean relative error of the means."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
@@ -294,10 +294,10 @@ class Quantiles(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 4]})).with_roles(plain="x")
     >>> after = sf.read(pl.DataFrame({"x": [1, 3, 4]})).with_roles(plain="x")
-    >>> Quantiles(shares=[0.5]).measure(Pair.of(before, after)).raw
+    >>> Quantiles(shares=[0.5]).measure(TablePair.of(before, after)).raw
     0.5
     """
 
@@ -309,7 +309,7 @@ class Quantiles(OfNumbers):
     name: ClassVar[str] = "quantiles"
     line: ClassVar[str] = "relative error of the quantiles of numbers"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean relative error of the quantiles."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
@@ -332,10 +332,10 @@ class Covariances(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
     >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(plain="x")
-    >>> Covariances().measure(Pair.of(before, after)).value
+    >>> Covariances().measure(TablePair.of(before, after)).value
     1.0
     """
 
@@ -344,7 +344,7 @@ class Covariances(OfNumbers):
     name: ClassVar[str] = "covariances"
     line: ClassVar[str] = "relative error of variances and covariances"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean relative error of the covariances."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
@@ -369,10 +369,10 @@ class Correlations(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(plain=["x", "y"])
     >>> after = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
-    >>> round(Correlations().measure(Pair.of(before, after)).value, 6)
+    >>> round(Correlations().measure(TablePair.of(before, after)).value, 6)
     1.0
     """
 
@@ -382,7 +382,7 @@ class Correlations(OfNumbers):
     line: ClassVar[str] = "mean absolute error of the correlations of numbers"
     fewest: ClassVar[int] = 2
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean absolute error of the correlations."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
@@ -407,9 +407,9 @@ class Eigenvalues(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3], "y": [1, 2, 3]})).with_roles(plain=["x", "y"])
-    >>> round(Eigenvalues().measure(Pair.of(before, before)).value, 6)
+    >>> round(Eigenvalues().measure(TablePair.of(before, before)).value, 6)
     0.0
     """
 
@@ -419,7 +419,7 @@ class Eigenvalues(OfNumbers):
     line: ClassVar[str] = "relative error of the eigenvalues of the correlation matrix"
     fewest: ClassVar[int] = 2
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean relative error of the eigenvalues."""
         require_sense(self, pair)
         old, new = map(correlations_of, _covariances(pair, numeric_of(pair, self.columns)))

@@ -21,7 +21,7 @@ from sfumato.methods.utility.columns import EMPTY, numeric_of, quasi_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 FEW = "two columns of numbers are needed"
 
@@ -37,7 +37,7 @@ class Numbers:
     after: NDArray[np.float64]
 
 
-def numbers(pair: Pair, name: str) -> Numbers:
+def numbers(pair: TablePair, name: str) -> Numbers:
     """A column as numbers, read once; :class:`SchemaError` where the original holds none."""
     if ("numbers", name) not in pair.memo:
         pair.memo["numbers", name] = _numbers(pair, name)
@@ -45,7 +45,7 @@ def numbers(pair: Pair, name: str) -> Numbers:
     return column
 
 
-def _numbers(pair: Pair, name: str) -> Numbers:
+def _numbers(pair: TablePair, name: str) -> Numbers:
     if name not in pair.released.columns:
         return Numbers(_original_numbers(pair, name), np.full(len(pair.released), np.nan))
     coded = coded_numbers(pair, name)
@@ -85,7 +85,7 @@ class NumberColumn:
         return any(not np.isnan(self.part(rows)).all() for rows in parts)
 
 
-def number_columns(pair: Pair, name: str) -> tuple[NumberColumn, NumberColumn]:
+def number_columns(pair: TablePair, name: str) -> tuple[NumberColumn, NumberColumn]:
     """Both sides of a column as numbers; codes stay codes, so that nothing is made for every row."""
     coded = coded_numbers(pair, name)
     if coded is None:
@@ -98,7 +98,7 @@ def number_columns(pair: Pair, name: str) -> tuple[NumberColumn, NumberColumn]:
 Coded = tuple[Encoded, "NDArray[np.float64]"]
 
 
-def coded_numbers(pair: Pair, name: str) -> tuple[Coded, Coded] | None:
+def coded_numbers(pair: TablePair, name: str) -> tuple[Coded, Coded] | None:
     """Both sides of a column as codes and the number of every code; None where it is held as numbers.
 
     :class:`SchemaError` where the original holds none.
@@ -112,7 +112,7 @@ def coded_numbers(pair: Pair, name: str) -> tuple[Coded, Coded] | None:
     return (reading.before, reading.places), (reading.after, middle)
 
 
-def plainly_numeric(pair: Pair, name: str) -> bool:
+def plainly_numeric(pair: TablePair, name: str) -> bool:
     """Whether both sides of a column hold numbers, not labels: then there may be too many to look at each."""
     attribute = pair.original.schema[name]
     if attribute.kind is not Kind.NUMERIC or attribute.order is not None or name not in pair.released.columns:
@@ -120,13 +120,13 @@ def plainly_numeric(pair: Pair, name: str) -> bool:
     return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
 
 
-def _original_numbers(pair: Pair, name: str) -> NDArray[np.float64]:
+def _original_numbers(pair: TablePair, name: str) -> NDArray[np.float64]:
     if pair.original.schema[name].kind is not Kind.NUMERIC:
         raise _no_numbers(pair, name)
     return numbers_of(pair.original, name)
 
 
-def _no_numbers(pair: Pair, name: str) -> SchemaError:
+def _no_numbers(pair: TablePair, name: str) -> SchemaError:
     return SchemaError(
         f"column {name!r} of {pair.original.source.name} does not hold numbers, dates or ordered values; "
         "leave it out or give it kind numeric"
@@ -216,7 +216,7 @@ class Errors:
         return np.isnan(self.truth.part(rows)), np.isnan(self.after[rows])
 
 
-def errors(pair: Pair, name: str) -> Errors:
+def errors(pair: TablePair, name: str) -> Errors:
     """The errors of a column, worked out once."""
     if ("errors", name) not in pair.memo:
         pair.memo["errors", name] = _errors(pair, name)
@@ -224,7 +224,7 @@ def errors(pair: Pair, name: str) -> Errors:
     return error
 
 
-def _errors(pair: Pair, name: str) -> Errors:
+def _errors(pair: TablePair, name: str) -> Errors:
     coded = coded_numbers(pair, name)
     if coded is None:
         both = numbers(pair, name)
@@ -268,7 +268,7 @@ def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(errors), 0.0, errors)
 
 
-def why_no_numbers(pair: Pair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:
+def why_no_numbers(pair: TablePair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:
     """The reason a metric of numbers does not apply, or None; columns asked for by name must hold numbers."""
     if not records_of(pair):
         return EMPTY
@@ -285,7 +285,7 @@ class OfNumbers(ColumnUtility):
 
     fewest: ClassVar[int] = 1
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there are numbers in columns enough."""
         names = numeric_of(pair, self.columns)
         return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)

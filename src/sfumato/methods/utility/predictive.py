@@ -12,6 +12,7 @@ from pydantic import Field
 from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.utility.cell_averages import records_of
 from sfumato.methods.utility.columns import EMPTY, AllColumns, data_of, require_sense
@@ -31,7 +32,7 @@ from sfumato.methods.utility.numeric import numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 MOST_CLASSES = 100
 
@@ -53,9 +54,9 @@ class PredictiveAccuracy(ColumnUtility):
     drawn (train on synthetic, test on real); where none were, on a share ``held_out`` of the people, and the meaning says so.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> people = examples.survey()
-    >>> PredictiveAccuracy(people.schema.quasi[0]).measure(Pair.of(people, people)).value
+    >>> PredictiveAccuracy(people.schema.quasi[0]).measure(TablePair.of(people, people)).value
     0.0
     """
 
@@ -69,7 +70,7 @@ class PredictiveAccuracy(ColumnUtility):
     title: ClassVar[str] = "Prediction"
     line: ClassVar[str] = "accuracy lost by a model that learned from the release"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there is a label and something to predict it from."""
         pair.original.require([self.label])
         if not records_of(pair):
@@ -82,7 +83,7 @@ class PredictiveAccuracy(ColumnUtility):
             return "too few records to set some aside"
         return None
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of what can be learned that is lost."""
         require_sense(self, pair)
         if not len(pair.released) or self.label not in pair.released.columns:
@@ -90,9 +91,7 @@ class PredictiveAccuracy(ColumnUtility):
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
         value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
-        accuracies = (
-            f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
-        )
+        accuracies = f"accuracy {percent(learned)} from the release, {percent(original)} from the original, {percent(majority)} by majority"
         known = (
             ""
             if pair.aligned or pair.held_out is not None
@@ -100,11 +99,11 @@ class PredictiveAccuracy(ColumnUtility):
         )
         return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}{known}", raw=learned)  # fmt: skip
 
-    def _predictors(self, pair: Pair) -> tuple[str, ...]:
+    def _predictors(self, pair: TablePair) -> tuple[str, ...]:
         names = data_of(pair, self.columns)
         return tuple(name for name in names if name in pair.released.columns and name != self.label)
 
-    def _people(self, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _people(self, pair: TablePair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The original rows to learn from, and those set aside."""
         if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
             stream = Seed(self.seed).stream("held out")
@@ -114,7 +113,7 @@ class PredictiveAccuracy(ColumnUtility):
         tested = round(self.held_out * len(order))
         return np.sort(order[tested:]), np.sort(order[:tested])
 
-    def _accuracies(self, pair: Pair) -> tuple[float, float, float]:
+    def _accuracies(self, pair: TablePair) -> tuple[float, float, float]:
         """The accuracy learned from the release, from the original, and of the most frequent label."""
         label = pair.reading(self.label)
         learn, test = self._people(pair)
@@ -131,7 +130,7 @@ class PredictiveAccuracy(ColumnUtility):
             learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
         return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
 
-    def _released(self, pair: Pair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _released(self, pair: TablePair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
         """The released rows to learn from: those of the people learned from, or as many of nobody's rows."""
         if not pair.aligned:
             every = np.arange(len(pair.released))
@@ -168,9 +167,9 @@ class RegressionOverlap(Utility):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": [1, 2, 2, 5, 4]})).with_roles(plain=["x", "y"])
-    >>> RegressionOverlap("y", ["x"]).measure(Pair.of(before, before)).raw
+    >>> RegressionOverlap("y", ["x"]).measure(TablePair.of(before, before)).raw
     1.0
     """
 
@@ -182,7 +181,7 @@ class RegressionOverlap(Utility):
     title: ClassVar[str] = "Regression"
     line: ClassVar[str] = "how little the confidence intervals of coefficients overlap"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where the regression can be run on the original."""
         pair.original.require([self.outcome, *self.predictors])
         if self.outcome in self.predictors:
@@ -195,7 +194,7 @@ class RegressionOverlap(Utility):
             return f"{self.outcome} holds neither numbers nor exactly two values"
         return None
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """One less the mean overlap."""
         require_sense(self, pair)
         meaning = f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not overlap"
@@ -215,10 +214,10 @@ class RegressionOverlap(Utility):
         columns = {name: 1.0 - float(np.mean(each)) for name, each in overlaps_of.items() if each}
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
-    def _values(self, pair: Pair) -> list[str]:
+    def _values(self, pair: TablePair) -> list[str]:
         return [value for value in pair.reading(self.outcome).values if value is not None]
 
-    def _outcomes(self, pair: Pair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _outcomes(self, pair: TablePair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The outcome of every original and released row; NaN where there is none."""
         if is_number(pair, self.outcome):
             both = numbers(pair, self.outcome)
@@ -229,7 +228,7 @@ class RegressionOverlap(Utility):
         new = np.array([np.nan if v is None else code.get(v, np.nan) for v in reading.labels])
         return old[reading.original], new[reading.released]
 
-    def _fit(self, pair: Pair, features: NDArray[np.float64], outcome: NDArray[np.float64]) -> Estimate:
+    def _fit(self, pair: TablePair, features: NDArray[np.float64], outcome: NDArray[np.float64]) -> Estimate:
         """Coefficients and half the widths of their intervals; NaN for those that cannot be estimated."""
         from scipy.stats import norm, t
 
@@ -330,8 +329,8 @@ class Propensity(ColumnUtility):
     Reference: M.-J. Woo et al., JPC 1(1), 2009; J. Snoke et al., JRSS A 181(3), 2018, https://doi.org/10.1111/rssa.12358.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> round(Propensity(permutations=0).measure(Pair.of(examples.students(), examples.students())).value, 9)
+    >>> from sfumato.core.pair import TablePair
+    >>> round(Propensity(permutations=0).measure(TablePair.of(examples.students(), examples.students())).value, 9)
     0.0
     """
 
@@ -344,13 +343,13 @@ class Propensity(ColumnUtility):
     title: ClassVar[str] = "Propensity (pMSE)"
     line: ClassVar[str] = "how well a model tells released records from original ones"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there are records and columns to compare."""
         if not records_of(pair):
             return EMPTY
         return None if data_of(pair, self.columns) else "there is no column to look at; name some"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The pMSE."""
         require_sense(self, pair)
         if not len(pair.released) or not _common(pair, self.columns):
@@ -379,7 +378,7 @@ class Propensity(ColumnUtility):
         )
 
 
-def propensity_test(pair: Pair, metric: Propensity | None = None) -> PropensityTest:
+def propensity_test(pair: TablePair, metric: Propensity | None = None) -> PropensityTest:
     """The pMSE of a release with its null distribution; see :class:`Propensity`."""
     asked = metric or Propensity()
     require_sense(asked, pair)
@@ -407,11 +406,11 @@ def expected_for_synthetic_data(parameters: int, rows: int, share: float) -> flo
     return (parameters - 1) * (1 - share) ** 2 * share / rows
 
 
-def _common(pair: Pair, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+def _common(pair: TablePair, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     return tuple(name for name in data_of(pair, columns) if not says_nothing(pair, name))
 
 
-def _features(metric: Propensity, pair: Pair) -> tuple[Features, NDArray[np.int64] | None]:
+def _features(metric: Propensity, pair: TablePair) -> tuple[Features, NDArray[np.int64] | None]:
     """The features of a sample of people, and per released row the place of its own original; None where it is nobody's."""
     count = len(pair.original)
     stream = Seed(metric.seed).stream("propensity sample")

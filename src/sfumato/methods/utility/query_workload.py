@@ -24,7 +24,7 @@ from sfumato.methods.utility.columns import EMPTY, Columns, quasi_of, require_se
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 # Random predicates on a column: ranges of ordered values, sets of others, and how far released labels meet them.
@@ -77,7 +77,7 @@ class Questions:
 NONE = np.zeros(0, dtype=np.int64)
 
 
-def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.random.Generator) -> Questions:
+def questions_of(pair: TablePair, name: str, amount: int, share: float, stream: np.random.Generator) -> Questions:
     """Random predicates that ask for a share of the values of a column; missing values are never asked for."""
     if name not in pair.released.columns:
         encoded = pair.original.encoded(name)
@@ -106,7 +106,7 @@ def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.ra
     return Questions(sets, line, first, last, after, blind, reading.before, reading.after)
 
 
-def values_of(pair: Pair, name: str) -> int:
+def values_of(pair: TablePair, name: str) -> int:
     """How many values and labels the predicates of a column are about."""
     if name not in pair.released.columns:
         return len(pair.original.encoded(name).labels)
@@ -136,7 +136,7 @@ def _met_by_sets(reading: Reading, sets: Sequence[NDArray[np.int64]]) -> NDArray
     return met
 
 
-def _line(pair: Pair, name: str) -> _Line:
+def _line(pair: TablePair, name: str) -> _Line:
     if ("line", name) not in pair.memo:
         reading = pair.reading(name)
         order = reading.line
@@ -200,8 +200,8 @@ class QueryWorkload(ColumnUtility):
     Reference: the workloads of K. LeFevre, D. J. DeWitt and R. Ramakrishnan, KDD 2006, and of X. Xiao and Y. Tao, VLDB 2006.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> QueryWorkload().measure(Pair.of(examples.patients(), examples.patients())).raw
+    >>> from sfumato.core.pair import TablePair
+    >>> QueryWorkload().measure(TablePair.of(examples.patients(), examples.patients())).raw
     0.0
     """
 
@@ -216,14 +216,14 @@ class QueryWorkload(ColumnUtility):
     title: ClassVar[str] = "Counting queries"
     line: ClassVar[str] = "median error of random counts answered from the release"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there are records and columns to ask about."""
         names = quasi_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
         return None if names else "no column has role quasi; say which columns to ask about"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The median relative error."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
@@ -267,7 +267,7 @@ class QueryWorkload(ColumnUtility):
         return [(chosen, share + (i < rest), stream) for i, chosen in enumerate(drawn) if share + (i < rest)]
 
     def _errors(
-        self, pair: Pair, combinations: _Combinations, parts: Sequence[int], stream: np.random.Generator
+        self, pair: TablePair, combinations: _Combinations, parts: Sequence[int], stream: np.random.Generator
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """The relative errors of some queries, and those of someone to whom everything is suppressed, part by part.
 
@@ -288,7 +288,7 @@ class QueryWorkload(ColumnUtility):
             waiting = []
 
     def _errors_of(
-        self, pair: Pair, released: Classes, asked: Sequence[Questions], true: NDArray[np.float64]
+        self, pair: TablePair, released: Classes, asked: Sequence[Questions], true: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The relative errors of some queries whose true answers are known, and those without any data."""
         amount = len(true)
@@ -317,7 +317,7 @@ class _Combinations:
     sizes: NDArray[np.int64]
 
 
-def _combinations(pair: Pair, names: tuple[str, ...]) -> _Combinations:
+def _combinations(pair: TablePair, names: tuple[str, ...]) -> _Combinations:
     """The combinations that occur: counted in a table where it is small, else grouped, or, where that gains nothing, row by row."""
     encoded = [encoded_of(pair, name, "original") for name in names]
     shape = tuple(len(column.labels) for column in encoded)

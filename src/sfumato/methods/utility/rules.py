@@ -14,7 +14,7 @@ from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, is_found, m
 from sfumato.methods.utility.columns import AllColumns, require_sense, why_not, why_not_sampled
 
 if TYPE_CHECKING:
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 
 @parameters
@@ -29,8 +29,8 @@ class RuleSideEffects(ColumnUtility):
     Reference: Verykios et al. 2004, doi:10.1109/TKDE.2004.1269668.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> round(RuleSideEffects(2, 0.6, columns=["sex", "zip"]).measure(pair).value, 4)
     0.6667
     """
@@ -45,11 +45,11 @@ class RuleSideEffects(ColumnUtility):
     line: ClassVar[str] = "share of association rules that are lost or appear"
     secret: ClassVar[tuple[str, ...]] = ("hidden",)
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there are categories to look at; supports are counts, which a sample does not have."""
         return why_not(pair, self._looked_at(pair)) or why_not_sampled(pair)
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """Mine both tables."""
         require_sense(self, pair)
         thresholds = Thresholds.of(self.support, self.confidence)
@@ -78,6 +78,6 @@ class RuleSideEffects(ColumnUtility):
             raw=float(lost + ghosts),
         )
 
-    def _looked_at(self, pair: Pair) -> tuple[str, ...]:
+    def _looked_at(self, pair: TablePair) -> tuple[str, ...]:
         pair.original.require(self.columns or ())
         return item_columns(pair.original.schema, all_parsed(self.hidden or ()), self.columns)

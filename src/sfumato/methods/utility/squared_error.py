@@ -22,7 +22,7 @@ from sfumato.methods.utility.numeric import Amounts, OfNumbers, errors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
 
 Parts = tuple[Amounts, float, float]
 
@@ -44,8 +44,8 @@ class SquaredError(ColumnUtility):
     Reference: A. Gerl, lecture chapter *Privacy risks and anonymisation techniques*, University of Passau, 2021/22.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
-    >>> pair = Pair.of(examples.patients(), examples.patients(release="single"))
+    >>> from sfumato.core.pair import TablePair
+    >>> pair = TablePair.of(examples.patients(), examples.patients(release="single"))
     >>> round(SquaredError(["age"]).measure(pair).raw, 6)  # (4 · 0.5² + 2 · (1/6)²…) / 6
     0.138889
     """
@@ -60,14 +60,14 @@ class SquaredError(ColumnUtility):
     title: ClassVar[str] = "Squared error of cells"
     line: ClassVar[str] = "mean squared distance of a cell from its original"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None where there is anything to compare."""
         names = data_of(pair, self.columns)
         if not records_of(pair):
             return EMPTY
         return None if names else "there is no column to look at; name some"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a cell."""
         require_sense(self, pair)
         names, count = data_of(pair, self.columns), max(1, records_of(pair))
@@ -83,7 +83,7 @@ class SquaredError(ColumnUtility):
         parts = partial(self._records, pair, names)
         return Measure(self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts)
 
-    def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+    def _records(self, pair: TablePair, names: Sequence[str]) -> NDArray[np.float64]:
         """The mean squared distance of the cells of every released record."""
         records = np.zeros(len(pair.released))
         for name in names:
@@ -91,7 +91,7 @@ class SquaredError(ColumnUtility):
             records += (squares[0].values if squares[1] is None else squares[0].values[squares[1]]) / len(names)
         return records
 
-    def _parts(self, pair: Pair, name: str) -> Parts:
+    def _parts(self, pair: TablePair, name: str) -> Parts:
         """Squared distances of released cells, their sum over suppressed records, and over all if all were suppressed."""
         squares = self._squares(pair, name)[0]
         if name not in pair.released.columns or not is_number(pair, name):
@@ -100,7 +100,7 @@ class SquaredError(ColumnUtility):
         unit = error.span or 1.0
         return squares, error.suppressed.total_square(unit=unit), error.top.total_square(unit=unit)
 
-    def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
+    def _squares(self, pair: TablePair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
         if name not in pair.released.columns:
             return Amounts.of(np.ones(len(pair.released))), None
@@ -115,7 +115,7 @@ class SquaredError(ColumnUtility):
 
         return Amounts(error.released.size, squares, error.released.counts), error.which
 
-    def _distances(self, pair: Pair, cells: Cells) -> NDArray[np.float64]:
+    def _distances(self, pair: TablePair, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
             missing = missing_in(cells.reading.values)[cells.value]
             blank = missing_in(cells.reading.labels)[cells.label]
@@ -138,10 +138,10 @@ class RecordSquaredError(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [0, 2, 4], "y": [0, 1, 1]})).with_roles(plain=["x", "y"])
     >>> after = sf.read(pl.DataFrame({"x": [0, 4, 4], "y": [1, 1, 1]})).with_roles(plain=["x", "y"])
-    >>> round(RecordSquaredError(scale="range").measure(Pair.of(before, after)).raw, 4)  # (1 + 1/4 + 0) / 3
+    >>> round(RecordSquaredError(scale="range").measure(TablePair.of(before, after)).raw, 4)  # (1 + 1/4 + 0) / 3
     0.4167
     """
 
@@ -154,7 +154,7 @@ class RecordSquaredError(OfNumbers):
     title: ClassVar[str] = "Squared error of records"
     line: ClassVar[str] = "mean squared distance of a record from its original"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean squared distance of a record."""
         require_sense(self, pair)
         columns, total, most = {}, 0.0, 0.0
@@ -179,12 +179,12 @@ class RecordSquaredError(OfNumbers):
             parts=partial(_rows_squared, pair, units),
         )
 
-    def _unit(self, pair: Pair, name: str) -> float:
+    def _unit(self, pair: TablePair, name: str) -> float:
         error = errors(pair, name)
         return error.span if self.scale == "range" else error.deviation
 
 
-def _rows_squared(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_squared(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
     """Squared errors in units of their columns, added up per released record."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():
@@ -211,10 +211,10 @@ class SumOfSquares(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [2, 12, 16, 25, 29, 45]})).with_roles(plain="x")
     >>> after = sf.read(pl.DataFrame({"x": [10, 10, 10, 27, 27, 45]})).with_roles(plain="x")
-    >>> round(SumOfSquares().measure(Pair.of(before, after)).raw, 5)  # 112 / 1121.5
+    >>> round(SumOfSquares().measure(TablePair.of(before, after)).raw, 5)  # 112 / 1121.5
     0.09987
     """
 
@@ -226,7 +226,7 @@ class SumOfSquares(OfNumbers):
     title: ClassVar[str] = "Variation lost (SSE/SST)"
     line: ClassVar[str] = "share of the variation of the numbers that is lost"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The share of the variation that is lost."""
         require_sense(self, pair)
         columns, units = {}, {}
@@ -270,10 +270,10 @@ class StandardisedError(OfNumbers):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"x": [1, 2, 3]})).with_roles(plain="x")
     >>> after = sf.read(pl.DataFrame({"x": [2, 2, 2]})).with_roles(plain="x")
-    >>> round(StandardisedError().measure(Pair.of(before, after)).raw, 4)
+    >>> round(StandardisedError().measure(TablePair.of(before, after)).raw, 4)
     0.4714
     """
 
@@ -284,7 +284,7 @@ class StandardisedError(OfNumbers):
     title: ClassVar[str] = "Absolute error (IL1s)"
     line: ClassVar[str] = "mean absolute error of a number, in standard deviations"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean standardised error."""
         require_sense(self, pair)
         columns, units = {}, {}
@@ -315,7 +315,7 @@ def _absolute(errors: Amounts) -> float:
     return errors.total(np.abs)
 
 
-def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
+def _rows_absolute(pair: TablePair, units: Mapping[str, float]) -> NDArray[np.float64]:
     """The mean absolute error of every released record, in units of the columns."""
     records = np.zeros(len(pair.released))
     for name, unit in units.items():

@@ -18,6 +18,7 @@ from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.reading import Rung
+from sfumato.core.words import count_of, percent
 from sfumato.methods.formulas.binning import Binned, binned, table_after, table_before
 from sfumato.methods.utility.cell_averages import normalised
 from sfumato.methods.utility.columns import AllColumns, data_of, require_sense, why_not
@@ -25,7 +26,7 @@ from sfumato.methods.utility.columns import AllColumns, data_of, require_sense, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.reading import Reading
 
 Value = str | int | float | bool
@@ -41,9 +42,9 @@ class CountError(Utility):
     do not count. Of rows that were drawn anew, of which there may be any number, the share is taken. Conditions hold data values: a certificate leaves them out.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> people = examples.patients()
-    >>> CountError({"age": [20, 40]}).measure(Pair.of(people, people)).value
+    >>> CountError({"age": [20, 40]}).measure(TablePair.of(people, people)).value
     0.0
     """
 
@@ -55,7 +56,7 @@ class CountError(Utility):
     line: ClassVar[str] = "relative error of one count"
     secret: ClassVar[tuple[str, ...]] = ("where",)
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None when all columns were released."""
         pair.original.require(self.where)
         gone = [c for c in self.where if c not in pair.columns]
@@ -63,7 +64,7 @@ class CountError(Utility):
             return f"{', '.join(gone)} was not released"
         return None if len(pair.original) else "the original table is empty"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """Count before and after."""
         before, after = np.ones(len(pair.original)), np.ones(len(pair.released))
         for column, condition in self.where.items():
@@ -134,9 +135,9 @@ class TableDistance(ColumnUtility):
     record everything is lost: 1.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> people = examples.patients()
-    >>> TableDistance(("age", "sex")).measure(Pair.of(people, people)).value
+    >>> TableDistance(("age", "sex")).measure(TablePair.of(people, people)).value
     0.0
     """
 
@@ -147,7 +148,7 @@ class TableDistance(ColumnUtility):
     name: ClassVar[str] = "table"
     line: ClassVar[str] = "share of records in another cell of a table than before"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None when all columns were released."""
         pair.original.require(self.columns)
         gone = [c for c in self.columns if c not in pair.columns]
@@ -155,7 +156,7 @@ class TableDistance(ColumnUtility):
             return f"{', '.join(gone)} was not released"
         return None if len(pair.original) else "the original table is empty"
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """Total variation of the table."""
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
@@ -194,10 +195,10 @@ class MarginalError(ColumnUtility):
 
     >>> import polars as pl
     >>> import sfumato as sf
-    >>> from sfumato.core.pair import Pair
+    >>> from sfumato.core.pair import TablePair
     >>> before = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})).with_roles(quasi=["a", "b"])
     >>> after = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})).with_roles(quasi=["a", "b"])
-    >>> found = MarginalError().measure(Pair.of(before, after))
+    >>> found = MarginalError().measure(TablePair.of(before, after))
     >>> found.raw, found.per_column
     (1.0, {'a': 0.5, 'b': 0.5})
     """
@@ -211,11 +212,11 @@ class MarginalError(ColumnUtility):
     title: ClassVar[str] = "Error of tables"
     line: ClassVar[str] = "how far the tables of every two columns are from the original ones"
 
-    def applies(self, pair: Pair) -> str | None:
+    def applies(self, pair: TablePair) -> str | None:
         """None when there are records, and columns to look at."""
         return why_not(pair, data_of(pair, self.columns))
 
-    def measure(self, pair: Pair) -> Measure:
+    def measure(self, pair: TablePair) -> Measure:
         """The mean error of all tables."""
         require_sense(self, pair)
         if not len(pair.released):
@@ -229,7 +230,7 @@ class MarginalError(ColumnUtility):
         raw = float(np.mean(errors))
         parts = {name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen] for name in names}
         columns = {name: float(np.mean(each)) / 2 for name, each in parts.items() if each}
-        meaning = f"tables of {self.ways} column{'s' * (self.ways > 1)}: {raw / 2:.1%} of records in another cell than before; as a share of that without any data"
+        meaning = f"tables of {count_of(self.ways, 'column')}: {percent(raw / 2)} of records in another cell than before; as a share of that without any data"
         return Measure(self.name, normalised(raw, most, pair), self.better, meaning, raw=raw, per_column=columns)
 
     def _tables(self, names: list[str]) -> list[tuple[str, ...]]:
@@ -243,7 +244,7 @@ class MarginalError(ColumnUtility):
         return list(drawn)
 
 
-def _coded(pair: Pair, name: str) -> Binned:
+def _coded(pair: TablePair, name: str) -> Binned:
     """A column in bins; one that was not released says nothing."""
     if name in pair.released.columns:
         return binned(pair, name, MOST_VALUES, even=True, single=True, blind=True)

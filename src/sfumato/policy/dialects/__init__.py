@@ -1,4 +1,6 @@
-"""Privacy languages, one a file: how each is recognised, read and written. A new one is added here and nowhere else."""
+"""Privacy languages, one a file: how each is recognised, read and written. A new one is added here and nowhere else,
+or by the entry point ``sfumato.policy_languages`` of another package.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.core.parameters import Members
+from sfumato.core.parameters import ExtensibleMembers
 from sfumato.errors import InternalError
 from sfumato.policy.documents import ROOT, Document, Findings, read_json
 
@@ -14,22 +16,6 @@ if TYPE_CHECKING:
     from sfumato.policy.dialects.special import Concept
     from sfumato.policy.dialects.usages import Usage
     from sfumato.policy.policy import Policy
-
-ALL = Members(
-    __name__,
-    {
-        "ours": "own_format:Ours",
-        "dpv": "dpv:Dpv",
-        "odrl": "dpv:Odrl",
-        "lpl-a": "lpl:LplA",
-        "lpl-b": "lpl:LplB",
-        "lpl-xml": "lpl_xml:LplXml",
-        "special": "special:Special",
-        "special-functional": "special:SpecialFunctional",
-    },
-)
-"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is linked data even where it has a
-``purposeList``."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,3 +66,27 @@ class Dialect:
     def text(self, policy: Policy) -> str:
         """A policy in this language."""
         raise InternalError(f"{self.name} is not written")
+
+
+def _is_dialect(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Dialect) and isinstance(getattr(value, "name", None), str)
+
+
+ALL = ExtensibleMembers(
+    __name__,
+    {
+        "ours": "own_format:Ours",
+        "dpv": "dpv:Dpv",
+        "odrl": "dpv:Odrl",
+        "lpl-a": "lpl:LplA",
+        "lpl-b": "lpl:LplB",
+        "lpl-xml": "lpl_xml:LplXml",
+        "special": "special:Special",
+        "special-functional": "special:SpecialFunctional",
+    },
+    kind="policy_languages",
+    noun="policy language",
+    belongs=_is_dialect,
+)
+"""The languages in the order they are asked whether a document is theirs: one with ``@context`` is linked data even where it has a
+``purposeList``. Those of plug-ins are asked last."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -73,10 +73,10 @@ def parse_policy(text: str, *, name: str = "the policy") -> tuple[Policy, Findin
     return dialect.policy(document, findings), findings
 
 
-@cache
-def languages() -> tuple[Dialect, ...]:
-    """All languages, in the order they are asked whether a document is theirs."""
-    return tuple(cls() for cls in ALL.values())
+def languages() -> Iterator[Dialect]:
+    """All languages, in the order they are asked whether a document is theirs; plug-ins are imported last."""
+    for cls in ALL.values():
+        yield cls()
 
 
 def parse_document(text: str, *, name: str, findings: Findings) -> tuple[Document, Dialect]:

@@ -40,7 +40,7 @@ from sfumato.policy.policy import (
     demand_of,
     models_of,
 )
-from sfumato.release.certificates import pseudonymized
+from sfumato.release.public_recipe import pseudonym_columns
 
 PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
 TERMS = {name: term for term, name in MODELS.items()}
@@ -296,7 +296,7 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
         "dpv:hasTechnicalOrganisationalMeasure": [
             *(
                 {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in columns]}
-                for columns in pseudonymized(certificate)
+                for columns in pseudonym_columns(certificate)
             ),
             *_attained(certificate),
         ],

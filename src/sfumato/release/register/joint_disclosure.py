@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.recipe import Kept
+from sfumato.core.words import count_of, inflect
 from sfumato.methods.formulas.joint_classes import (
     ABSENT,
     JointClasses,
@@ -68,7 +69,7 @@ class Together:
         if not self.unaligned:
             return None
         numbers = ", ".join(str(number) for number in self.unaligned)
-        return f"of release{'s' * (len(self.unaligned) > 1)} {numbers} only bounds can be given: {next(iter(self.unaligned.values()))}"
+        return f"of {inflect(len(self.unaligned), 'release')} {numbers} only bounds can be given: {next(iter(self.unaligned.values()))}"
 
     @property
     def share(self) -> float:
@@ -93,14 +94,14 @@ class Together:
         told = []
         if self.earlier and self.k is not None:
             told.append(
-                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier release{'s' * (len(self.earlier) > 1)} too; "
+                f"{self.shared:,} of {self.people:,} people are in {len(self.earlier)} earlier {inflect(len(self.earlier), 'release')} too; "
                 f"together the smallest class has {self.k:,} (somebody who does not know who is missing: {self.k_unknowing:,})"
             )
             told.append(
                 f"{self.alone:,} people stand alone in all of them together, {self.followed:,} of them in none by itself"
             )
         told += [
-            f"of {c}: at least {n} value{'s' * (n > 1)} in a joint class, at most {t:.3g} from all"
+            f"of {c}: at least {count_of(n, 'value')} in a joint class, at most {t:.3g} from all"
             for c, (n, t) in self.diversity.items()
         ]
         told += [] if self.unknown is None else [self.unknown]

@@ -17,7 +17,7 @@ from sfumato.release.register.released_classes import BY_CONTENT, people_of, per
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.recipe import Kept
     from sfumato.release.register.store import Register, RegisteredPeople
 
@@ -40,7 +40,7 @@ class Newcomer:
     def of(
         cls,
         register: Register,
-        pair: Pair,
+        pair: TablePair,
         *,
         person: Sequence[str] = (),
         private: Mapping[str, Any] | None = None,
@@ -102,12 +102,12 @@ class Remembered(Memory):
     register: Register
     person: tuple[str, ...] = ()
 
-    def kept(self, limit: float, pair: Pair) -> Kept:
+    def kept(self, limit: float, pair: TablePair) -> Kept:
         """The share of people who stand alone in all releases together, held against a limit; what is not known does not keep it."""
         return Newcomer.of(self.register, pair, person=self.person).together().kept(limit)
 
 
-def _secrets(register: Register, pair: Pair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+def _secrets(register: Register, pair: TablePair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Per sensitive column the code of every person, in the order of their hashes; persons with several rows have none."""
     hashes = register.hashed(persons_of(pair.original, columns))
     distinct, first = np.unique(hashes, return_index=True)

@@ -16,15 +16,15 @@ from sfumato.release.register.store import RegisteredPeople
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
+    from sfumato.core.table import Table
     from sfumato.release.register.store import Register
 
 BY_CONTENT = ("the whole row",)
 """How persons are told apart where no column does: by all that the table says of them, and a number among equal rows."""
 
 
-def person_columns(original: Dataset, asked: Sequence[str] = ()) -> tuple[str, ...]:
+def person_columns(original: Table, asked: Sequence[str] = ()) -> tuple[str, ...]:
     """The columns that tell persons apart: those asked for, the person column, or all direct identifiers; none: the whole row.
 
     The same columns must be there in the next table, with the same values, for a person to be known again.
@@ -36,7 +36,7 @@ def person_columns(original: Dataset, asked: Sequence[str] = ()) -> tuple[str, .
     return (person,) if person is not None else original.schema.direct
 
 
-def persons_of(original: Dataset, columns: Sequence[str]) -> list[str]:
+def persons_of(original: Table, columns: Sequence[str]) -> list[str]:
     """Per row the person it is about, as text; a row in which all the columns are missing is about a person of its own."""
     if not columns:
         return _by_content(original)
@@ -50,13 +50,13 @@ def persons_of(original: Dataset, columns: Sequence[str]) -> list[str]:
     return [person or row for person, row in zip(persons, _by_content(original), strict=True)]
 
 
-def _by_content(original: Dataset) -> list[str]:
+def _by_content(original: Table) -> list[str]:
     """Per row all that it says, and its number among equal rows."""
     marks = Marks.now(original)
     return [f"row {key}:{number}" for key, number in zip(marks.keys.tolist(), marks.numbers.tolist(), strict=True)]
 
 
-def classes_shown(pair: Pair) -> NDArray[np.int64]:
+def classes_shown(pair: TablePair) -> NDArray[np.int64]:
     """Per original row the number of the class it was released in, or ``ABSENT``; rows that were drawn anew show nobody."""
     shown = np.full(len(pair.original), ABSENT, dtype=np.int64)
     if not pair.aligned:
@@ -70,12 +70,12 @@ def classes_shown(pair: Pair) -> NDArray[np.int64]:
     return shown
 
 
-def recoded(pair: Pair) -> bool:
+def recoded(pair: TablePair) -> bool:
     """Whether every released quasi-identifier may stand for its original: then classes say where a person is."""
     return pair.aligned and all(bool(pair.truthful(name).all()) for name in pair.quasi)
 
 
-def people_of(register: Register, pair: Pair, columns: Sequence[str]) -> RegisteredPeople:
+def people_of(register: Register, pair: TablePair, columns: Sequence[str]) -> RegisteredPeople:
     """Everybody of the original table under a keyed hash, and the class each is shown in.
 
     A person with several rows is shown by all of them: the class is then the set of their classes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import number
 from sfumato.release.report.charts import LETTER, ROW, WIDTH, labels
 from sfumato.release.report.drawing import (
     AFTER,
@@ -20,7 +21,6 @@ from sfumato.release.report.drawing import (
     rounded_out,
     ticks,
 )
-from sfumato.release.report.wording import number
 
 if TYPE_CHECKING:
     import altair as alt

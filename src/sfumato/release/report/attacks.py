@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core import registry
 from sfumato.core.attack import USUAL_RATE, Attack
 from sfumato.core.parameters import label_of, words_of
+from sfumato.core.words import count_of, inflect, join_words, percent
 from sfumato.release.report.charts import labels
 from sfumato.release.report.drawing import (
     AFTER,
@@ -26,7 +27,6 @@ from sfumato.release.report.drawing import (
     percentages,
 )
 from sfumato.release.report.pictures import Picture
-from sfumato.release.report.wording import percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -84,7 +84,7 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     """How many of the attacks go too far, and how many are unknown: the one is never said without the other.
 
     >>> conclusion({"tried": [{"exceeds": False, "limit": None, "threshold": 0.2}], "skipped": [{"attack": "linkage"}]})
-    'The only attack tried does not go beyond the usual 20%; 1 attack is unknown.'
+    'The only attack tried does not go beyond the usual 20 %; 1 attack is unknown.'
     """
     sentence = "; ".join(outcomes(attacks))
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
@@ -105,7 +105,7 @@ def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
         clauses.append(f"{_counted(beyond)} {_go(beyond)} beyond {_usual(tried)}")
     if not clauses:
         clauses.append(_none(tried))
-    return [*clauses, f"{_counted(blind)} {'is' if blind == 1 else 'are'} unknown"] if blind else clauses
+    return [*clauses, f"{_counted(blind)} {inflect(blind, 'is', 'are')} unknown"] if blind else clauses
 
 
 def over_limit(tried: Mapping[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def beyond_what(tried: Mapping[str, Any]) -> str:
     """What an attack goes beyond, for a reader who may not know of limits.
 
     >>> beyond_what({"limit": 0.1, "threshold": 0.2}), beyond_what({"limit": None, "threshold": 0.2})
-    ('More than the recipe allows', 'Beyond the usual 20%')
+    ('More than the recipe allows', 'Beyond the usual 20 %')
     """
     return "More than the recipe allows" if tried["limit"] is not None else f"Beyond {_usual([tried])}"
 
@@ -132,12 +132,12 @@ def _none(tried: Sequence[Mapping[str, Any]]) -> str:
 def _usual(tried: Iterable[Mapping[str, Any]]) -> str:
     """The rate that attacks without a limit are held against; it is called usual where nobody asked for another."""
     rates = sorted({t["threshold"] for t in tried if t["limit"] is None})
-    shares = " and ".join(map(percent, rates))
+    shares = join_words(map(percent, rates))
     return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
 
 
 def _counted(number: int) -> str:
-    return f"{number} {'attack' if number == 1 else 'attacks'}"
+    return count_of(number, "attack")
 
 
 def _go(number: int) -> str:

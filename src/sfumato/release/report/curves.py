@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import number, percent, plain_name
 from sfumato.release.report.attacks import attack_label
 from sfumato.release.report.charts import labels
 from sfumato.release.report.drawing import (
@@ -24,7 +25,6 @@ from sfumato.release.report.drawing import (
     percentages,
 )
 from sfumato.release.report.pictures import Picture
-from sfumato.release.report.wording import humanised, number, percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -77,7 +77,7 @@ def curve_pictures(before: Mapping[str, Any] | None, after: Mapping[str, Any] | 
 def _picture(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Picture:
     told = [(when, curve) for when, found in (("before", before), ("after", after)) for curve in curves_in(found)]
     mine = [(when, name, points) for when, (name, words, points) in told if words == known]
-    words = "; ".join(f"{humanised(name)}, {when}: {_points_told(points)}" for when, name, points in mine)
+    words = "; ".join(f"{plain_name(name)}, {when}: {_points_told(points)}" for when, name, points in mine)
     both = " Solid and dark: the release; dashed and light: the data before." if before is not None else ""
     caption = f"The share of people who are alone for somebody who knows so much of them.{both}"
     drawing = curve_drawing(before, after, known)
@@ -99,9 +99,9 @@ def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve], kno
         for curves, pen in ((was, Pen(stroke=BEFORE, width=2, dashed=True)), (now, Pen(stroke=AFTER, width=2))):
             for points in (points for other, _, points in curves if other == name):
                 _line(drawing, points, every, shape, pen)
-    for place, (name, words) in enumerate(zip(names, labels([humanised(n) for n in names], 48), strict=True)):
+    for place, (name, words) in enumerate(zip(names, labels([plain_name(n) for n in names], 48), strict=True)):
         at = HEIGHT + 62 + 22 * place
-        drawing.drawn.append(Mark(6, at, SHAPES[place], 64, Pen(SOFT), humanised(name)))
+        drawing.drawn.append(Mark(6, at, SHAPES[place], 64, Pen(SOFT), plain_name(name)))
         drawing.text(18, at, words, size=SIZE)
     return drawing
 

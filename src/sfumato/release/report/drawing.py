@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.core.words import percent_tick
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -393,8 +395,8 @@ def _half(axis: Ruler, words: str) -> float:
 def width_of(words: str, size: float) -> float:
     """About how wide words are in a usual font without serifs.
 
-    >>> round(width_of("100%", 13), 1), round(width_of("global recoding", 13), 1)
-    (33.2, 88.2)
+    >>> round(width_of("100 %", 13), 1), round(width_of("global recoding", 13), 1)
+    (36.9, 88.2)
     """
     return size * sum(_WIDE.get(letter, 0.667 if letter.isupper() else 0.556) for letter in words)
 
@@ -456,9 +458,5 @@ def plain_numbers(values: Sequence[float]) -> list[str]:
 
 
 def percentages(values: Sequence[float]) -> list[str]:
-    """Shares as percentages without needless zeros.
-
-    >>> percentages([0.0, 0.005, 0.5, 1e-6])
-    ['0%', '0.5%', '50%', '0.0001%']
-    """
-    return [f"{100 * value:.6f}".rstrip("0").rstrip(".") + "%" for value in values]
+    """Shares beside an axis."""
+    return [percent_tick(value) for value in values]

@@ -6,9 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from sfumato.core.blocks import Block, VerdictBlock
+from sfumato.core.words import inflect
 from sfumato.release.report.attacks import outcomes, over_limit, unknown
 
 State = Literal["holds", "mixed", "broken", "open"]
+NOT_ATTACKED = "Not attacked yet: run `sfumato attack` before sharing."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,15 +25,20 @@ class Headline:
     state: State
     text: str
 
+    def blocks(self) -> Sequence[Block]:
+        """The headline as the verdict on the whole."""
+        holds = {"holds": True, "broken": False}.get(self.state)
+        return [VerdictBlock(holds, self.text, headline=True)]
+
 
 def headline(record: Mapping[str, Any]) -> Headline:
     """The headline of a certificate, or of anything with its ``verdicts``, ``limits``, ``contract`` and ``attacks``.
 
     >>> headline({"verdicts": [{"holds": True}, {"holds": False}], "attacks": None}).text
-    '1 of 2 promises does not hold; no attack was tried'
+    '1 of 2 promises does not hold; not attacked yet'
     >>> one = {"value": 0.9, "exceeds": True, "limit": None, "threshold": 0.2}
     >>> headline({"verdicts": [{"holds": True}], "attacks": {"tried": [one, one], "skipped": [{}, {}, {}]}})
-    Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20%; 3 attacks are unknown')
+    Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20 %; 3 attacks are unknown')
     """
     attacks = record.get("attacks")
     clauses = [_promised(record), *_bounds(record), *(outcomes(attacks) or _untried(record))]
@@ -64,7 +72,7 @@ def _is_private(record: Mapping[str, Any]) -> bool:
 
 def _untried(record: Mapping[str, Any]) -> list[str]:
     """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or not."""
-    return [] if _is_private(record) else ["no attack was tried"]
+    return [] if _is_private(record) else ["not attacked yet"]
 
 
 def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
@@ -74,10 +82,15 @@ def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
         return "No promise was made"
     if not broken:
         of_file = any(v.get("of_persons") is False for v in verdicts)
-        return "Every promise holds of the file, not of persons" if of_file else "Every promise holds"
+        held = (
+            f"{verdicts[0]['promise']} holds"
+            if len(verdicts) == 1 and "promise" in verdicts[0]
+            else "Every promise holds"
+        )
+        return f"{held} of the file, not of persons" if of_file else held
     if len(verdicts) == 1:
-        return "The promise does not hold"
-    return f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold"
+        return f"{verdicts[0].get('promise', 'The promise')} does not hold"
+    return f"{broken} of {len(verdicts)} promises {inflect(broken, 'does', 'do')} not hold"
 
 
 def _bounds(record: Mapping[str, Any]) -> Iterator[str]:
@@ -86,6 +99,6 @@ def _bounds(record: Mapping[str, Any]) -> Iterator[str]:
         given = record.get(key) or ()
         broken = sum(not one["holds"] for one in given)
         if broken:
-            yield f"{broken} of {len(given)} {word}{'s' * (len(given) > 1)} {'is' if broken == 1 else 'are'} not kept"
+            yield f"{broken} of {len(given)} {inflect(len(given), word)} {inflect(broken, 'is', 'are')} not kept"
         elif given:
             yield f"every {word} is kept"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.core.words import number, percent
 from sfumato.release.report.charts import LETTER, Line, bar_chart, labels
 from sfumato.release.report.drawing import (
     AFTER,
@@ -24,7 +25,6 @@ from sfumato.release.report.drawing import (
     ticks,
 )
 from sfumato.release.report.pictures import Picture
-from sfumato.release.report.wording import number, percent
 
 CARD_WIDTH, CARD_HEIGHT, UNDER_CARD = 214, 92, 72
 LONGEST_BIN = 11

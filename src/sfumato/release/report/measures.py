@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.core import registry
 from sfumato.core.parameters import words_of
 from sfumato.core.shape import Shape
-from sfumato.release.report.wording import humanised
+from sfumato.core.words import plain_name
 
 FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
 """What a reader sees without opening anything: what cells lost, what answers lost, and what is still there."""
@@ -25,7 +25,7 @@ def title_of(name: str, shape: Shape | None = None) -> str:
     ('Certainty penalty (NCP)', 'My metric')
     """
     metric = registry.known("utility", name, shape)
-    return humanised(name).capitalize() if metric is None else metric.title
+    return plain_name(name).capitalize() if metric is None else metric.title
 
 
 def meaning_of(name: str, shape: Shape | None = None) -> str:

@@ -9,6 +9,7 @@ from sfumato.core import registry
 from sfumato.core.placed import PlacedStep
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.shape import DATA, PEOPLE, Shape
+from sfumato.core.words import join_words, percent, plain_name
 from sfumato.release.report import wording
 from sfumato.release.report.attacks import attack_label, attack_picture, unknown
 from sfumato.release.report.curves import curve_pictures
@@ -144,9 +145,9 @@ def _fate(
     place = wording.levels_of(plan).get(name)
     if place is not None:
         return wording.level_words(*place)
-    means = [wording.humanised(step["step"]) for step in placed if "levels" not in step]
+    means = [plain_name(step["step"]) for step in placed if "levels" not in step]
     changed = bool(means) and "quasi" in roles
-    return f"released, changed where {' and '.join(means)} had to" if changed else "released"
+    return f"released, changed where {join_words(means)} had to" if changed else "released"
 
 
 def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -166,6 +167,6 @@ def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, st
 def _rate(label: str, found: Mapping[str, Any] | None) -> str:
     for one in (found or {}).get("tried", []):
         if attack_label(one) == label:
-            return wording.percent(one["value"])
+            return percent(one["value"])
     said = [one.get("status", "unknown") for one in (found or {}).get("skipped", []) if attack_label(one) == label]
     return said[0] if said else "not tried"

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import percent, score
 from sfumato.release.report.charts import Divider, Line, add_threshold, bar_chart, labels, level_chart, shortened
 from sfumato.release.report.drawing import Drawing
 from sfumato.release.report.measures import title_of
-from sfumato.release.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name, score
+from sfumato.release.report.wording import CHANCES, Counted, level_words, levels_of, risk_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -124,14 +125,14 @@ def class_size_chart(sizes: Mapping[Any, int], k: int | None = None, *, counted:
 def risk_bars(
     before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None
 ) -> Picture | None:
-    """Each risk of the release (and of the original) from 0 to 100%, with the bar that a promise sets; None without risks.
+    """Each risk of the release (and of the original) from 0 to 100 %, with the bar that a promise sets; None without risks.
 
     ``threshold`` bounds the chance of picking one record; shares of records have no such bar.
     """
     if not after:
         return None
     chart, lines, bounded = _risk_chart(before, after, threshold)
-    words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
+    words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100 %." + (TWO_BARS if before else "")
     if bounded and threshold is not None:
         limit = percent(threshold)
         words += f" The promised k allows a chance of {limit} at most."

@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.progress import compiled_folder
+from sfumato.core.words import as_sentence, moment, number, percent, score
 from sfumato.errors import printable
 from sfumato.release.report import wording
 from sfumato.release.report.attacks import beyond_what
@@ -130,12 +131,12 @@ def _environment() -> Environment:
         bytecode_cache=_compiled(),
     )
     environment.filters |= {
-        "number": wording.number,
-        "percent": wording.percent,
-        "score": wording.score,
-        "moment": wording.moment,
+        "number": number,
+        "percent": percent,
+        "score": score,
+        "moment": moment,
         "roles": wording.role_names,
-        "sentence": wording.sentence,
+        "sentence": as_sentence,
         "title_of": title_of,
         "level": wording.level_words,
         "inline": _inline,

@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import Cell, Share, TableBlock
+from sfumato.core.words import count_of, inflect, number, percent, plain_name, score
 from sfumato.release.report.charts import shortened
 from sfumato.release.report.drawing import (
     AFTER,
@@ -37,7 +39,6 @@ from sfumato.release.report.drawing import (
 from sfumato.release.report.measures import attack_line, judges_detail, meaning_of, title_of
 from sfumato.release.report.pictures import Picture, png
 from sfumato.release.report.rendering import as_shown, as_yaml, rendered
-from sfumato.release.report.wording import humanised, number, percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,16 +71,39 @@ def png_of(comparison: Mapping[str, Any]) -> bytes:
     return png(drawing_of(comparison).svg())
 
 
-def svg_on_white(comparison: Mapping[str, Any]) -> str:
+def map_on_white(comparison: Mapping[str, Any]) -> Picture:
     """The map for a notebook, which may be dark."""
-    drawing = drawing_of(comparison)
+    drawing, words = drawing_of(comparison), _in_words(comparison)
     drawing.ground = "white"
-    return drawing.svg(_in_words(comparison))
+    return Picture(drawing.svg(words), words, "")
 
 
 def chart_of(comparison: Mapping[str, Any]) -> alt.LayerChart:
     """The map as a chart, for a notebook."""
     return drawing_of(comparison).chart()
+
+
+def candidate_table(comparison: Mapping[str, Any]) -> TableBlock:
+    """Every candidate: ● is on the front; what it risks, what it is worth, and whether its promises are kept."""
+    risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
+    header = ("candidate", plain_name(risk), "between", title_of(utility), "records", "promises")
+    rows = []
+    for one in comparison["candidates"]:
+        mark = "●" if one["name"] in comparison["front"] else "○"
+        rate, value, ends = one["risks"].get(risk), one["utilities"].get(utility), one["intervals"].get(risk)
+        row: list[Cell] = [f"{mark} {one['name']}", None, None, None, one["records"], "✗ broken, not released"]
+        if rate is not None:
+            row[1] = Share(rate)
+        if ends is not None:
+            row[2] = f"{percent(ends[0])} to {percent(ends[1])}"
+        if value is not None:
+            row[3] = score(value)
+        if one["holds"]:
+            row[5] = "kept" if one["promises"] else "none"
+        rows.append(row)
+    shown = [place for place, head in enumerate(header) if head != "between" or any(row[place] for row in rows)]
+    cells = tuple(tuple(row[place] for place in shown) for row in rows)
+    return TableBlock(tuple(header[place] for place in shown), cells, comparison["name"])
 
 
 def front_told(comparison: Mapping[str, Any]) -> str:
@@ -90,23 +114,21 @@ def front_told(comparison: Mapping[str, Any]) -> str:
     """
     candidates, front, utility = comparison["candidates"], len(comparison["front"]), comparison["axes"]["utility"]
     better = "more" if any(utility in one["higher"] for one in candidates) else "less"
-    both = f"less {humanised(comparison['axes']['risk'])} and {better} {_called(utility)} at once"
+    both = f"less {plain_name(comparison['axes']['risk'])} and {better} {_called(utility)} at once"
     if not front:
         return f"None of {_counted(len(candidates))} may be released and was measured, so none is on the front"
-    return (
-        f"{front} of {_counted(len(candidates))} {'is' if front == 1 else 'are'} on the front: no other one has {both}"
-    )
+    return f"{front} of {_counted(len(candidates))} {inflect(front, 'is', 'are')} on the front: no other one has {both}"
 
 
 def risk_told(comparison: Mapping[str, Any]) -> str:
     """What the risk of the map is, why it is this one, and how sure it is."""
     risk, candidates = comparison["axes"]["risk"], comparison["candidates"]
     drawn = [one for one in candidates if one.get("drawn")]
-    told = [f"{humanised(risk).capitalize()}: {line[:1].lower()}{line[1:]}." if (line := attack_line(risk)) else ""]
+    told = [f"{plain_name(risk).capitalize()}: {line[:1].lower()}{line[1:]}." if (line := attack_line(risk)) else ""]
     if drawn and risk != "linkage" and len(drawn) < len(candidates):
         told.append(
             f"Linkage is no axis here: the rows of {_counted(len(drawn))} were drawn anew and are nobody's, so nobody can be linked to them. "
-            f"{humanised(risk).capitalize()} is asked of all candidates, each beside a control: where rows are somebody's, the same person "
+            f"{plain_name(risk).capitalize()} is asked of all candidates, each beside a control: where rows are somebody's, the same person "
             "without the own row; where they were drawn, people who were set aside."
         )
     if risk == "singling_out" and drawn:
@@ -129,7 +151,7 @@ def axis_told(comparison: Mapping[str, Any]) -> str:
 
 
 def _counted(candidates: int) -> str:
-    return f"{candidates} {'candidate' if candidates == 1 else 'candidates'}"
+    return count_of(candidates, "candidate")
 
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
@@ -142,7 +164,7 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
         picture=picture_of(comparison),
         rows=[(place, one, _means(one), as_yaml(one["recipe"])) for place, one in candidates],
         refused=[(place, one) for place, one in candidates if not one["holds"] and one["reason"]],
-        risk=humanised(axes["risk"]),
+        risk=plain_name(axes["risk"]),
         utility=title_of(axes["utility"]),
         risk_key=axes["risk"],
         utility_key=axes["utility"],
@@ -205,7 +227,7 @@ def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
             "holds": bool(one["holds"] and one["promises"]),
             "front": one["name"] in front,
             "xt": _called(utility) + (" (better →)" if utility in one["higher"] else " (worse →)"),
-            "yt": humanised(risk) + " (worse ↑)",
+            "yt": plain_name(risk) + " (worse ↑)",
         }
         for place, one in enumerate(comparison["candidates"], 1)
         if risk in one["risks"] and utility in one["utilities"]
@@ -219,7 +241,7 @@ def _called(utility: str) -> str:
 
 def _means(candidate: Mapping[str, Any]) -> str:
     steps = [
-        humanised(next(iter(step)) if isinstance(step, Mapping) else step) for step in candidate["recipe"]["steps"]
+        plain_name(next(iter(step)) if isinstance(step, Mapping) else step) for step in candidate["recipe"]["steps"]
     ]
     return " + ".join(steps) or "nothing"
 
@@ -349,6 +371,6 @@ def _caption(comparison: Mapping[str, Any]) -> str:
     return (
         "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
         f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both "
-        f"{humanised(comparison['axes']['risk'])} and {_called(comparison['axes']['utility'])}."
+        f"{plain_name(comparison['axes']['risk'])} and {_called(comparison['axes']['utility'])}."
         f"{' Thin upright lines: between what the risk lies (95 %).' if sampled else ''}"
     )

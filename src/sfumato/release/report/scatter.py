@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.core.words import number, percent, plain_name
 from sfumato.release.report.drawing import (
     AFTER,
     ALARM,
@@ -31,7 +32,6 @@ from sfumato.release.report.drawing import (
     ticks,
 )
 from sfumato.release.report.pictures import Picture
-from sfumato.release.report.wording import humanised, number, percent
 
 WIDTH, HEIGHT = 424, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 34, 52
@@ -46,7 +46,7 @@ def loss_risk_map(alternatives: Mapping[str, Any]) -> Picture | None:
     cloud, chosen, front = alternatives["cloud"], alternatives["chosen"], alternatives["trade_off"]
     if not cloud:
         return None
-    name = humanised(alternatives["objective"])
+    name = plain_name(alternatives["objective"])
     everything = [*cloud, *front, chosen]
     plane = Plane(_domain([dot["score"] for dot in everything]), _decades([dot["marketer_risk"] for dot in everything]))
     drawing = Drawing(WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)

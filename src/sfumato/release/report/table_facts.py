@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.core.words import plain_name
 from sfumato.release.report import wording
 from sfumato.release.report.differences import differences_of
 from sfumato.release.report.gallery import cards_of, risks_of, story_in
@@ -109,7 +110,7 @@ def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
         return {"alternatives": None}
     return {
         "alternatives": alternatives,
-        "objective": wording.humanised(alternatives["objective"]),
+        "objective": plain_name(alternatives["objective"]),
         "trade_off": [(_moves(one, alternatives), one) for one in _spread(alternatives["trade_off"], MOST_TRADE_OFFS)],
     }
 

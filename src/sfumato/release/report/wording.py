@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.source import Intake
+from sfumato.core.words import count_of, number, plain_name
+from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 
 T = TypeVar("T")
 AS_IT_IS = "released as it is"
@@ -34,7 +35,7 @@ ROLES = {
 }
 REASONS = {
     "direct": "It names people by itself.",
-    "sensitive": "It is worth protecting and kept for analysis.",
+    "sensitive": "It is sensitive.",
     "weight": "It says how many people of the population a record stands for.",
     "unit": "Promises count units, not records.",
     "stratum": "It tells which part of the survey a record belongs to.",
@@ -60,15 +61,15 @@ class ColumnStory:
 def implied(told: Mapping[str, Any] | None) -> str | None:
     """What was looked for between released columns and the labels of quasi-identifiers, and which pairs were accepted; None: nothing was.
 
-    >>> print(implied({"looked_for": "pairs", "compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
-    Compared 9 times, a released column with the label of a quasi-identifier, looking for pairs. It was accepted that a tells more of q than the released label.
+    >>> print(implied({"compared": 9, "unknown": 0, "accepted": [{"columns": ["a"], "implies": "q"}]}))
+    Compared 9 times, a released column with the label of a quasi-identifier, looking for pairs, lines and sums of up to three columns. It was accepted that a tells more of q than the released label.
     """
     if not told:
         return None
     where = ""
     if sampled := told.get("sampled"):
         where = f" in a sample of {sampled['records']:,} of {sampled['of']:,} records"
-    said = f"Compared {told['compared']:,} times, a released column with the label of a quasi-identifier, looking for {told['looked_for']}{where}."
+    said = f"Compared {told['compared']:,} times, a released column with the label of a quasi-identifier, looking for {LOOKED_FOR}{where}."
     for pair in told["accepted"]:
         said += f" It was accepted that {' + '.join(pair['columns'])} tells more of {pair['implies']} than the released label."
     if not told["accepted"]:
@@ -89,7 +90,7 @@ def formulas(data: Mapping[str, Any]) -> str | None:
         return None
     named = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
     cells = sum(counts.values())
-    what = f"{cells:,} cell{'s' * (cells > 1)} that a spreadsheet would run as formulas: {named}."
+    what = f"{count_of(cells, 'cell')} that a spreadsheet would run as formulas: {named}."
     if data.get("form", {}).get("defused"):
         return f"{what} An apostrophe stands before each in the file, which verify takes away again."
     return f"{what} Open the file as text, or have it written defused."
@@ -168,14 +169,14 @@ def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[
         return RENUMBERED, f"{UNLINKED} {because}"
     if "quasi" in roles:
         because = f"An intruder may know it; no step of the recipe changes it. {because}".strip()
-    return AS_IT_IS, because
+    return AS_IT_IS, because.replace(REASONS["sensitive"], "Sensitive; released unchanged.")
 
 
 def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
     """Steps that may have changed a column without levels; one that does not say which columns may be any."""
     silent = [step for step in plan if "levels" not in step]
     named = [(step, step.get("columns", step.get("masked"))) for step in silent]
-    return [humanised(step["step"]) for step, columns in named if columns is None or name in columns]
+    return [plain_name(step["step"]) for step, columns in named if columns is None or name in columns]
 
 
 def _level_reason(level: int, top: int) -> str:
@@ -213,12 +214,12 @@ def role_names(roles: Iterable[str]) -> str:
 
 def _hierarchy_name(spec: Mapping[str, Any]) -> str:
     hierarchy = spec.get("hierarchy")
-    return humanised(next(iter(hierarchy))) if isinstance(hierarchy, Mapping) and hierarchy else ""
+    return plain_name(next(iter(hierarchy))) if isinstance(hierarchy, Mapping) and hierarchy else ""
 
 
 def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Each step with the single facts its plan tells."""
-    return [(humanised(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]]
+    return [(plain_name(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]]
 
 
 def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -226,7 +227,7 @@ def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list
     single = {
         key: value for key, value in document.items() if isinstance(value, str | int | float) and key not in leave_out
     }
-    return [(humanised(key), value if isinstance(value, str) else number(value)) for key, value in single.items()]
+    return [(plain_name(key), value if isinstance(value, str) else number(value)) for key, value in single.items()]
 
 
 def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -251,85 +252,4 @@ def risk_name(name: str) -> str:
     >>> risk_name("prosecutor_risk")
     'Prosecutor risk'
     """
-    return humanised(name).capitalize()
-
-
-def humanised(name: str) -> str:
-    """A name of the code as words.
-
-    >>> humanised("global_recoding")
-    'global recoding'
-    """
-    return name.replace("_", " ")
-
-
-def sentence(text: str) -> str:
-    """A finding as a sentence: it starts large and ends in a full stop.
-
-    >>> sentence("in 0 of 166 classes all are alike"), sentence("")
-    ('In 0 of 166 classes all are alike.', '')
-    """
-    text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if not text or text.endswith((".", "!", "?")) else ".")
-
-
-def number(value: float | None) -> str:
-    """A count or quantity as text.
-
-    >>> number(12345), number(0.55163), number(5.0), number(True), number(None), number(107930241362.4)
-    ('12,345', '0.5516', '5', 'yes', '–', '1.079e+11')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:,.4g}"
-
-
-def score(value: float) -> str:
-    """The score of a node as text: shares with four digits, so that a column of them lines up.
-
-    >>> score(0.468), score(1.0), score(-132.0), score(1234567.0)
-    ('0.4680', '1.0000', '-132', '1,234,567')
-    """
-    return f"{value:.4f}" if abs(value) <= 1 else number(value)
-
-
-def percent(share: float) -> str:
-    """A share as text; what is not nothing and not everything never looks as if it were.
-
-    >>> percent(0.2), percent(0.0303), percent(0.0001), percent(0.99999), percent(1), percent(0)
-    ('20%', '3.0%', '<0.1%', '>99.9%', '100%', '0%')
-    """
-    if 0 < share < 0.001:
-        return "<0.1%"
-    if 0.999 < share < 1:
-        return ">99.9%"
-    shown = share * 100
-    return f"{shown:.0f}%" if abs(shown - round(shown)) < 1e-9 else f"{shown:.1f}%"
-
-
-def moment(text: str) -> str:
-    """A time stamp as people read it.
-
-    >>> moment("2026-11-15T21:00:49+00:00")
-    '2026-11-15 21:00 UTC'
-    """
-    try:
-        parsed = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    if parsed.tzinfo is None:
-        return f"{parsed:%Y-%m-%d %H:%M}"
-    return f"{parsed.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def counts_in_words(counts: Mapping[str, int]) -> str:
-    """Counts in a sentence.
-
-    >>> counts_in_words({"people": 1200, "items": 30})
-    '1,200 people, 30 items'
-    """
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+    return plain_name(name).capitalize()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.checking.contributing_records import Behind, how_many
 from sfumato.results.checking.curve_points import joined
@@ -279,4 +279,4 @@ def in_bands(frame: pl.DataFrame, behind: Behind | None) -> tuple[pl.DataFrame, 
         own[~((own >= 0) & (values < high[own]))] = -1
         frame = frame.drop(ends.columns).insert_column(0, pl.Series(band, place).cast(pl.String))
         records = records.with_columns(pl.Series(band, own).cast(pl.String))
-    return frame, Behind(Dataset(records), behind.unit, behind.weight)
+    return frame, Behind(Table(records), behind.unit, behind.weight)

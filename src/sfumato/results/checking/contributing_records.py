@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset, as_table
 from sfumato.core.encoding import encode
+from sfumato.core.table import Table, as_table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.tables.cells import MISSING, TableCells
 from sfumato.results.tables.problem import NOBODY
@@ -27,7 +27,7 @@ TOTALS = ("All", "Total", "total", "all", "(total)")
 class Behind:
     """The records that an output was computed from, and who they belong to. Persons are counted, never rows or weights."""
 
-    dataset: Dataset
+    dataset: Table
     unit: str | None = None
     weight: str | None = None
 
@@ -39,7 +39,7 @@ class Behind:
         dataset.require([name for name in (person, weight) if name is not None])
         if where is not None:
             kept: Any = dataset.to_polars().filter(chosen(dataset, where))
-            dataset = Dataset(kept)
+            dataset = Table(kept)
         return cls(dataset, person, weight)
 
     def __len__(self) -> int:
@@ -153,7 +153,7 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def chosen(dataset: Dataset, where: Any) -> pl.Series:
+def chosen(dataset: Table, where: Any) -> pl.Series:
     """Per row whether it is meant; refused where the condition does not say yes or no of each."""
     if isinstance(where, pl.Expr):
         try:

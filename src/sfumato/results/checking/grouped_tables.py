@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
 from sfumato.results.checking.contributing_records import TOTALS, Behind, CellRows, how_many, membership
 from sfumato.results.checking.layout import (
@@ -264,7 +265,7 @@ def _left_out(
         reasons.append(
             broken(
                 "zeros",
-                f"{empty:,} combinations of {' and '.join(table.by)} are left out because nobody has them, which tells that",
+                f"{empty:,} combinations of {join_words(table.by)} are left out because nobody has them, which tells that",
                 "leave out a column, make it coarser, or allow zeros: rules=sf.OutputRules(zeros=False)",
             )
         )

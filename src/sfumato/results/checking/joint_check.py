@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sfumato.core.words import inflect
 from sfumato.results.checking.differences import LIMITED, JointFinding, OutputSets, RecordOwners, few_told_together
 from sfumato.results.checking.output_pairs import SAME_RECORDS, in_ranges, unpacked
 from sfumato.results.checking.record_sets import CELL, RecordSet, unpacked_sets
@@ -62,7 +63,7 @@ def told_together(
 
 def _in_words(finding: JointFinding, others: Sequence[int], rules: OutputRules) -> OutputReason:
     few = f"fewer than {rules.threshold} persons"
-    named = f"output{'s' if len(others) > 1 else ''} {in_ranges(others)}"
+    named = f"{inflect(len(others), 'output')} {in_ranges(others)}"
     beside = f"its cells and those of {named}" if others else "its own cells"
     if finding.kind == "sum":
         return broken("difference", f"sums and differences of {beside} are about {few}", TOGETHER)
@@ -101,7 +102,7 @@ def unseen_differences(log: OutputLog, numbers: Collection[int]) -> UnseenDiffer
     unknown = [one.number for one in leaving if one.cells is None and not _says(one, ("difference", "records"))]
     if people is None or len(leaving) < 2:
         return UnseenDifferences((), tuple(unknown) if len(leaving) > 1 else ())
-    threshold = OutputRules(**log.terms["rules"]).threshold
+    threshold = OutputRules(**log.terms.rules).threshold
     found = []
     for one in leaving:
         before = [other for other in leaving if other.number < one.number]

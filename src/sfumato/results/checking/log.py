@@ -1,9 +1,9 @@
-"""The folder of a session: every output as a file, and a log that only grows, of what was found and what was decided.
+"""The folder of a session: every output as a file, and a journal of what was found and what was decided.
 
-``session.jsonl`` holds one JSON document a line, each with the hash of all before it, so that a changed, removed, moved, repeated or inserted line is noticed. ``head.json`` holds how many
-lines there are and the hash of the last, so that lines that were cut off the end are noticed too; who rewrites both is noticed by a seal that the output checker keeps (see ``seals.py``). ``files/`` holds the
-outputs, each with its digest in the log: one that was changed after it was checked is noticed too. ``samples/`` holds which records each output, and each of its cells, is about, as numbers of records of the
-session, and per record the number of its person, for comparing outputs with each other; it holds no value, and never leaves. All of it is for its owner alone.
+``session.jsonl`` is the journal, and ``head.json`` beside it says how far it goes; who rewrites both is noticed by a seal that the output
+checker keeps (see ``seals.py``). ``files/`` holds the outputs, each with its digest in the log: one that was changed after it was checked
+is noticed too. ``samples/`` holds which records each output, and each of its cells, is about, as numbers of records of the session, and per
+record the number of its person, for comparing outputs with each other; it holds no value, and never leaves. All of it is for its owner alone.
 """
 
 from __future__ import annotations
@@ -11,32 +11,44 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.core import environment
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
-from sfumato.core.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
-from sfumato.core.portable import PRIVATE_FOLDER, sync_folder
+from sfumato.core.journal import Entry, Journal, JournalKind, hold_alone
+from sfumato.core.portable import PRIVATE_FOLDER, open_private, sync_folder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
-VERSION = 1
 LOG, FILES, SAMPLES, HEAD = "session.jsonl", "files", "samples", "head.json"
 PEOPLE = "people.bits"
 """Beside the samples: per record the number of its person."""
-HEADED = "headed"
-"""Said by the first line of a log whose length is kept beside it."""
 MOST_BYTES = 256 * MEGABYTE
 Choice = Literal["approved", "refused"]
+STATUSES = ("pass", "review", "fail")
 State = Literal["approved", "refused", "undecided", "changed", "missing"]
 
 
 @dataclasses.dataclass(frozen=True)
-class LoggedOutput:
+class SessionTerms(Entry):
+    """What a session begins with: who makes the outputs, by which rules, and how the persons of its records are told apart."""
+
+    researcher: str
+    started: str
+    rules: Mapping[str, Any]
+    unit: str | None
+    persons: int | None
+    universe: str | None
+    versions: Mapping[str, Any]
+    people: str | None = None
+    """SHA-256 of the file that says whose the records are."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggedOutput(Entry):
     """An output as it was added: its file with the digest, what the checker found, and what the researcher says."""
 
     number: int
@@ -59,7 +71,7 @@ class LoggedOutput:
 
 
 @dataclasses.dataclass(frozen=True)
-class OutputDecision:
+class OutputDecision(Entry):
     """What the output checker decided of an output, about which bytes, who, when and why."""
 
     number: int
@@ -68,6 +80,11 @@ class OutputDecision:
     because: str
     sha256: str
     at: str
+
+
+OUTPUT_LOG = JournalKind(
+    "log of outputs", (SessionTerms, LoggedOutput, OutputDecision), "nothing is decided or released", first=SessionTerms
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,44 +134,44 @@ class Overtaken(Exception):
 
 
 class OutputLog:
-    """A session's folder: read whole and checked, added to a line at a time."""
+    """A session's folder: read whole and checked, added to an entry at a time."""
 
-    def __init__(self, folder: Path, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.own: set[int] = set()  # the places of lines that were written here
-        self._take(lines, head)
+        self.journal = Journal(folder / LOG, OUTPUT_LOG, head_file=folder / HEAD, head_beside=True)
+        self.own: set[int] = set()  # the numbers of entries that were written here
+        self.outputs: list[LoggedOutput] = []
+        self.decisions: list[OutputDecision] = []
 
-    def _take(self, lines: list[dict[str, Any]], head: Mapping[str, Any] | None) -> None:
-        self.hashes = tuple(str(line["hash"]) for line in lines)
-        try:
-            if lines[0].get(HEADED) and not extends(self.hashes, head):
-                raise UnreadableInput(
-                    f"{self.folder / LOG} is shorter than it was, or another one: lines were cut off its end; nothing is decided or released until the true one is back"
-                )
-            self.decided_at = tuple(place for place, one in enumerate(lines, start=1) if "decided" in one)
-            self.terms = {key: value for key, value in lines[0].items() if key != "hash"}
-            if self.terms["sfumato_outputs"] != VERSION:
-                raise UnreadableInput(f"{self.folder / LOG} was written by another version of sfumato")
-            self.outputs = [_made(LoggedOutput, one["output"]) for one in lines[1:] if "output" in one]
-            self.decisions = [_made(OutputDecision, one["decided"]) for one in lines[1:] if "decided" in one]
-            self._told = [one.get("output", one.get("decided", {})) for one in lines[1:]]
-            numbers = [one.number for one in self.outputs]
-            whole = numbers == list(range(1, len(numbers) + 1)) and all(_own(one.file) for one in self.outputs)
-            sound = whole and all(one.verdict["status"] in ("pass", "review", "fail") for one in self.outputs)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            sound = False
-        if not sound:
-            raise _damaged(self.folder / LOG)
+    def _index(self) -> None:
+        """Sort the entries, which must go with each other."""
+        self.outputs = self.journal.of_type(LoggedOutput)
+        self.decisions = self.journal.of_type(OutputDecision)
+        for number, output in enumerate(self.outputs, start=1):
+            in_folder = Path(output.file).name == output.file and output.file not in ("", ".", "..")
+            if output.number != number or not in_folder or output.verdict.get("status") not in STATUSES:
+                raise self.journal.damaged(self.journal.entries.index(output) + 1)
+
+    @property
+    def terms(self) -> SessionTerms:
+        """What the session began with."""
+        return self.journal.of_type(SessionTerms)[0]
+
+    @property
+    def decided_at(self) -> list[int]:
+        """The numbers of the entries that are decisions."""
+        entries = enumerate(self.journal.entries, start=1)
+        return [number for number, entry in entries if isinstance(entry, OutputDecision)]
 
     @classmethod
-    def start(cls, folder: Path, terms: Mapping[str, Any], people: bytes | None = None) -> OutputLog:
+    def start(cls, folder: Path, terms: SessionTerms, people: bytes | None = None) -> OutputLog:
         """A new session in a new or empty folder, or in one where the beginning of a session came to no end; the log is written last, so that one that is there was begun whole.
 
         ``people`` says whose the records of the session are.
         """
         if people is not None:
-            terms = {**terms, "people": _digest(people)}
-        first = sealed({"sfumato_outputs": VERSION, **terms, HEADED: True}, START)
+            terms = dataclasses.replace(terms, people=_digest(people))
+        log = cls(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
             if not all(_left_by_a_beginning(path) for path in folder.iterdir()):
@@ -165,54 +182,32 @@ class OutputLog:
                     (folder / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
                 if people is not None:
                     write_whole(folder / SAMPLES / PEOPLE, people)
-                write_whole(folder / HEAD, _head(1, first["hash"]))
-                write_whole(folder / LOG, json.dumps(first).encode() + b"\n")
+                log.journal.start(terms)
         except OSError as error:
             raise OutputError(f"cannot write {folder}: {error.strerror or error}") from None
-        return cls(folder, [first], json.loads(_head(1, first["hash"])))
+        return log
 
     @classmethod
     def at(cls, folder: Path) -> OutputLog:
-        """The session of a folder; every line of its log is checked."""
+        """The session of a folder; every entry of its log is checked."""
         if not (folder / LOG).is_file():
             raise UnreadableInput(f"{folder} holds no {LOG}; name the folder of a session of outputs")
-        head = _read_head(folder)  # before the log, which may grow meanwhile
-        lines = _lines(read_plain(folder / LOG, most=MOST_BYTES, what="a log of outputs"), folder / LOG)
-        return cls(folder, lines, head)
-
-    @property
-    def researcher(self) -> str:
-        """Who made the outputs."""
-        return str(self.terms.get("researcher", ""))
+        log = cls(folder)
+        log.journal.read()
+        log._index()
+        return log
 
     @contextlib.contextmanager
-    def _turn(self) -> Iterator[int]:
+    def _turn(self) -> Iterator[None]:
         """The log, ours alone and up to date until the end of the block."""
-        path = self.folder / LOG
-        try:
-            file = os.open(path, os.O_RDWR | os.O_APPEND)
-        except OSError as error:
-            raise UnreadableInput(f"cannot open {path}: {error.strerror}") from None
-        try:
-            hold_alone(file)
-            lines = _lines(mended(file), path)
-            self._take(lines, _read_head(self.folder))
-            self._last = lines[-1]["hash"]
-            yield file
-        finally:
-            os.close(file)
+        with self.journal.turn():
+            self._index()
+            yield
 
-    def _append(self, file: int, entry: Mapping[str, Any]) -> None:
-        line = sealed(entry, self._last)
-        write_through(file, json.dumps(line).encode() + b"\n")
-        self._last = line["hash"]
-        self.hashes += (self._last,)
-        self._told.append(entry.get("output", entry.get("decided", {})))
-        self.own.add(len(self.hashes))
-        if "decided" in entry:
-            self.decided_at += (len(self.hashes),)
-        if self.terms.get(HEADED):
-            write_whole(self.folder / HEAD, _head(len(self.hashes), self._last))
+    def _append(self, entry: Entry) -> None:
+        self.journal.append(entry)
+        self.own.add(len(self.journal.entries))
+        self._index()
 
     def refresh(self) -> None:
         """Read what others may have added meanwhile."""
@@ -236,7 +231,7 @@ class OutputLog:
 
         ``after`` is how many outputs it was compared with: where there are more by now, nothing is written.
         """
-        with self._turn() as file:
+        with self._turn():
             if len(self.outputs) != after:
                 raise Overtaken
             number = after + 1
@@ -258,8 +253,7 @@ class OutputLog:
                 None if sample is None else _digest(sample),
                 None if cells is None else _digest(cells),
             )
-            self._append(file, {"output": dataclasses.asdict(made)})
-            self.outputs.append(made)
+            self._append(made)
         return made
 
     def decide(self, number: int, decision: Choice, *, by: str, because: str) -> OutputDecision:
@@ -267,25 +261,24 @@ class OutputLog:
         for word, text in (("by", by), ("because", because)):
             if not text.strip():
                 raise ParameterError(f"a decision says {'who made it' if word == 'by' else 'why'}: give --{word}")
-        with self._turn() as file:
+        with self._turn():
             one = self.reviewed(number)
             if one.digest is None:
                 raise ParameterError(f"the file of output {number} is missing; nothing can be decided of it")
             made = OutputDecision(number, decision, by.strip(), because.strip(), one.digest, environment.timestamp())
-            self._append(file, {"decided": dataclasses.asdict(made)})
-            self.decisions.append(made)
+            self._append(made)
         return made
 
     def refused_before(self, number: int) -> set[int]:
         """The outputs that were refused when an output was added, so that it was not compared with them."""
         refused: set[int] = set()
-        for one in self._told:
-            if "decision" not in one and one["number"] == number:
+        for entry in self.journal.entries:
+            if isinstance(entry, LoggedOutput) and entry.number == number:
                 break
-            if one.get("decision") == "refused":
-                refused.add(one["number"])
-            elif "decision" in one:
-                refused.discard(one["number"])
+            if isinstance(entry, OutputDecision) and entry.decision == "refused":
+                refused.add(entry.number)
+            elif isinstance(entry, OutputDecision):
+                refused.discard(entry.number)
         return refused
 
     def reviewed(self, number: int) -> ReviewedOutput:
@@ -326,14 +319,16 @@ class OutputLog:
 
     def people(self) -> bytes | None:
         """Whose the records of the session are; None where that was not kept."""
-        return self._kept(PEOPLE, self.terms.get("people"))
+        return self._kept(PEOPLE, self.terms.people)
 
     def _kept(self, name: str, digest: str | None) -> bytes | None:
         if digest is None:
             return None
         found = read_plain(self.folder / SAMPLES / name, most=MOST_BYTES, what="a sample")
         if _digest(found) != digest:
-            raise _damaged(self.folder / SAMPLES)
+            raise UnreadableInput(
+                f"{self.folder / SAMPLES / name} is not as it was written; {OUTPUT_LOG.consequence} until the true one is back"
+            )
         return found
 
     def sync(self) -> None:
@@ -346,6 +341,8 @@ class OutputLog:
             raise OutputError(f"cannot write {self.folder}: {error.strerror}; {words}") from None
 
 
+DRAFTS = (f".{LOG}.", f".{HEAD}-")
+"""Names of files that were being written when a process died begin so."""
 BEGINNING = ".beginning"
 """Held while a session is begun."""
 
@@ -354,7 +351,7 @@ def _left_by_a_beginning(path: Path) -> bool:
     """Whether something in a folder is of a session that was being begun."""
     if path.name in (FILES, SAMPLES):
         return path.is_dir() and all(path.name == SAMPLES and _of_people(one) for one in path.iterdir())
-    return path.name in (HEAD, BEGINNING) or path.name.startswith((f".{LOG}-", f".{HEAD}-"))
+    return path.name in (HEAD, BEGINNING) or path.name.startswith(DRAFTS)
 
 
 def _of_people(path: Path) -> bool:
@@ -366,13 +363,13 @@ def _of_people(path: Path) -> bool:
 def _beginning(folder: Path) -> Iterator[None]:
     """A folder in which nobody else begins a session until the end of the block, without what one that came to no end left."""
     place = folder / BEGINNING
-    file = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    file = open_private(place, os.O_RDWR)
     try:
-        hold_alone(file)
+        hold_alone(file, OUTPUT_LOG.name)
         if (folder / LOG).exists():
             raise OutputError(f"somebody else began a session in {folder} just now; open it again")
         for path in folder.iterdir():
-            if path.name.startswith((f".{LOG}-", f".{HEAD}-")):
+            if path.name.startswith(DRAFTS):
                 path.unlink()
         for path in (folder / SAMPLES).glob(f".{PEOPLE}-*"):
             path.unlink()
@@ -380,54 +377,6 @@ def _beginning(folder: Path) -> Iterator[None]:
         place.unlink(missing_ok=True)
     finally:
         os.close(file)
-
-
-def _lines(content: bytes, path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; a last one without its end was being written when the process died, and nothing was said of it."""
-    try:
-        return checked_lines(content[: content.rfind(b"\n") + 1], path)
-    except UnreadableInput:
-        raise _damaged(path) from None
-
-
-def _head(entries: int, last: str) -> bytes:
-    return (json.dumps({"entries": entries, "head": last}) + "\n").encode()
-
-
-def _read_head(folder: Path) -> Mapping[str, Any] | None:
-    """How long the log was and how it ended when it was last written to; None where that is not there or no such thing."""
-    try:
-        found = json.loads(read_plain(folder / HEAD, most=MEGABYTE, what="the head of a log"))
-    except (UnreadableInput, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def extends(hashes: Sequence[str], head: Mapping[str, Any] | None) -> bool:
-    """Whether a log begins with all that a head says: as many lines, and that one the last of them.
-
-    >>> extends(["a", "b", "c"], {"entries": 2, "head": "b"}), extends(["a"], {"entries": 2, "head": "b"}), extends(["a"], None)
-    (True, False, False)
-    """
-    entries = None if head is None else head.get("entries")
-    if head is None or type(entries) is not int or not 1 <= entries <= len(hashes):
-        return False
-    return bool(hashes[entries - 1] == head.get("head"))
-
-
-def _damaged(path: Path) -> UnreadableInput:
-    return UnreadableInput(
-        f"{path} is not as it was written; nothing is decided or released until the true one is back"
-    )
-
-
-def _made(cls: Any, plain: Mapping[str, Any]) -> Any:
-    return cls(**plain)
-
-
-def _own(name: str) -> bool:
-    """Whether a name is one of a file of its own folder."""
-    return Path(name).name == name and name not in ("", ".", "..")
 
 
 def _digest(content: bytes) -> str:

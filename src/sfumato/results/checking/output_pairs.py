@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset, as_table
+from sfumato.core.table import Table, as_table
+from sfumato.core.words import inflect
 from sfumato.results.checking.contributing_records import Behind, chosen, how_many
 from sfumato.results.checking.fitted_data import MadeOf
 from sfumato.results.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
@@ -220,9 +221,9 @@ def _made(name: str, ours: Any, theirs: Any, universe: Universe) -> bool:
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         known = np.isfinite(values)  # who lacks a value is not in the cells
-        return MadeOf(Behind(Dataset(ours.filter(known)), universe.behind.unit)).exactly(values[known])
-    made = MadeOf(Behind(Dataset(ours), universe.behind.unit))
-    codes = Dataset(theirs.select(name)).encoded(name).codes.astype(np.float64)
+        return MadeOf(Behind(Table(ours.filter(known)), universe.behind.unit)).exactly(values[known])
+    made = MadeOf(Behind(Table(ours), universe.behind.unit))
+    codes = Table(theirs.select(name)).encoded(name).codes.astype(np.float64)
     return made.explains(codes) or made.cuts(codes)
 
 
@@ -320,7 +321,7 @@ def in_ranges(numbers: Sequence[int]) -> str:
 
 
 def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
-    others = f"output{'s' if len(numbers) > 1 else ''} {in_ranges(numbers)}"
+    others = f"{inflect(len(numbers), 'output')} {in_ranges(numbers)}"
     few = f"fewer than {rules.threshold} persons"
     if kind == "records":
         return broken("difference", f"its records differ by {few} from those of {others}", SAME_RECORDS)

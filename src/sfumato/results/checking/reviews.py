@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sfumato.core import environment
 from sfumato.core.exchange import in_place
-from sfumato.core.files import MEGABYTE, read_plain
-from sfumato.core.json_text import is_spelled_once, loads_once
-from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
-from sfumato.release.certificates import signature_holds, signed
-from sfumato.release.documents import digest_of, versions
-from sfumato.release.manifest import Claim
-from sfumato.release.publish import replace, write_json
+from sfumato.errors import InternalError, ReleaseRefused
+from sfumato.release.documents import versions
+from sfumato.release.sealing import seal_certificate
+from sfumato.release.verify import verify
+from sfumato.release.written_files import replace_file
 from sfumato.results.checking.joint_check import unseen_differences
-from sfumato.results.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, extends
-from sfumato.results.checking.output_pairs import in_ranges
+from sfumato.results.checking.log import OutputLog, ReviewedOutput
 from sfumato.results.checking.seals import checked_seal, head_of_log, unsealed_decisions
 from sfumato.results.checking.verdict import OutputRules
+from sfumato.results.checking.verification import OUTPUTS, together_in_words
 
-MANIFEST = "manifest.json"
-MANIFEST_VERSION = 1
 MOST_LINES = 40
 MOST_SHOWN = 4000
 
@@ -34,11 +30,11 @@ def review(log: OutputLog) -> dict[str, Any]:
     states = [one.state for one in outputs]
     return {
         "folder": str(log.folder),
-        "researcher": log.researcher,
-        "started": log.terms.get("started"),
-        "rules": OutputRules(**log.terms["rules"]).told(),
-        "laxer": OutputRules(**log.terms["rules"]).laxer(),
-        "with_records": log.terms.get("persons") is not None,
+        "researcher": log.terms.researcher,
+        "started": log.terms.started,
+        "rules": OutputRules(**log.terms.rules).told(),
+        "laxer": OutputRules(**log.terms.rules).laxer(),
+        "with_records": log.terms.persons is not None,
         "log": head_of_log(log),
         "outputs": [one.to_dict() for one in outputs],
         "counts": {state: states.count(state) for state in sorted(set(states))},
@@ -90,7 +86,7 @@ def release_outputs(
     seal: Path | None = None,
     key: Path | None = None,
 ) -> dict[str, Any]:
-    """Copy what may leave into a new folder with a manifest, or nothing; returns the manifest.
+    """Copy what may leave into a new folder with a certificate, or nothing; returns the certificate.
 
     Released are approved outputs as they were when they were approved and, with ``accept_passes``, those that pass and nobody decided of. One that is undecided, changed
     since, or missing stops the release, unless ``partly``: then it stays behind, as refused ones always do. With the ``key`` that sealed the log, or a ``seal`` kept apart, only decisions that
@@ -114,17 +110,13 @@ def release_outputs(
     if not leaving:
         raise ReleaseRefused("nothing is approved, so there is nothing to release")
     if unseen := unseen_differences(log, numbers).outputs:
-        raise ReleaseRefused(f"{_together_in_words(log, unseen)}; refuse one of them, or add it again")
+        raise ReleaseRefused(f"{together_in_words(log, unseen)}; refuse one of them, or add it again")
     with in_place(folder, force=None) as made:
         entries = [_copied(log, one, word, made) for one, word in leaving]
-        said = _manifest(log, entries)
-        public = {**said, "digest": digest_of(said)}
-        if sign is not None:
-            public = signed(public, sign)
-        write_json(made / MANIFEST, public)
-        if any(claim.status == "fails" for claim in verify_outputs(made)):
-            raise InternalError("the folder does not hold what its manifest says; nothing was written")
-    return public
+        certificate = seal_certificate(made, _certificate(log, entries), sign)
+        if verify(made).result == "false":
+            raise InternalError("the folder does not hold what its certificate says; nothing was written")
+    return certificate
 
 
 def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[str, Any]:
@@ -134,7 +126,7 @@ def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[
     expected = one.decision.sha256 if word == "approved" and one.decision is not None else one.logged.sha256
     if digest != expected:
         raise ReleaseRefused(f"output {one.logged.number} was changed just now; nothing was written, look again")
-    replace(made / one.logged.file, content)
+    replace_file(made / one.logged.file, content)
     decided = {} if one.decision is None or word != "approved" else {"by": one.decision.by, "at": one.decision.at}
     return {
         "number": one.logged.number,
@@ -149,161 +141,12 @@ def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[
     }
 
 
-def _manifest(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _certificate(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """What anybody may know: files with digests, and the rules without what would help an intruder."""
-    return {
-        "sfumato_outputs": MANIFEST_VERSION,
-        "created": environment.timestamp(),
-        "rules": OutputRules(**log.terms["rules"]).told(),
-        "counts_persons_by": "row" if log.terms.get("unit") is None else "unit",
-        "outputs": entries,
+    section = {
+        "rules": OutputRules(**log.terms.rules).told(),
+        "counts_persons_by": "row" if log.terms.unit is None else "unit",
+        "released": entries,
         "log": head_of_log(log),
-        "versions": versions(),
     }
-
-
-def verify_outputs(folder: Path, *, key: Path | None = None, session: Path | None = None) -> list[Claim]:
-    """Whether a released folder holds what its manifest says, and nothing else; with a key, whether it is that of who signed it.
-
-    With the ``session`` it came from, whether its log still holds all that it held at the release. What was not looked at is a claim that needs more, never one that holds.
-    """
-    manifest = read_manifest(folder)
-    claims = [
-        _claim(
-            "manifest",
-            digest_of(manifest) == manifest.get("digest"),
-            "as it was written",
-            "changed since it was written",
-        )
-    ]
-    claims += [
-        _claim(one["file"], _as_listed(folder, one), "as listed", "missing or changed") for one in manifest["outputs"]
-    ]
-    listed = {MANIFEST, *(one["file"] for one in manifest["outputs"])}
-    more = [path.name for path in folder.iterdir() if path.name not in listed]
-    claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
-    kept = _log(manifest, session)
-    decisions = _decisions(manifest, session if kept.status == "holds" else None)
-    return [*claims, _signature(manifest, key), kept, decisions, _together(manifest, session)]
-
-
-def _signature(manifest: Mapping[str, Any], key: Path | None) -> Claim:
-    """Whose folder it is, as far as that can be known."""
-    if "signature" not in manifest and key is None:
-        words = "none: whoever can write here can make a folder that holds; sign it when it is released (--sign)"
-        return Claim("signature", "needs original", words)
-    told = "by the key given" if key is not None else "fits; whose key it is, is not known here (--key)"
-    return _claim("signature", signature_holds(manifest, key), told, "does not fit")
-
-
-def _log(manifest: Mapping[str, Any], session: Path | None) -> Claim:
-    """Whether the session's log still begins with what it held at the release."""
-    kept = manifest.get("log")
-    if session is None or kept is None:
-        words = (
-            "not looked at: give the folder of the session (--session)" if kept is not None else "not in the manifest"
-        )
-        return Claim(
-            "log", "needs original", f"{words}; lines that were cut, changed or added there since are not noticed"
-        )
-    try:
-        log = OutputLog.at(session)
-    except UnreadableInput as error:
-        return Claim("log", "fails", str(error))
-    if not extends(log.hashes, kept):
-        return Claim(
-            "log",
-            "fails",
-            "the session's log is not the one that was released from: lines were cut off, changed or written anew",
-        )
-    later = len(log.hashes) - int(kept["entries"])
-    return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
-
-
-def _decisions(manifest: Mapping[str, Any], session: Path | None) -> Claim:
-    """Whether the outputs passed or were approved, as the manifest says: its folder does not show it, the session's log does."""
-    name = "checks and decisions"
-    if session is None:
-        told = "the log of the session shows them (--session), or a signature vouches for them (--key)"
-        return Claim(name, "needs original", told, True)
-    log = OutputLog.at(session)
-    wrong = [one for one in manifest["outputs"] if not _as_logged(log, one)]
-    told = f"{len(wrong):,} outputs passed or were approved otherwise than the log says"
-    return Claim(name, "fails" if wrong else "holds", told if wrong else "as the log of the session says", True)
-
-
-def _as_logged(log: OutputLog, said: Mapping[str, Any]) -> bool:
-    """Whether the log knows an output by these words, and that these bytes passed or were approved."""
-    logged = next((one for one in log.outputs if one.number == said["number"]), None)
-    if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != (
-        said["title"],
-        said["file"],
-        said["kind"],
-    ):
-        return False
-    checked = logged.status if said["sha256"] == logged.sha256 else "changed after the check"
-    if said["checked"] != checked:
-        return False
-    if said["released"] == "passes":
-        return checked == "pass"
-    approved = [one for one in log.decisions if one.number == said["number"] and one.decision == "approved"]
-    return any((one.sha256, one.by, one.at) == (said["sha256"], said["by"], said["at"]) for one in approved)
-
-
-def _together_in_words(log: OutputLog, unseen: Sequence[Sequence[int]]) -> str:
-    threshold = OutputRules(**log.terms["rules"]).threshold
-    named = "; ".join(in_ranges(one) for one in unseen[:20])
-    return f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told when they were checked: {named}"
-
-
-def _together(manifest: Mapping[str, Any], session: Path | None) -> Claim:
-    """Whether what the released outputs tell together was known to who approved them, from what the session keeps."""
-    try:
-        log = None if session is None else OutputLog.at(session)
-        unseen = None if log is None else unseen_differences(log, {one["number"] for one in manifest["outputs"]})
-    except UnreadableInput as error:
-        return Claim("together", "fails", str(error))
-    if log is None or unseen is None:
-        return Claim("together", "needs original", "not looked at: give the folder of the session (--session)")
-    if unseen.outputs:
-        return Claim("together", "fails", _together_in_words(log, unseen.outputs))
-    if unseen.unknown:
-        words = f"of {len(unseen.unknown):,} outputs the session does not know which records are in which cell"
-        return Claim("together", "needs original", words)
-    return Claim("together", "holds", "every output was compared with all others here; its reasons say what was found")
-
-
-def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
-    return Claim(name, "holds" if holds else "fails", good if holds else bad)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a released folder; refused when it is none."""
-    file = folder / MANIFEST
-    if not file.is_file():
-        raise UnreadableInput(f"{folder} holds no {MANIFEST}; name a folder that outputs were released to")
-    try:
-        data = read_plain(file, most=64 * MEGABYTE, what="a manifest")
-        found = loads_once(data)
-        sound = found["sfumato_outputs"] == MANIFEST_VERSION and all(
-            isinstance(one["file"], str)
-            and Path(one["file"]).name == one["file"]
-            and isinstance(one["sha256"], str)
-            and set(one) >= {"number", "title", "kind", "checked", "released"}
-            and (one["released"] == "passes" or {"by", "at"} <= set(one))
-            for one in found["outputs"]
-        )
-        sound = sound and is_spelled_once(data, found)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        sound = False
-    if not sound:
-        raise UnreadableInput(f"{file} is no manifest of outputs, or was damaged")
-    return dict(found)
-
-
-def _as_listed(folder: Path, listed: Mapping[str, Any]) -> bool:
-    try:
-        content = read_plain(folder / listed["file"], most=MOST_BYTES, what="an output")
-    except UnreadableInput:
-        return False
-    return hashlib.sha256(content).hexdigest() == str(listed["sha256"])
+    return {"shape": OUTPUTS, "created": environment.timestamp(), OUTPUTS: section, "versions": versions()}

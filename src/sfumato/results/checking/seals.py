@@ -1,25 +1,39 @@
 """Seals: how far a log went when the output checker saw it, signed or kept where the researcher cannot write.
 
 A log notices changed lines, and its head those that were cut off, but who can write the folder can write all of it anew. A seal is what they cannot make: the number of
-lines and the hash of the last, with the owner's signature, or in a file of the checker's own. A log that was sealed may grow; one that is not what was sealed, and more, is refused.
+lines and the hash of the last, with the owner's signature, or in a file of the checker's own. A log that was sealed may grow; one that is not what was sealed, and more, is refused. Seals
+are kept in a journal of their own, and the last one counts.
 """
 
 from __future__ import annotations
 
-import json
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.core import environment
-from sfumato.core.files import MEGABYTE, read_plain, write_whole
-from sfumato.core.json_text import is_spelled_once, loads_once
+from sfumato.core.journal import Entry, Head, Journal, JournalKind
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.release.certificates import signature_holds, signed
-from sfumato.results.checking.log import OutputLog, extends
+from sfumato.release.signatures import signature_holds, signed
+from sfumato.results.checking.log import OUTPUT_LOG, OutputLog
 
-SEAL = "seal.json"
-SEAL_VERSION = 1
+SEAL = "seal.jsonl"
+
+
+@dataclasses.dataclass(frozen=True)
+class Seal(Entry):
+    """How far a log went: the number of its entries, the hash of the last, and what they are; signed, or not."""
+
+    sealed: str
+    entries: int
+    head: str
+    outputs: int
+    decisions: int
+    signature: Mapping[str, str] | None = None
+
+
+SEALS = JournalKind("seal", (Seal,), OUTPUT_LOG.consequence, first=Seal)
 
 
 def place_of(log: OutputLog, file: Path | None) -> Path:
@@ -27,23 +41,12 @@ def place_of(log: OutputLog, file: Path | None) -> Path:
     return log.folder / SEAL if file is None else file
 
 
-def read_seal(file: Path) -> dict[str, Any] | None:
-    """A seal, or None where there is none; refused when it is damaged."""
-    if not file.exists():
-        return None
-    try:
-        data = read_plain(file, most=MEGABYTE, what="a seal")
-        found = loads_once(data)
-        sound = found["sfumato_outputs_seal"] == SEAL_VERSION and type(found["entries"]) is int
-        sound = sound and is_spelled_once(data, found)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        sound = False
-    if not sound:
-        raise UnreadableInput(f"{file} is no seal of a session of outputs, or was damaged")
-    return dict(found)
+def read_seal(file: Path) -> Seal | None:
+    """The last seal in a file, or None where there is none; refused when it is damaged."""
+    return Journal(file, SEALS).read().of_type(Seal)[-1] if file.exists() else None
 
 
-def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> dict[str, Any] | None:
+def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> Seal | None:
     """The seal of a session, when its log is what was sealed, and more; refused when it is not, and where a key was given and nothing signed by it is there."""
     place = place_of(log, file)
     seal = read_seal(place)
@@ -53,37 +56,34 @@ def checked_seal(log: OutputLog, file: Path | None, key: Path | None) -> dict[st
                 f"{place} is not there: the log of the session was not sealed, or its seal was taken away"
             )
         return None
-    if key is not None and not signature_holds(seal, key):
-        raise UnreadableInput(f"{place} is not signed by the key given; nothing is decided or released")
-    if key is None and "signature" in seal and not signature_holds(seal):
-        raise UnreadableInput(f"{place} was changed after it was signed; nothing is decided or released")
-    if not extends(log.hashes, seal):
+    plain = dataclasses.asdict(seal)
+    if key is not None and not signature_holds(plain, key):
+        raise UnreadableInput(f"{place} is not signed by the key given; {SEALS.consequence}")
+    if key is None and seal.signature is not None and not signature_holds(plain):
+        raise UnreadableInput(f"{place} was changed after it was signed; {SEALS.consequence}")
+    if not log.journal.extends(Head(seal.entries, seal.head)):
         raise UnreadableInput(
-            f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed or written anew; nothing is decided or released until the true one is back"
+            f"the log of {log.folder} is not the one that was sealed: lines were cut off, changed or written anew; {SEALS.consequence} until the true one is back"
         )
     return seal
 
 
-def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> dict[str, Any]:
-    """Seal a log as it is now; a signed seal is not replaced by one that is not.
+def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
+    """Seal a log as it is now; a signed seal is not followed by one that is not.
 
     Decisions after the last seal that were not made here are somebody else's: they are decided anew, or nothing is sealed.
     """
     place = place_of(log, file)
     before = read_seal(place)
-    if before is not None and (loose := _not_ours(log, int(before["entries"]))):
+    if before is not None and (loose := _not_ours(log, before.entries)):
         named = ", ".join(map(str, loose))
         raise ParameterError(f"decisions were written after the last seal: decide again of outputs {named}, then seal")
-    if before is not None and "signature" in before and sign is None:
+    if before is not None and before.signature is not None and sign is None:
         raise ParameterError(f"{place} is signed; give the key again (--sign) to seal what came after it")
-    seal: dict[str, Any] = {
-        "sfumato_outputs_seal": SEAL_VERSION,
-        "sealed": environment.timestamp(),
-        **head_of_log(log),
-    }
+    seal = Seal(environment.timestamp(), **head_of_log(log))
     if sign is not None:
-        seal = signed(seal, sign)
-    write_whole(place, (json.dumps(seal, indent=2) + "\n").encode())
+        seal = dataclasses.replace(seal, signature=signed(dataclasses.asdict(seal), sign)["signature"])
+    Journal(place, SEALS).add(seal)
     return seal
 
 
@@ -96,27 +96,27 @@ def _not_ours(log: OutputLog, start: int) -> list[int]:
 def head_of_log(log: OutputLog) -> dict[str, Any]:
     """How far a log goes."""
     return {
-        "entries": len(log.hashes),
-        "head": log.hashes[-1],
+        "entries": log.journal.head.entries,
+        "head": log.journal.head.hash,
         "outputs": len(log.outputs),
         "decisions": len(log.decisions),
     }
 
 
-def unsealed_decisions(log: OutputLog, seal: Mapping[str, Any] | None) -> int:
+def unsealed_decisions(log: OutputLog, seal: Seal | None) -> int:
     """Decisions that were written after the seal: whose they are, nobody knows."""
-    last = 0 if seal is None else int(seal["entries"])
+    last = 0 if seal is None else seal.entries
     return sum(place > last for place in log.decided_at)
 
 
-def what_is_noticed(seal: Mapping[str, Any] | None, *, key: bool, apart: bool) -> str:
+def what_is_noticed(seal: Seal | None, *, key: bool, apart: bool) -> str:
     """In a sentence, what a look at the log can notice and what it cannot."""
     if seal is None:
         return (
             "changed, moved, repeated and cut off lines of the log are noticed; that somebody wrote the whole folder anew is not: "
             "seal it with a key (--sign), or in a file of your own (--seal)"
         )
-    told = f"the first {seal['entries']:,} lines are those that were sealed"
+    told = f"the first {seal.entries:,} lines are those that were sealed"
     if key and apart:
         return f"{told} with this key; later ones may have been written by anybody who can write the folder"
     if key:

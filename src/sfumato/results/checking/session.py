@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.core import environment
-from sfumato.core.notebook import html_table
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, TableBlock
 from sfumato.core.parameters import values_of
+from sfumato.core.words import join_words
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.documents import versions
 from sfumato.results.checking.check import check_output, tabulated
@@ -24,7 +26,7 @@ from sfumato.results.checking.contributing_records import Behind
 from sfumato.results.checking.differences import OutputSets, RecordOwners
 from sfumato.results.checking.joint_check import packed_people, sets_of, told_together
 from sfumato.results.checking.least_squares import fit_line
-from sfumato.results.checking.log import LOG, LoggedOutput, OutputLog, Overtaken
+from sfumato.results.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, SessionTerms
 from sfumato.results.checking.output_pairs import (
     Universe,
     beside_others,
@@ -73,36 +75,36 @@ def output_session(
     """
     place = Path(folder)
     earlier = OutputLog.at(place) if (place / LOG).exists() else None
-    started = earlier is not None and earlier.terms.get("persons") is not None
+    started = earlier is not None and earlier.terms.persons is not None
     if earlier is not None and started and unit is None:
-        unit = earlier.terms.get("unit")  # persons are told apart as they were
+        unit = earlier.terms.unit  # persons are told apart as they were
     behind = None if data is None else Behind.of(data, unit=unit)
     if behind is None and unit is not None:
         raise ParameterError("unit is a column of the records: give data=... too")
     universe = None if behind is None else Universe(behind)
     if earlier is not None:
-        kept = OutputRules(**earlier.terms["rules"])
+        kept = OutputRules(**earlier.terms.rules)
         if rules is not None and rules != kept:
             raise ParameterError(f"the session in {place} was started with other rules; start another one")
-        if started and behind is not None and behind.unit != earlier.terms.get("unit"):
+        if started and behind is not None and behind.unit != earlier.terms.unit:
             raise ParameterError(f"the session in {place} tells persons apart by another column; start another one")
         return OutputSession(earlier, kept, universe)
     asked = rules or OutputRules()
-    terms = {
-        "researcher": researcher,
-        "started": environment.timestamp(),
-        "rules": values_of(asked),
-        "unit": None if behind is None else behind.unit,
-        "persons": None if behind is None else behind.persons,
-        "universe": None if universe is None else universe.digest,
-        "versions": versions(),
-    }
+    terms = SessionTerms(
+        researcher=researcher,
+        started=environment.timestamp(),
+        rules=values_of(asked),
+        unit=None if behind is None else behind.unit,
+        persons=None if behind is None else behind.persons,
+        universe=None if universe is None else universe.digest,
+        versions=versions(),
+    )
     people = None if behind is None else packed_people(behind.who)
     return OutputSession(OutputLog.start(place, terms, people), asked, universe)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class OutputSession:
+class OutputSession(Reportable):
     """An open session. Use it as a context; what was added stays, whatever happens after."""
 
     log: OutputLog
@@ -186,7 +188,7 @@ class OutputSession:
 
     def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
         if strange := {"rules", "unit"} & set(said):
-            raise ParameterError(f"{' and '.join(sorted(strange))} belong to the session, not to an output of it")
+            raise ParameterError(f"{join_words(sorted(strange))} belong to the session, not to an output of it")
         if data is None and self.universe is None and where is not None:
             raise ParameterError("where is about the records: open the session with data")
         records = data if data is not None else None if self.universe is None else self.behind.dataset
@@ -220,7 +222,7 @@ class OutputSession:
     @property
     def same_records(self) -> bool:
         """Whether the records are those that the session was started with."""
-        return self.universe is not None and self.log.terms.get("universe") == self.universe.digest
+        return self.universe is not None and self.log.terms.universe == self.universe.digest
 
     def _cells(
         self, output: Any, verdict: OutputVerdict, data: Any, where: Any, sample: NDArray[np.bool_] | None
@@ -402,12 +404,14 @@ class OutputSession:
         return len(self.log.outputs)
 
     def __repr__(self) -> str:
-        told = [f"{one.number:>3}  {one.status:<6}  {one.title}" for one in self.log.outputs]
-        return "\n".join([f"OutputSession {str(self.folder)!r}: {len(self):,} outputs", *told])
+        return str(self)
 
-    def _repr_html_(self) -> str:
-        rows = [(one.number, one.title, one.status) for one in self.log.outputs]
-        return html_table(f"outputs in {self.folder}", ("no.", "output", "found"), rows)
+    def blocks(self) -> Sequence[Block]:
+        """The outputs that were added, and what was found."""
+        rows = tuple((one.number, one.status, one.title) for one in self.log.outputs)
+        return [
+            TableBlock(("no.", "found", "output"), rows, f"OutputSession {str(self.folder)!r}: {len(self):,} outputs")
+        ]
 
 
 def _columns_used(verdict: OutputVerdict, said: Mapping[str, Any]) -> set[str] | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.words import inflect
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.results.checking.contributing_records import distinct
 
@@ -65,9 +66,7 @@ class CellStatistic:
         words = tuple(word.strip() for word in (found[2] or "").split(",") if word.strip())
         least, most = TAKES[kind]
         if not least <= len(words) <= most:
-            raise ParameterError(
-                f"{kind} takes {least} {'column' if least == 1 else 'words'}, such as {_example(kind)}"
-            )
+            raise ParameterError(f"{kind} takes {least} {inflect(least, 'column', 'words')}, such as {_example(kind)}")
         made = cls(kind, words)
         if kind == "quantile" and not 0 < made.level < 1:
             raise ParameterError("quantile takes a column and a share between 0 and 1: quantile(cost, 0.25)")

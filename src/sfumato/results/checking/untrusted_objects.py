@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 
 MOST_CELLS = 2_000_000
@@ -108,7 +108,7 @@ def frame_of(output: Any) -> pl.DataFrame | None:
         raise SchemaError(
             f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of results is as large"
         )
-    return Dataset(frame).to_polars()
+    return Table(frame).to_polars()
 
 
 def _without_index(output: Any) -> Any:

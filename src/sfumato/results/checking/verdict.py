@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from sfumato.core.notebook import html_headline, html_list
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, ListBlock, VerdictBlock
 from sfumato.core.parameters import parameters
 from sfumato.results.tables.rules import AllEqual, Dominance, PPercent, SensitivityRule, Threshold
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Status = Literal["pass", "review", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
-MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
+HELD = {"pass": True, "review": None, "fail": False}
 
 
 @parameters
@@ -114,7 +115,7 @@ def worst(statuses: Iterable[Status]) -> Status:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class OutputVerdict:
+class OutputVerdict(Reportable):
     """Whether an output may leave: ``pass``, ``review`` (somebody must look) or ``fail``.
 
     ``reasons`` say why, with names and counts and never a value; ``next_steps`` what to do. ``shown`` is what would leave, as a frame, and ``suggestion`` a version that
@@ -177,14 +178,12 @@ class OutputVerdict:
         """The reasons, the gravest first."""
         return sorted(self.reasons, key=lambda one: -ORDER.index(one.status))
 
-    def sentences(self) -> list[str]:
-        """The verdict for people."""
-        told = [f"{MARKS[one.status]} {one.sentence}" for one in self._in_order()]
-        return [f"{self.status}: {self.kind}", *told, *(f"→ {step}" for step in self.next_steps)]
+    def blocks(self) -> Sequence[Block]:
+        """The verdict, every reason with the gravest first, and what to do."""
+        reasons = [VerdictBlock(HELD[one.status], one.sentence) for one in self._in_order()]
+        steps = tuple(f"→ {step}" for step in self.next_steps)
+        headline = VerdictBlock(HELD[self.status], f"{self.status}: {self.kind}", headline=True)
+        return [headline, *reasons, *([ListBlock(steps)] if steps else [])]
 
     def __repr__(self) -> str:
-        return "\n".join(self.sentences())
-
-    def _repr_html_(self) -> str:
-        head, *rest = self.sentences()
-        return html_headline(head, good=self.passes) + html_list("", rest)
+        return str(self)

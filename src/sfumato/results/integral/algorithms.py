@@ -18,7 +18,7 @@ from sfumato.methods.formulas.trees import MOST_BINS, DecisionTree, grow
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 Grid = Annotated[
     float | None, Field(gt=0, allow_inf_nan=False, description="results are multiples of this; None: exact")
@@ -79,11 +79,11 @@ class Computed(abc.ABC):
         """The columns it reads."""
 
     @abc.abstractmethod
-    def on(self, dataset: Dataset) -> Prepared:
+    def on(self, dataset: Table) -> Prepared:
         """The algorithm bound to a table."""
 
 
-def complete_numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def complete_numbers(dataset: Table, name: str) -> NDArray[np.float64]:
     """A column of numbers of which none is missing."""
     values = numbers_of(dataset, name)
     gaps = int(np.isnan(values).sum())
@@ -112,7 +112,7 @@ class MeanOf(Computed):
         """The column."""
         return (self.column,)
 
-    def on(self, dataset: Dataset) -> MeanRuns:
+    def on(self, dataset: Table) -> MeanRuns:
         """The numbers of a table."""
         return MeanRuns(complete_numbers(dataset, self.column), self.grid)
 
@@ -172,7 +172,7 @@ class RegressionOf(Computed):
         """The target, then the predictors."""
         return (self.target, *self.by)
 
-    def on(self, dataset: Dataset) -> RegressionRuns:
+    def on(self, dataset: Table) -> RegressionRuns:
         """The numbers of a table."""
         return RegressionRuns([complete_numbers(dataset, name) for name in self.columns], self.by, self.grid)
 
@@ -232,7 +232,7 @@ def _solved(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fract
     return [row[width] for row in rows]
 
 
-def classes_of(dataset: Dataset, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def classes_of(dataset: Table, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """A column of categories none of which is missing: codes, and labels in order."""
     encoded = dataset.encoded(name)
     if None in encoded.labels:
@@ -265,7 +265,7 @@ class StumpOf(Computed):
         """The target, then the predictor."""
         return (self.target, self.by)
 
-    def on(self, dataset: Dataset) -> StumpRuns:
+    def on(self, dataset: Table) -> StumpRuns:
         """The two columns of a table."""
         codes, labels = classes_of(dataset, self.target)
         if len(labels) != 2:
@@ -342,7 +342,7 @@ class TreeOf(Computed):
         """The target, then the predictors."""
         return (self.target, *self.by)
 
-    def on(self, dataset: Dataset) -> TreeRuns:
+    def on(self, dataset: Table) -> TreeRuns:
         """The columns of a table, in bins."""
         codes, labels = classes_of(dataset, self.target)
         if len(labels) > MOST_BINS:
@@ -352,7 +352,7 @@ class TreeOf(Computed):
         return TreeRuns([_bins(dataset, name, self.grid) for name in self.by], codes, labels, self)
 
 
-def _bins(dataset: Dataset, name: str, grid: float) -> tuple[NDArray[np.uint8], list[str]]:
+def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], list[str]]:
     """A predictor in bins, and what a split behind each bin says of it."""
     if dataset.dtype(name).is_numeric():
         places = np.floor(complete_numbers(dataset, name) / grid)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfumato.core.notebook import html_table
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, VerdictBlock
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.results.integral.algorithms import MeanRuns, Prepared
 from sfumato.results.integral.subset_sums import subset_sums
@@ -22,7 +24,7 @@ from sfumato.results.integral.subset_sums import subset_sums
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.results.integral.algorithms import Computed
 
 Status = Literal["proved", "not shown", "disproved"]
@@ -73,7 +75,7 @@ class Recurring:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class IntegralPrivacy:
+class IntegralPrivacy(Reportable):
     """What is known about the results of an algorithm on sets of ``size`` of the records.
 
     ``outcomes`` are all results found, the most recurring first, for the owner. ``chosen`` is the most useful one that is proved, and ``result``
@@ -140,11 +142,12 @@ class IntegralPrivacy:
         return {**facts, **told}
 
     def __repr__(self) -> str:
-        return "\n".join(self.sentences())
+        return str(self)
 
-    def _repr_html_(self) -> str:
-        rows = [(name.replace("_", " "), str(value)) for name, value in self.to_dict().items()]
-        return html_table("integral privacy", ("", ""), rows)
+    def blocks(self) -> Sequence[Block]:
+        """Whether a result may be published, and how many were tried."""
+        tried, verdict = self.sentences()
+        return [VerdictBlock(self.chosen is not None, verdict, headline=True), Paragraph(tried)]
 
     def sentences(self) -> list[str]:
         """What a data steward reads; nothing but a proved result is told."""
@@ -160,17 +163,17 @@ class IntegralPrivacy:
         sure = (
             ""
             if chosen.at_least is None
-            else f" (in all at least {told_count(chosen.at_least)} with {CONFIDENCE:.0%} confidence)"
+            else f" (in all at least {told_count(chosen.at_least)} with {percent(CONFIDENCE)} confidence)"
         )
         told = (
             f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure}, no record is in all of them, and none in more than "
-            f"{float(chosen.share):.1%}"
+            f"{percent(float(chosen.share))}"
         )
         return [head, told]
 
 
 def integral_privacy(
-    dataset: Dataset,
+    dataset: Table,
     algorithm: Computed,
     k: int,
     *,
@@ -199,9 +202,9 @@ def integral_privacy(
     Reference: Torra & Navarro-Arribas 2016, *Integral privacy*, doi:10.1007/978-3-319-48965-0_44.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.results.integral import MeanOf
-    >>> table = Dataset(pl.DataFrame({"x": [1, 2, 3, 4, 5, 6]}))
+    >>> table = Table(pl.DataFrame({"x": [1, 2, 3, 4, 5, 6]}))
     >>> found = integral_privacy(table, MeanOf("x"), 3, size=2)
     >>> found.result, found.chosen.generators, found.count("disproved")
     (3.5, 3, 8)
@@ -230,14 +233,14 @@ def integral_privacy(
     )
 
 
-def _known_rows(dataset: Dataset, background: Iterable[int]) -> NDArray[np.int64]:
+def _known_rows(dataset: Table, background: Iterable[int]) -> NDArray[np.int64]:
     rows = np.unique(np.array(list(background), dtype=np.int64))
     if len(rows) and (rows[0] < 0 or rows[-1] >= len(dataset)):
         raise ParameterError(f"background: rows are numbers from 0 to {len(dataset) - 1:,}")
     return rows
 
 
-def _require_sense(dataset: Dataset, algorithm: Computed, k: int, size: int, samples: int | None, known: int) -> None:
+def _require_sense(dataset: Table, algorithm: Computed, k: int, size: int, samples: int | None, known: int) -> None:
     dataset.require(algorithm.columns)
     if k < 1 or (samples is not None and samples < 1):
         raise ParameterError("integral privacy: k and the number of samples must be at least 1")

@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.core.budget import PrivacyLoss
 from sfumato.core.declared import Relation
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.results.queries.quantiles import DEFAULT_GRID, chooser, grid
 from sfumato.results.queries.question import CONFIDENCE
@@ -98,7 +99,7 @@ class Choice:
     def __str__(self) -> str:
         return (
             f"ε = {self.epsilon:g}: somebody who thought it as likely as not that a person is in the table can be "
-            f"{self.belief:.1%} sure; the answer is within ±{self.error:.3g} ({self.relative_error:.1%})"
+            f"{percent(self.belief)} sure; the answer is within ±{self.error:.3g} ({percent(self.relative_error)})"
         )
 
 
@@ -193,8 +194,8 @@ def choices(
 
     >>> for choice in choices("count", rows=1000, epsilons=[0.1, 1.0]):
     ...     print(choice)
-    ε = 0.1: somebody ... can be 52.5% sure; the answer is within ±30 (3.0%)
-    ε = 1: somebody ... can be 73.1% sure; the answer is within ±3 (0.3%)
+    ε = 0.1: somebody ... can be 52.5 % sure; the answer is within ±30 (3 %)
+    ε = 1: somebody ... can be 73.1 % sure; the answer is within ±3 (0.30 %)
     """
     size = _size(statistic, rows, value)
     ways = []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.declared import OUTSIDE, Declared, DeclaredTable, Relation
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -209,11 +210,13 @@ class Answer:
     def sentence(self) -> str:
         """The answer in words."""
         if self.rank_error is not None:
-            error = f"at {CONFIDENCE:.0%} its rank is at most {self.rank_error:.3g} rows worse than the grid's best"
+            error = (
+                f"at {percent(CONFIDENCE)} its rank is at most {self.rank_error:.3g} rows worse than the grid's best"
+            )
         elif self.by:
-            error = f"behind each the interval that holds the noise at {CONFIDENCE:.0%}"
+            error = f"behind each the interval that holds the noise at {percent(CONFIDENCE)}"
         else:
-            error = f"at {CONFIDENCE:.0%}, without noise, it lies in [{self.low[0]:.6g}, {self.high[0]:.6g}]"
+            error = f"at {percent(CONFIDENCE)}, without noise, it lies in [{self.low[0]:.6g}, {self.high[0]:.6g}]"
         shown = f"{self.values[0]:.6g}" if not self.by else f"{len(self.values)} groups"
         name = f"{self.label} ({self.question})" if self.label else self.question
         return f"{name}: {shown}; {error}. It cost {self.cost} ({self.mechanism}) and protects {self.protects}."

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.budget import Budget, PrivacyLoss
-from sfumato.core.dataset import Dataset
 from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.schema import Role
+from sfumato.core.table import Table
 from sfumato.errors import OutputError, ParameterError, SchemaError
 from sfumato.results.queries.quantiles import DEFAULT_GRID, exact_level, grid
 from sfumato.results.queries.question import Answer, Condition, GroupAxis, Question, condition
@@ -272,7 +272,7 @@ def _edges(bounds: tuple[float, float], bins: Any) -> tuple[float, ...]:
 
 
 def session(
-    dataset: Dataset,
+    dataset: Table,
     *,
     budget: Budget | float | None = None,
     protects: str | None = None,
@@ -308,7 +308,7 @@ def session(
     >>> asking.mean("age", epsilon=0.5).epsilon, asking.spent
     (0.5, 0.5)
     """
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Table):
         raise ParameterError("a session needs a dataset; read the table first: sf.read(frame)")
     undecided = dataset.schema.undecided(dataset.source.name)
     if undecided:  # one of these columns may name persons with several rows
@@ -324,7 +324,7 @@ def session(
 
 
 def _ledger(
-    dataset: Dataset,
+    dataset: Table,
     path: str | Path | None,
     budget: Budget | float | None,
     name: str | None,
@@ -358,12 +358,12 @@ def _ledger(
     return old
 
 
-def _name_of(dataset: Dataset) -> str:
+def _name_of(dataset: Table) -> str:
     stem = Path(dataset.source.name).stem
     return stem if stem.isidentifier() else "people"
 
 
-def _relation(dataset: Dataset, protects: str | None, neighbours: str, contributions: int | None) -> Relation:
+def _relation(dataset: Table, protects: str | None, neighbours: str, contributions: int | None) -> Relation:
     person = dataset.schema.person
     unit = protects or person or ROW
     if unit == ROW and person is not None:

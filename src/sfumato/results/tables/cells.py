@@ -19,8 +19,8 @@ from sfumato.results.tables.problem import NOBODY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Encoded
+    from sfumato.core.table import Table
     from sfumato.results.tables.table import TableMeasure
 
 TOTAL, MISSING = "Total", "(missing)"
@@ -282,7 +282,7 @@ def _fill(
         cells.owner[silent[alone]] = of_silent[alone]
 
 
-def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+def amounts(dataset: Table, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
     """What every record contributes, times its weight; NaN where nothing is known."""
     amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
     if asked.column is None and weight is not None:
@@ -304,12 +304,12 @@ def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives
     return amount
 
 
-def some_negative(dataset: Dataset, asked: TableMeasure) -> bool:
+def some_negative(dataset: Table, asked: TableMeasure) -> bool:
     """Whether a source has negative contributions: where it has none, everybody may know that there are none."""
     return asked.column is not None and bool((_numbers(dataset, asked.column) < 0).any())
 
 
-def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def _numbers(dataset: Table, name: str) -> NDArray[np.float64]:
     if not dataset.dtype(name).is_numeric():
         raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
     values: NDArray[np.float64] = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()

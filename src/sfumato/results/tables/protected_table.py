@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from sfumato.core.notebook import html_table
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, Paragraph, VerdictBlock
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
+from sfumato.core.words import count_of, percent
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.results.tables.audit import TableAudit
 from sfumato.results.tables.cells import decimals
@@ -65,7 +68,7 @@ class SlowTable(UserWarning):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ProtectedTable:
+class ProtectedTable(Reportable):
     """What may be published of a table, and what its owner keeps: how it was judged, and what an intruder can find out.
 
     ``published`` holds a value per variable, NaN where it is suppressed.
@@ -158,7 +161,7 @@ class ProtectedTable:
             sums = "sums are as they must be" if self.additive else "sums need not fit"
             return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", *self._audited()]
         share = told["suppressed"] / max(1, told["cells"])
-        head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
+        head += f"{told['suppressed']:,} are suppressed ({percent(share)}), {told['suppressed_besides']:,} of them to protect others"
         return [f"{head}; {self._optimality()}", *self._audited()]
 
     def _optimality(self) -> str:
@@ -170,15 +173,14 @@ class ProtectedTable:
             return "how near that is to the least for all tables together is not known"
         if gap < 1e-6:
             return "proved the least"
-        return f"at most {gap:.1%} above the least"
+        return f"at most {percent(gap)} above the least"
 
     def _audited(self) -> list[str]:
         seen = self.audited
         word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
         scope = "" if seen.scope == "one table" else f"{seen.scope}, "
         parts = [
-            f"{count:,} {name}{'s' * (count != 1)}"
-            for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
+            count_of(count, name) for count, name in ((seen.components, "component"), (seen.programs, "linear program"))
         ]
         told = [f"{word} ({scope}{seen.bounds} bounds): {', '.join(parts)}, {seen.seconds:.2f} s"]
         return told if self.unknown is None else [*told, self.unknown]
@@ -194,11 +196,18 @@ class ProtectedTable:
         )
 
     def __repr__(self) -> str:
-        return "\n".join(self.sentences())
+        return str(self)
 
-    def _repr_html_(self) -> str:
-        rows = [(name.replace("_", " "), str(value)) for name, value in self.summary().items()]
-        return html_table("protected table", ("", ""), rows)
+    def blocks(self) -> Sequence[Block]:
+        """Whether the audit holds, what was suppressed or changed, and what is unknown."""
+        said, audit, *rest = self.own_sentences
+        beside = [] if self.beside is None else self.beside.sentences
+        return [
+            VerdictBlock(bool(self.audited.holds), audit, headline=True),
+            Paragraph(said),
+            *(VerdictBlock(None, sentence) for sentence in rest),
+            *(Paragraph(sentence) for sentence in beside),
+        ]
 
 
 def _text(value: float, *, whole: bool) -> str:
@@ -238,7 +247,7 @@ def protect(
             raise
         words, cells = ", ".join(found["by"]), found["cells"]
         raise Unsatisfiable(
-            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {cells:,} cell{'s' * (cells != 1)})",
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {count_of(cells, 'cell')})",
             closest={**(error.closest or {}), "nearest": found},
         ) from None
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.core import environment
 from sfumato.core.parameters import values_of
+from sfumato.core.words import count_of, join_words
 from sfumato.release.register.released_classes import BY_CONTENT, person_columns, persons_of
 from sfumato.release.register.store import Register, RegisteredPeople, RegisteredRelease
 from sfumato.results.tables.atoms import leaves, lowest, with_empty
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.results.tables.protected_table import ProtectedTable
     from sfumato.results.tables.table import MagnitudeTable, SensitiveTable
 
@@ -42,7 +43,7 @@ class TableMemory:
     """The register of a table, the records it was made of, and which of them it is about."""
 
     register: Register
-    dataset: Dataset
+    dataset: Table
     rows: NDArray[np.int64]
     respondent: NDArray[np.int64]
     person: tuple[str, ...] = ()
@@ -254,9 +255,9 @@ class Beside:
         """What could be computed from both tables."""
         few = self.between.get(number, 0)
         cells = self.given_away.get(number, 0) - few
-        parts = [f"{cells:,} cell{'s' * (cells != 1)}"] * (cells > 0)
-        parts += [f"{few:,} difference{'s' * (few != 1)} of cells (few records, judged like a cell)"] * (few > 0)
-        return " and ".join(parts)
+        parts = [count_of(cells, "cell")] * (cells > 0)
+        parts += [f"{count_of(few, 'difference')} of cells (few records, judged like a cell)"] * (few > 0)
+        return join_words(parts)
 
     def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """What an intruder does not see when these cells of the new table are suppressed."""

@@ -19,7 +19,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 GRAMMAR = (
     "where: COLUMN OPERATOR VALUE, with 'and' between conditions; OPERATOR is = != < <= > >=, or 'in' and 'not in' with values and commas between: "
@@ -66,7 +66,7 @@ class RecordCondition:
     how: str
     values: tuple[ConditionValue, ...]
 
-    def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
+    def holds(self, dataset: Table) -> NDArray[np.bool_]:
         """Per row whether it holds; a missing value fulfils nothing."""
         column = dataset.column(self.column)
         if column.dtype.is_float():
@@ -217,7 +217,7 @@ def _text_of(tokens: list[_Token], what: str) -> ConditionValue:
     return ConditionValue(" ".join(one.text for one in tokens))
 
 
-def selected(dataset: Dataset, text: str) -> NDArray[np.int64]:
+def selected(dataset: Table, text: str) -> NDArray[np.int64]:
     """The rows that fulfil all conditions."""
     wanted = conditions(text)
     dataset.require([one.column for one in wanted])

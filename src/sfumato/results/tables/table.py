@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.core.dataset import Dataset, as_table
-from sfumato.core.notebook import html_table
+from sfumato.core.block_html import Reportable
+from sfumato.core.blocks import Block, TableBlock
+from sfumato.core.table import Table, as_table
+from sfumato.core.words import count_of, join_words, percent
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.results.tables.cells import (
     Contributions,
@@ -102,7 +104,7 @@ def tabulate(
     dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
     if named := [name for name in columns if name in dataset.schema.direct]:
         raise SchemaError(
-            f"{' and '.join(repr(name) for name in named)} names people (role direct), and the labels of a table are published; tabulate by other columns"
+            f"{join_words(repr(name) for name in named)} names people (role direct), and the labels of a table are published; tabulate by other columns"
         )
     if len(dataset) == 0:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
@@ -128,7 +130,7 @@ def tabulate(
 
 
 def _memory(
-    register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64], person: str | None
+    register: Any, full: Table, rows: NDArray[np.int64], respondent: NDArray[np.int64], person: str | None
 ) -> TableMemory:
     from sfumato.release.register.store import Register, open_register
     from sfumato.results.tables.published_tables import TableMemory
@@ -154,7 +156,7 @@ def _groups(by: Sequence[Any]) -> list[list[str]]:
     return groups
 
 
-def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> Any:
+def _hierarchy(dataset: Table, name: str, given: Mapping[str, Any] | None) -> Any:
     if given and name in given:
         return given[name]
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
@@ -174,7 +176,7 @@ def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MagnitudeTable:
+class MagnitudeTable(Reportable):
     """Tables that are published together, as their owner sees them. Nothing of it is safe to share before it is protected."""
 
     dimensions: tuple[Dimension, ...]
@@ -310,10 +312,13 @@ class MagnitudeTable:
         told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)
         return f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,} cells (unprotected)"
 
-    def _repr_html_(self) -> str:
-        return html_table(
-            "table, unprotected", ("column", "nodes"), [(one.column, one.size) for one in self.dimensions]
-        )
+    def blocks(self) -> Sequence[Block]:
+        """Its columns and how many nodes each has."""
+        rows = tuple((one.column, one.size) for one in self.dimensions)
+        return [TableBlock(("column", "nodes"), rows, repr(self))]
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
@@ -445,7 +450,7 @@ class SensitiveTable:
         lost = int((self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum())
         if lost:
             raise Unsatisfiable(
-                f"an intruder who knows every cell within {prior:g} % knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
+                f"an intruder who knows every cell within {percent(prior / 100)} knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
                 "weaken the rules, or assume an intruder who knows less (a larger percentage)",
                 closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
             )
@@ -464,7 +469,7 @@ class SensitiveTable:
             else "the only cell of the table is sensitive"
         )
         raise Unsatisfiable(
-            f"{all_of}: nothing can be published; the largest cell holds {most:,} person{'s' * (most != 1)} "
+            f"{all_of}: nothing can be published; the largest cell holds {count_of(most, 'person')} "
             "(ask for fewer persons or weaken the rule, or tabulate more records)",
             closest={"cells": cells, "sensitive": len(self), "largest": most, "by_rule": self.count()},
         )

@@ -13,10 +13,10 @@ from sfumato.core.exchange import in_place
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.release.certificates import AGGREGATES, FILE, read_any_certificate, signed
-from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
-from sfumato.release.manifest import manifest_of, sha256_of
-from sfumato.release.publish import replace, write_json
+from sfumato.release.documents import versions
+from sfumato.release.manifest import AGGREGATES, FILE, REPORT, sha256_of
+from sfumato.release.sealing import seal_certificate
+from sfumato.release.written_files import read_json, replace_file, write_json
 from sfumato.results.tables.rules import parameters_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | Non
     written: str | None = None
     try:
         _write(made, folder, force=force, sign=sign)
-        written = str(read_any_certificate(folder / "share")["digest"])
+        written = str(read_json(folder / "share" / FILE)["digest"])
     finally:
         with memory.register.turn():
             memory.register.now_is(number, "withdrawn" if written is None else "released", certificate=written)
@@ -71,15 +71,11 @@ def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None
         share.mkdir()
         owner.mkdir(mode=PRIVATE_FOLDER)
         files = [_write_table(made, share, number) for number in range(len(made.judged.table.places))]
-        said = certificate(made, files)
-        replace(share / "report.html", page(said).encode())
-        said["files"] = manifest_of(share)
-        public = {**said, "digest": digest_of(said)}
-        if sign is not None:
-            public = signed(public, sign)
-        write_json(share / FILE, public)
+        body = certificate(made, files)
+        replace_file(share / REPORT, page(body).encode())
+        public = seal_certificate(share, body, sign)
         write_json(owner / LOCK, lock(made, public["digest"]))
-        replace(owner / "report.html", owner_page(made, str(said["created"])).encode())
+        replace_file(owner / REPORT, owner_page(made, str(body["created"])).encode())
         for one in (share, owner, place):
             sync_folder(one)
         keep_private(owner)
@@ -91,7 +87,7 @@ def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, An
     table = made.judged.table
     name = "table.csv" if number == 0 else f"table_{number + 1}.csv"
     frame = made.to_polars(number)
-    replace(share / name, frame.write_csv().encode())
+    replace_file(share / name, frame.write_csv().encode())
     dimensions = [table.dimensions[at] for at in table.places[number]]
     columns = [{"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()} for one in dimensions]
     return {"file": name, "sha256": sha256_of(share / name), "format": "csv", "rows": frame.height, "columns": columns}
@@ -99,23 +95,20 @@ def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, An
 
 def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What anybody may know: the rules without what would help an intruder, and how many cells each hit."""
-    table, told = made.judged.table, made.summary()
-    return {
-        "sfumato_certificate": CERTIFICATE_VERSION,
-        "shape": AGGREGATES,
-        "created": environment.timestamp(),
+    table, counts = made.judged.table, made.summary()
+    section = {
         "measure": str(table.measure),
         "counts_persons_by": "unit" if table.unit else "row",
         "rules": [rule.told() for rule in made.judged.rules],
         "method": made.method,
-        "summary": {key: told[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")},
-        "suppressed_by_rule": told["sensitive_by_rule"] if made.suppression is not None else {},
+        "summary": {key: counts[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")},
+        "suppressed_by_rule": counts["sensitive_by_rule"] if made.suppression is not None else {},
         "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
         "additive": made.additive,
         "audit": {"scope": made.audited.scope, "bounds": made.audited.bounds},
         "tables": list(files),
-        "versions": versions(),
     }
+    return {"shape": AGGREGATES, "created": environment.timestamp(), AGGREGATES: section, "versions": versions()}
 
 
 def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
@@ -220,15 +213,16 @@ MEANINGS = {
 }
 
 
-def page(said: Mapping[str, Any]) -> str:
+def page(certificate: Mapping[str, Any]) -> str:
     """A page about a published table for those who get it."""
     from sfumato.release.report.rendering import rendered
 
+    said = certificate[AGGREGATES]
     told, count = said["summary"], said["suppressed_by_rule"]
     return rendered(
         "table_public.html",
         measure=said["measure"],
-        created=said["created"],
+        created=certificate["created"],
         method=said["method"],
         base=said["base"],
         cells=told["cells"],

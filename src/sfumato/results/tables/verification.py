@@ -6,19 +6,17 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import InternalError, SfumatoError, UnreadableInput
-from sfumato.release.certificates import is_aggregate, read_any_certificate
-from sfumato.release.folder import read_json
-from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
-from sfumato.release.verification import Verification
-from sfumato.release.verify import edited, signature, unchanged
+from sfumato.release.file_checks import OTHER_PAGE, file_unedited
+from sfumato.release.manifest import AGGREGATES, REPORT, Claim, own_file, require_plain_file
+from sfumato.release.written_files import read_json
 from sfumato.results.tables.audit import TableAudit
 from sfumato.results.tables.cells import Dimension
 from sfumato.results.tables.changed_cells import audit_adjusted, audit_rounded, fitting
@@ -26,35 +24,71 @@ from sfumato.results.tables.joint_table import JointTable, with_joint_table
 from sfumato.results.tables.problem import NOBODY, Problem, problem_of
 from sfumato.results.tables.protected_table import MARK
 from sfumato.results.tables.table import MagnitudeTable, TableMeasure
-from sfumato.results.tables.table_files import LOCK
+from sfumato.results.tables.table_files import LOCK, page
+
+if TYPE_CHECKING:
+    from sfumato.release.replay import Original
+    from sfumato.release.shared_folder import SharedFolder
+
+Fields = Mapping[str, Any]
 
 MOST = 512 * MEGABYTE
 FITS = 1e-9
 
 
-def verify_table(folder: Path, *, owner: Path | None = None, trusted_key: Path | None = None) -> Verification:
-    """Recompute what the certificate of a published table claims.
+@dataclasses.dataclass(frozen=True, eq=False)
+class PublishedCells:
+    """A published table as its files hold it: its equations, and the cells as variables, NaN where suppressed."""
 
-    From the folder alone: files and certificate are as they were, the cells add up, and no sum lacks exactly one of its cells. With the owner's folder: the
-    audit from the intruder's side, done again.
-    """
-    certificate = read_any_certificate(folder)
-    if not is_aggregate(certificate):
-        raise UnreadableInput(f"{folder} holds no published table")
-    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
-    for section in certificate["tables"]:
-        file = require_plain_file(folder, own_file(section))
-        claims.append(unchanged(section, file, f"{file.name} unedited"))
+    table: MagnitudeTable
+    values: np.ndarray[Any, np.dtype[np.float64]]
+
+
+def files_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """The published files are those of which the certificate speaks."""
+    for section in certificate[AGGREGATES]["tables"]:
+        file = require_plain_file(shared.folder, own_file(section))
+        yield file_unedited(section, file, f"{file.name} unedited")
+
+
+def other_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """The folder holds no file but tables and the page."""
+    known = {REPORT, *(section["file"] for section in certificate[AGGREGATES]["tables"])}
+    loose = [file for file in certificate["files"] if file not in known]
+    words = f"{len(loose):,} more file(s) in the folder, which no promise is about"
+    return Claim("tables judged", "fails", words) if loose else None
+
+
+def cells_published(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """Sums fit, as many cells are suppressed as said, none follows from one sum; the owner's lock lets the audit be done again."""
+    section = certificate[AGGREGATES]
     try:
-        table, published = _read(folder, certificate)
-        claims += [_summed(table, published, certificate), _counted(published, certificate), _no_hole(table, published)]
-        claims += [*_audited(table, published, certificate, owner), _with_earlier(owner)]
+        cells = _read(shared.folder, section)
     except SfumatoError as error:
-        claims.append(Claim("readable table", "fails", str(error)))
-    return Verification.of(folder, claims, certificate, trusted_key)
+        yield Claim("readable table", "fails", str(error))
+        return
+    yield _summed(cells.table, cells.values, section)
+    yield _counted(cells.values, section)
+    yield _no_hole(cells.table, cells.values)
+    yield from _audited(cells.table, cells.values, certificate, original.owner)
+    if (earlier := _with_earlier(original.owner)) is not None:
+        yield earlier
 
 
-def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable, np.ndarray[Any, np.dtype[np.float64]]]:
+def page_of_table(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """The page for people is the one that is drawn from this certificate; that of another version stays open."""
+    if shared.listed.status == "fails" or REPORT not in certificate["files"]:
+        return None
+    if (shared.folder / REPORT).read_bytes() == page(certificate).encode():
+        return Claim("report", "holds", "it is drawn from this certificate")
+    return Claim("report", "needs original", OTHER_PAGE)
+
+
+CHECKS = (files_unedited, other_files, cells_published, page_of_table)
+"""What a certificate about a table of counts or sums is held to, besides digest, signature and files."""
+
+
+def _read(folder: Path, certificate: Fields) -> PublishedCells:
     """The published cells as variables, NaN where suppressed; refused where a file does not hold what the certificate says."""
     dimensions: dict[str, Dimension] = {}
     for section in certificate["tables"]:
@@ -77,7 +111,7 @@ def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable,
         again[~np.isnan(again)], together[~np.isnan(together)]
     ):
         raise UnreadableInput("cells that hold the same are told differently")
-    return table, published
+    return PublishedCells(table, published)
 
 
 def _dimension(said: Mapping[str, Any]) -> Dimension:
@@ -111,7 +145,7 @@ def _values(
     return values
 
 
-def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any]) -> Claim:
+def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
     """Whether every sum that is published whole fits."""
     name = "additivity"
     if not certificate["additive"]:
@@ -131,7 +165,7 @@ def _missing(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> np.ndarr
     return np.asarray(abs(table.matrix) @ np.isnan(published).astype(np.float64))
 
 
-def _counted(published: np.ndarray[Any, Any], certificate: Mapping[str, Any]) -> Claim:
+def _counted(published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
     said, found = certificate["summary"], int(np.isnan(published).sum())
     if (said["cells"], said["suppressed"]) == (len(published), found):
         return Claim("suppressed cells", "holds", f"{found:,} of {len(published):,}")
@@ -150,7 +184,7 @@ def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
 
 
 def _audited(
-    table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any], owner: Path | None
+    table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Fields, owner: Path | None
 ) -> list[Claim]:
     """The audit again, by what the owner's lock holds."""
     name = "audit"
@@ -168,7 +202,7 @@ def _audited(
         seen = _look(joint, published, lock)
     except (KeyError, TypeError, ValueError, IndexError, InternalError):
         return [Claim(name, "fails", "the lock lacks what an audit needs")]
-    if certificate.get("audit") not in (None, {"scope": seen.scope, "bounds": seen.bounds}):
+    if certificate[AGGREGATES]["audit"] != {"scope": seen.scope, "bounds": seen.bounds}:
         told = f"the audit looks at {seen.scope} with {seen.bounds} bounds, the certificate says otherwise"
         return [Claim(name, "fails", told, promise=True)]
     if not seen.holds:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.interfaces.web.pages import specs
-from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Chart, Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, ChartWidget, Words, button, element, section, text
 from sfumato.interfaces.web.pages.tables import VALUE, badge, choice, folded, table
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 from sfumato.interfaces.web.pinned_candidates import (
@@ -134,7 +134,7 @@ def _compared(page: Page, found: Mapping[str, Any]) -> None:
         risk, utility = found["axes"]["risk"], found["axes"]["utility"]
         if rows:
             titles = (f"{title_of(utility)} (worse →)", f"{in_words(risk)} (worse ↑)")
-            Chart(specs.candidates(rows, front, titles), _in_words(found)).classes("picture")
+            ChartWidget(specs.candidates(rows, front, titles), _in_words(found)).classes("picture")
             text(
                 "Filled: keeps its promises. Hollow: does not. Line: no other candidate is better in both.",
                 "p",

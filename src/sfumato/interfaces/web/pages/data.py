@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.schema import Kind, Role
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.guidance.profiling.detection import percent
 from sfumato.interfaces.web import edits
 from sfumato.interfaces.web.pages.open_table import Opening
 from sfumato.interfaces.web.pages.partial_redraw import redrawn

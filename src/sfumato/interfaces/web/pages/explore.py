@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
 from sfumato.core.step import Span
+from sfumato.core.words import join_words, number, percent
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.pages import candidates, specs
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import Chart, Words, button, element, section, text
+from sfumato.interfaces.web.pages.parts import ChartWidget, Words, button, element, section, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pips, table, tabs
-from sfumato.interfaces.web.pinned_candidates import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Explore:
         """The point that is selected."""
         self.found: dict[str, Any] = {}
         self.examples: dict[str, list[str | None]] = {}
-        self.chart: Chart | None = None
+        self.chart: ChartWidget | None = None
         self.card: Any = None
         self.places: dict[int, dict[str, Any]] = {}
         self.near: list[Point] = []
@@ -167,7 +167,7 @@ class Explore:
 
     def _told(self) -> str:
         found = self.found
-        promise = " and ".join(model.promise for model in self.workbench.recipe.meet) or "what is promised"
+        promise = join_words(model.promise for model in self.workbench.recipe.meet) or "what is promised"
         if not found["whole"]:
             return (
                 f"There are too many combinations to look at all of them: here are the one in use and its neighbours. "
@@ -208,7 +208,7 @@ class Explore:
     def _picture(self) -> None:
         lattice = self.view == "Lattice" and self.found["few"]
         spec, label = self._lattice() if lattice else self._plane()
-        self.chart = Chart(spec, label)
+        self.chart = ChartWidget(spec, label)
         self.chart.classes("picture")
         self.chart.on("look", lambda event: self._look(int(event.args)))
         self.chart.on("pick", lambda event: self._pick(int(event.args)))

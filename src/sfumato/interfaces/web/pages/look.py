@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import number, percent
 from sfumato.interfaces.web.pages import release_views, specs
-from sfumato.interfaces.web.pages.parts import Chart, button, element, section, text, until_drawn
+from sfumato.interfaces.web.pages.parts import ChartWidget, button, element, section, text, until_drawn
 from sfumato.interfaces.web.pages.tables import badge, choice, folded, pager, row, table, tabs
-from sfumato.interfaces.web.pinned_candidates import number, percent
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -145,7 +145,7 @@ def _card(card: Mapping[str, Any], change: Mapping[str, Any]) -> None:
         told = f"{change.get('action', '')} · {change.get('before', 0):,} → {change.get('after', 0):,} values"
         text(told, "p", "small", "soft")
         label = f"{card['column']} before and after; the table below it has the shares"
-        Chart(specs.bars(rows), label).classes("small-picture")
+        ChartWidget(specs.bars(rows), label).classes("small-picture")
         text(f"loss {number(card['loss'])} · distribution moved by {percent(card['distance'])}", "p", "small")
         with folded("The same as a table", key=f"table of {card['column']}"):
             _shares(card, rows)
@@ -195,7 +195,7 @@ def _heat(found: Mapping[str, Any], when: str, titles: tuple[str, str], most: fl
     ]
     with section(when.capitalize(), "card"):
         label = f"{titles[0]} and {titles[1]} {when}: the larger a square, the more records; the table has the shares"
-        Chart(specs.heat(rows, titles, most), label).classes("picture")
+        ChartWidget(specs.heat(rows, titles, most), label).classes("picture")
 
 
 def _both(found: Mapping[str, Any], one: str, other: str) -> None:
@@ -218,7 +218,7 @@ async def _classes(stage: LookStage) -> None:
         for place, name in enumerate(found["bins"])
         for when in ("before", "after")
     ]
-    Chart(
+    ChartWidget(
         specs.columns_of_two(rows, "records"),
         "Records by the size of their class, before and after; the table has the same",
     ).classes("picture")

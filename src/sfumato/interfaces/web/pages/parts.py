@@ -166,7 +166,7 @@ def until_drawn() -> Iterator[None]:
             waiting.delete()
 
 
-class Chart(Element, component=Path(__file__).parent / "files" / "chart.js"):
+class ChartWidget(Element, component=Path(__file__).parent / "files" / "chart.js"):
     """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label`` says what it shows to who cannot see it."""
 
     def __init__(self, spec: dict[str, Any], label: str) -> None:

@@ -11,6 +11,7 @@ from sfumato.core import registry
 from sfumato.core.limits import Limit, limits_of, written_limits
 from sfumato.core.parameters import values_of
 from sfumato.core.recipe import Agreement, Recipe
+from sfumato.core.words import count_of, inflect
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.catalogue import meaning_of, sentence_of, summary_of, title_of
 from sfumato.interfaces.web.forms import form_of
@@ -459,7 +460,7 @@ def smaller(today: dict[str, Any], most: int) -> list[int]:
 
 def under_told(records: int, k: int) -> str:
     """How many records stand in small classes."""
-    return f"{records:,} record{' stands' if records == 1 else 's stand'} in a class smaller than {k}."
+    return f"{count_of(records, 'record')} {inflect(records, 'stands', 'stand')} in a class smaller than {k}."
 
 
 def implied(told: dict[str, Any]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import number, percent
 from sfumato.errors import ParameterError
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED, AS_TYPED_IN_AREA, button, element, section, text
 from sfumato.interfaces.web.pages.tables import VALUE, choice, row, table
-from sfumato.interfaces.web.pinned_candidates import number
 
 if TYPE_CHECKING:
     from nicegui import ui
@@ -124,8 +124,8 @@ class QuestionStage:
         except ValueError:
             this = 0.0
         with element("div", "budgetbar", aria_hidden="true"):
-            element("i", "spent", style=f"width:{spent:.2%}")
-            element("i", "this", style=f"width:{min(1.0 - spent, this):.2%}")
+            element("i", "spent", style=f"width:calc({spent:.4f} * 100%)")
+            element("i", "this", style=f"width:calc({min(1.0 - spent, this):.4f} * 100%)")
 
     def _told(self, this: str, delta: str) -> str:
         state = self.state
@@ -166,7 +166,7 @@ class QuestionStage:
         with self.page.client, redrawn(self.expected):
             for one in found:
                 words = (
-                    f"its rank within {one['error']:.1%} of the rows"
+                    f"its rank within {percent(one['error'])} of the rows"
                     if one["rank"]
                     else f"within ±{number(one['error'])}"
                 )

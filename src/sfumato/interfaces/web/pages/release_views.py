@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import number, percent
 from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
 from sfumato.interfaces.web.pages.tables import badge, choice, folded, pager, row, table, tabs
-from sfumato.interfaces.web.pinned_candidates import number, percent
 from sfumato.interfaces.web.tasks import by_the_clock
 
 if TYPE_CHECKING:

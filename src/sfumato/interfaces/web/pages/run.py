@@ -6,7 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from sfumato.interfaces.web.catalogue import title_of
+from sfumato.core.words import count_of, percent
+from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, section, text
 from sfumato.interfaces.web.pages.strip import UnderWay
@@ -58,7 +59,7 @@ class RunStage:
             with beside:
                 counted = Words("…")
         found = (await self.bench.answer("combinations"))["combinations"]
-        counted.say("" if found is None else f"{found:,} combination{'' if found == 1 else 's'} of levels")
+        counted.say("" if found is None else f"{count_of(found, 'combination')} of levels")
 
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
@@ -92,7 +93,7 @@ class RunStage:
             text(f"{message[:1].upper()}{message[1:]}", "p")
             if outcome["lost"] is not None:
                 share = outcome["lost"] / outcome["records"]
-                lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({share:.1%})"
+                lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({percent(share)})"
                 text(f"The closest combination would suppress {lost}.", "p", "strong")
             if outcome["ways"]:
                 text("Each of these changes alone leads to a release:", "p")
@@ -169,78 +170,11 @@ class RunUnderWay(UnderWay):
 
 def show(outcome: dict[str, Any]) -> None:
     """A release as the command line tells it: the headline first."""
-    text(outcome["headline"], "p", "headline", f"state-{outcome['state']}", role="status")
-    with element("ul", "plainlist"):
-        for verdict in outcome["verdicts"]:
-            _judged(verdict["holds"], verdict["promise"], verdict["sentence"])
-        for kept in (*outcome["limits"], *outcome["contract"]):
-            _judged(kept["holds"], "", kept["sentence"])
-    lost = f" ({outcome['suppressed'] / outcome['records']:.1%})" if outcome["records"] else ""
-    text(f"{outcome['told']}{lost}.", "p", "strong")
-    for warning in outcome["warnings"]:
-        text(f"! {warning}", "p", "problem")
-    with element("div", "twocolumns"):
-        _columns(outcome["columns"])
-        if outcome["risks"]:
-            _risks(outcome["risks"])
-    if outcome["preserved"]:
-        with section("What masking kept"), element("ul"):
-            for line in outcome["preserved"]:
-                text(line, "li")
+    draw_blocks(outcome["blocks"])
     _reasons(outcome["reasons"])
     with element("p", "next"):
         for words, path in (("Explore others", "explore"), ("Look at it", "look"), ("Write it", "write")):
             text(words, "a", "link", href=path)
-
-
-def _judged(holds: bool, promise: str, sentence: str) -> None:
-    with element("li", "verdict", "kept" if holds else "broken"):
-        text("✓" if holds else "✗", "span", "mark", aria_hidden="true")
-        text("holds" if holds else "does not hold", "span", "unseen")
-        if promise:
-            text(f"{promise}: ", "span", "strong")
-        text(sentence)
-
-
-def scrolling(label: str) -> Any:
-    """A box that scrolls sideways, by keys too."""
-    return element("div", "scroll", tabindex=0, role="region", aria_label=label)
-
-
-def _columns(columns: list[dict[str, Any]]) -> None:
-    with section("Columns"), scrolling("Columns"), element("table", "points"):
-        _head("column", "what happened", "distinct values")
-        with element("tbody"):
-            for column in columns:
-                after = "–" if column["after"] is None else f"{column['after']:,}"
-                with element("tr"):
-                    text(column["name"], "th", scope="row")
-                    text(column["action"], "td")
-                    text(f"{column['before']:,} → {after}", "td", "num")
-
-
-def _risks(risks: list[dict[str, Any]]) -> None:
-    with section("Risks"), scrolling("Risks"), element("table", "points"):
-        _head("risk", "before", "after")
-        with element("tbody"):
-            for risk in risks:
-                with element("tr"):
-                    text(title_of(risk["name"]), "th", scope="row")
-                    for when in ("before", "after"):
-                        with element("td", "num"):
-                            meter(risk[when])
-
-
-def meter(share: float) -> None:
-    """A share as a bar with its number."""
-    element("progress", "share", value=min(1.0, share), max=1, aria_hidden="true")
-    text(f"{share:.1%}")
-
-
-def _head(*names: str) -> None:
-    with element("thead"), element("tr"):
-        for place, name in enumerate(names):
-            text(name, "th", *(["num"] if place and name != "what happened" else []), scope="col")
 
 
 def _reasons(reasons: dict[str, Any] | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import functools
-import importlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.pages.drawer import VALUE, Drawer
 from sfumato.interfaces.web.pages.partial_redraw import beside, put
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
-from sfumato.interfaces.web.pages.stages import STAGES, Stage
+from sfumato.interfaces.web.pages.stages import Stage, all_stages
 from sfumato.interfaces.web.pages.stale_gestures import Arriving
 from sfumato.interfaces.web.pages.strip import UnderWay, draw_figures, draw_undo
 from sfumato.interfaces.web.private_logging import told_bug
@@ -217,19 +216,20 @@ def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> 
 
 def _onward(page: Page) -> None:
     """The way to the stage after this one, once there is a table; after Run, its outcome says where to go."""
-    workbench, at = page.workbench, STAGES.index(page.stage)
-    last = next(place for place, stage in enumerate(STAGES) if stage.module == "write")
+    stages = all_stages()
+    workbench, at = page.workbench, stages.index(page.stage)
+    last = next(place for place, stage in enumerate(stages) if stage.module == "write")
     if at >= last or page.stage.module == "run" or workbench.opened is None or not workbench.project.has_recipe:
         return
     with element("p", "next"):
-        text(f"Next: {STAGES[at + 1].name} →", "a", "button", href=STAGES[at + 1].address, key="next stage")
+        text(f"Next: {stages[at + 1].name} →", "a", "button", href=stages[at + 1].address, key="next stage")
 
 
 def _bar(page: Page, drawer: Drawer) -> None:
     with element("header", "bar"):
         text("sfumato", "span", "brand")
         with element("nav", "stages", aria_label="Stages", tabindex=0):
-            for stage in STAGES:
+            for stage in all_stages():
                 current = {"aria_current": "page"} if stage is page.stage else {}
                 with text(stage.name, "a", "stage", href=stage.address, **current):
                     if stage.counts:
@@ -239,9 +239,8 @@ def _bar(page: Page, drawer: Drawer) -> None:
 
 async def _count(page: Page, stage: Stage) -> None:
     """How many problems are open at a stage; nothing where there are none, or none can be told."""
-    module = importlib.import_module(f"sfumato.interfaces.web.pages.{stage.module}")
     try:
-        count = await module.open_problems(page.workbench)
+        count = await stage.import_module().open_problems(page.workbench)
     except SfumatoError:
         return
     if count:

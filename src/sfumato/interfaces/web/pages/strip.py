@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
@@ -150,6 +151,6 @@ class UnderWay:
 
 def told(job: Underway) -> str:
     """How far work is, in words."""
-    far = f" · {job.share:.0%}" if job.share else ""
+    far = f" · {percent(job.share, 0)}" if job.share else ""
     words = "" if job.words.lower() == job.title.lower() else f" · {job.words or UNKNOWN}"
     return f"{job.title}{words}{far}"

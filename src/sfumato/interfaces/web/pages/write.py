@@ -117,7 +117,7 @@ class WriteForm:
                 "sign",
                 "Key to sign with",
                 self.said["sign"],
-                "An Ed25519 private key (PEM), as 'sfumato keygen' makes it; empty: not signed.",
+                "An Ed25519 private key (PEM), as 'sfumato key sign' makes it; empty: not signed.",
             )
             self._check("force", REPLACE)
             self._check("pictures", "Write the pictures of both reports as files too")

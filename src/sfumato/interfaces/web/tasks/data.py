@@ -28,9 +28,9 @@ from sfumato.interfaces.web.table_locations import parts_in, placed, require_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
 BARS = 24
@@ -69,7 +69,7 @@ def open_data(
     }
 
 
-def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Dataset:
+def _read(path: str, recipe: Recipe | None, options: dict[str, Any]) -> Table:
     require_one_table(path)
     try:
         return read(path, engine="memory", recipe=recipe, **options).in_memory("the workbench")
@@ -99,7 +99,7 @@ def propose(bench: Bench, progress: Progress) -> dict[str, Any]:
     return {"recipe": recipes.parse(recipe_text(proposal)), "reasons": reasons}
 
 
-def described(bench: Bench, recipe: Recipe) -> Dataset:
+def described(bench: Bench, recipe: Recipe) -> Table:
     """The table with what a recipe says of its columns, its values read as the recipe says; columns may still be undecided."""
     data = bench.data
     intake = data.source.intake.over(recipe.intake)
@@ -125,7 +125,7 @@ def _proposal(bench: Bench) -> Proposal:
     return proposal
 
 
-def _card(column: ColumnProposal, data: Dataset) -> dict[str, Any]:
+def _card(column: ColumnProposal, data: Table) -> dict[str, Any]:
     return {
         "name": column.name,
         "label": str(data.source.labels.get("variables", {}).get(column.name, "")),
@@ -203,7 +203,7 @@ def alone(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, Any]
     return {"columns": len(quasi), "alone": single, "records": classes.total}
 
 
-def without_hierarchies(dataset: Dataset) -> Dataset:
+def without_hierarchies(dataset: Table) -> Table:
     """The same table, its columns as they are: what is counted then does not depend on how they may be generalised."""
     plain = {n: dataclasses.replace(a, hierarchy=None) for n, a in dataset.schema.attributes.items()}
     return dataset.with_schema(Schema(plain))
@@ -267,7 +267,7 @@ def _cell(value: Any) -> str | None:
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
 
 
-def order_of(data: Dataset, column: str, descending: bool) -> NDArray[np.uint32]:
+def order_of(data: Table, column: str, descending: bool) -> NDArray[np.uint32]:
     """The rows in the order of a column, missing last; equal ones stay in their order."""
     values = data.column(column)
     if column in data.coded:  # text that is held as codes: the rank of a label stands for it

@@ -41,9 +41,9 @@ from sfumato.methods.hierarchies.value_tree import Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
 
 SHOWN = 60
@@ -173,19 +173,19 @@ class Lately:
         return self.things[key]
 
 
-def _fitted(bench: Bench, table: Dataset, column: str, hierarchy: Any, labels: Any, counts: Any) -> Fitted:
+def _fitted(bench: Bench, table: Table, column: str, hierarchy: Any, labels: Any, counts: Any) -> Fitted:
     memory: Lately = bench.known("fitted hierarchies", Lately)
     intake = table.source.intake
     fitted: Fitted = memory.known(("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100)
     return fitted
 
 
-def _base(table: Dataset) -> ClassTable:
+def _base(table: Table) -> ClassTable:
     """The classes of the quasi-identifiers as they are; the rows are counted once, whatever the hierarchies."""
     return count_classes(without_hierarchies(table))
 
 
-def _of_column(bench: Bench, table: Dataset, base: ClassTable, column: str, hierarchy: Any) -> Fitted:
+def _of_column(bench: Bench, table: Table, base: ClassTable, column: str, hierarchy: Any) -> Fitted:
     place = base.columns.index(column)
     labels = base.ladders[place].labels[0]
     encoded = table.encoded(column)
@@ -193,7 +193,7 @@ def _of_column(bench: Bench, table: Dataset, base: ClassTable, column: str, hier
     return _fitted(bench, table, column, hierarchy, labels, encoded.counts[where])
 
 
-def hierarchy_of(table: Dataset, column: str, spec: Mapping[str, Any] | None, base: Path) -> Any:
+def hierarchy_of(table: Table, column: str, spec: Mapping[str, Any] | None, base: Path) -> Any:
     """The hierarchy that a recipe writes so, ready for this table; without one, that of the schema."""
     if spec is None:
         return table.schema[column].hierarchy
@@ -213,7 +213,7 @@ def overview(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[dict[s
     return [_line(bench, table, base, column) for column in base.columns]
 
 
-def _line(bench: Bench, table: Dataset, base: ClassTable, column: str) -> dict[str, Any]:
+def _line(bench: Bench, table: Table, base: ClassTable, column: str) -> dict[str, Any]:
     hierarchy = table.schema[column].hierarchy
     line = {"column": column, "builder": None if hierarchy is None else hierarchy.name}
     try:
@@ -265,7 +265,7 @@ def levels(
     }
 
 
-def words_of(table: Dataset, column: str) -> dict[str, str]:
+def words_of(table: Table, column: str) -> dict[str, str]:
     """What the file says that the codes of a column mean: SPSS, Stata and SAS keep words beside numbers."""
     return {label(code): str(words) for code, words in table.source.labels.get("values", {}).get(column, {}).items()}
 
@@ -283,7 +283,7 @@ def _with_own(classes: ClassTable, column: str, ladder: Ladder) -> tuple[Ladder,
     return tuple(ladder if name == column else own for name, own in zip(classes.columns, classes.ladders, strict=True))
 
 
-def _only(table: Dataset, column: str) -> Dataset:
+def _only(table: Table, column: str) -> Table:
     """The table with this column as its only quasi-identifier."""
     schema = table.schema
     for name in schema.quasi:
@@ -293,7 +293,7 @@ def _only(table: Dataset, column: str) -> Dataset:
     return table.with_schema(schema)
 
 
-def _others(bench: Bench, table: Dataset, base: ClassTable, column: str, at: Mapping[str, int]) -> ClassTable:
+def _others(bench: Bench, table: Table, base: ClassTable, column: str, at: Mapping[str, int]) -> ClassTable:
     """The classes with the other columns at their levels, and this one as it is."""
     ladders, chosen = [], {}
     for name, own in zip(base.columns, base.ladders, strict=True):
@@ -395,14 +395,14 @@ def begin(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, buil
     return None if fields is None else {builder: fields}
 
 
-def _begun(table: Dataset, column: str, builder: str) -> dict[str, Any] | None:
+def _begun(table: Table, column: str, builder: str) -> dict[str, Any] | None:
     cls = registry.family("hierarchies")[builder]
     if cls in BEGINNINGS:
         return BEGINNINGS[cls](table, column)
     return None if required_fields(cls) else {}
 
 
-def _as_tree(table: Dataset, column: str) -> dict[str, Any] | None:
+def _as_tree(table: Table, column: str) -> dict[str, Any] | None:
     """The groups that the column has now; the lowest level of them where a tree would count the levels otherwise."""
     now = _grouping(table, column, _counts(table, column))
     made = now.hierarchy()
@@ -412,30 +412,30 @@ def _as_tree(table: Dataset, column: str) -> dict[str, Any] | None:
     return values_of(made) if isinstance(made, Tree) else None
 
 
-def _as_table(table: Dataset, column: str) -> dict[str, Any]:
+def _as_table(table: Table, column: str) -> dict[str, Any]:
     return values_of(_grouping(table, column, _counts(table, column)).hierarchy(as_table=True))
 
 
-def _whole_length(table: Dataset, column: str) -> dict[str, Any]:
+def _whole_length(table: Table, column: str) -> dict[str, Any]:
     return {"length": max(map(len, _counts(table, column)), default=1) or 1}
 
 
-def _in_order_read(table: Dataset, column: str) -> dict[str, Any]:
+def _in_order_read(table: Table, column: str) -> dict[str, Any]:
     nodes = in_reading_order(list(_counts(table, column).items()))
     return {"values": [value for value, _ in nodes], "sizes": [2, 4]}
 
 
-def _round_widths(table: Dataset, column: str) -> dict[str, Any]:
+def _round_widths(table: Table, column: str) -> dict[str, Any]:
     suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
     return suggested.get(Intervals.name) or {"widths": [5, 10, 20]}
 
 
-def _about_the_sensitive(table: Dataset, column: str) -> dict[str, Any] | None:
+def _about_the_sensitive(table: Table, column: str) -> dict[str, Any] | None:
     sensitive = table.schema.sensitive
     return {"sensitive": sensitive[0]} if sensitive else None
 
 
-def _likeliest(table: Dataset, column: str) -> dict[str, Any]:
+def _likeliest(table: Table, column: str) -> dict[str, Any]:
     """The classification that knows most of the values."""
     values = list(_counts(table, column))
     known = {name: len(values) for name in SCHEMES}
@@ -445,7 +445,7 @@ def _likeliest(table: Dataset, column: str) -> dict[str, Any]:
     return {"of": min(known, key=lambda name: known[name])}
 
 
-BEGINNINGS: dict[Any, Callable[[Dataset, str], dict[str, Any] | None]] = {
+BEGINNINGS: dict[Any, Callable[[Table, str], dict[str, Any] | None]] = {
     Tree: _as_tree,
     TableHierarchy: _as_table,
     MaskRight: _whole_length,
@@ -458,7 +458,7 @@ BEGINNINGS: dict[Any, Callable[[Dataset, str], dict[str, Any] | None]] = {
 """Hierarchies that want something of the column to begin with, and what that is."""
 
 
-def _grouping(table: Dataset, column: str, counts: Mapping[str, int]) -> Grouping:
+def _grouping(table: Table, column: str, counts: Mapping[str, int]) -> Grouping:
     """The groups that the column has now; where its hierarchy fails, none."""
     try:
         return Grouping.of(table.schema[column].hierarchy, counts)
@@ -500,7 +500,7 @@ def regroup(
     return registry.write(changed.hierarchy(as_table=isinstance(hierarchy, TableHierarchy)))
 
 
-def _counts(table: Dataset, column: str) -> dict[str, int]:
+def _counts(table: Table, column: str) -> dict[str, int]:
     encoded = table.encoded(column)
     pairs = zip(encoded.labels, encoded.counts.tolist(), strict=True)
     return {value: int(count) for value, count in pairs if value is not None}

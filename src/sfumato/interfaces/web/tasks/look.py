@@ -16,19 +16,21 @@ from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
 from sfumato.interfaces.web.tasks import by_the_clock
 from sfumato.methods.formulas.binning import binned, table_after, table_before
-from sfumato.release.documents import FEWEST, HIDDEN, card_of, evaluated, maps_of
+from sfumato.release.documents import evaluated
 from sfumato.release.evaluation import default_metrics, report_metrics
 from sfumato.release.intruders import BATTERY
 from sfumato.release.publish import drafted
+from sfumato.release.release import Release
 from sfumato.release.report.attacks import attack_words, beyond_what, conclusion, ranked, unknown
 from sfumato.release.report.measures import best_of, first_and_more, plain_words, title_of
-from sfumato.release.table_release import TableRelease
+from sfumato.release.story import FEWEST, HIDDEN, card_of, maps_of
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import TablePair
     from sfumato.core.progress import Progress
+    from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
+    from sfumato.release.table_release import TableRelease
 
 MOST_SETS = 20_000
 """Sets of columns that are looked through for one record."""
@@ -40,8 +42,8 @@ SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 def release_of(bench: Bench, version: int) -> TableRelease:
     """The release of a version, where it is kept."""
-    release = bench.kept(f"release {version}")
-    if not isinstance(release, TableRelease):
+    release: TableRelease | None = bench.kept(f"release {version}")
+    if release is None:
         raise ParameterError(f"the release of version {version} is not there any more; make it again")
     return release
 
@@ -50,7 +52,7 @@ def release_of(bench: Bench, version: int) -> TableRelease:
 class WorkedOut:
     """What was worked out about a release to look at it, so that it is worked out once; gone when the release is another one."""
 
-    dataset: Dataset
+    dataset: Table
     known: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -70,18 +72,16 @@ def _looked(bench: Bench, version: int) -> WorkedOut:
     return found
 
 
-def _pair(bench: Bench, version: int) -> Pair:
+def _pair(bench: Bench, version: int) -> TablePair:
     release = release_of(bench, version)
-    pair: Pair = _looked(bench, version).once("pair", lambda: release.pair)
+    pair: TablePair = _looked(bench, version).once("pair", lambda: release.pair)
     return pair
 
 
 def made_versions(bench: Bench, progress: Progress) -> list[int]:
     """The versions whose releases are kept, oldest first."""
     with bench.guard:
-        keys = [
-            key for key, value in bench.made.items() if key.startswith("release ") and isinstance(value, TableRelease)
-        ]
+        keys = [key for key, value in bench.made.items() if key.startswith("release ") and isinstance(value, Release)]
     return sorted(int(key.split()[1]) for key in keys if key.split()[1].isdigit())
 
 
@@ -163,14 +163,14 @@ def look_rows(bench: Bench, progress: Progress, *, of: int, first: int, count: i
     return {"columns": names, "rows": told, "total": len(chosen), "aligned": True}
 
 
-def _places(pair: Pair) -> Any:
+def _places(pair: TablePair) -> Any:
     """Where each original row is in the release; −1: it is not."""
     places = np.full(len(pair.original), -1, dtype=np.int64)
     places[pair.rows] = np.arange(len(pair.rows))
     return places
 
 
-def _which(release: TableRelease, pair: Pair, which: str) -> Any:
+def _which(release: TableRelease, pair: TablePair, which: str) -> Any:
     every = np.arange(len(pair.original))
     if which == "suppressed":
         return np.flatnonzero(_places(pair) < 0)
@@ -186,13 +186,13 @@ def _which(release: TableRelease, pair: Pair, which: str) -> Any:
     return every
 
 
-def sizes_of(table: Dataset) -> Any:
+def sizes_of(table: Table) -> Any:
     """For each row how many rows are like it in all quasi-identifiers, itself included."""
     classes, of_rows = count_rows(table)
     return classes.records[of_rows]
 
 
-def _cells(table: Dataset, some: Any, names: Any) -> list[dict[str, str | None]]:
+def _cells(table: Table, some: Any, names: Any) -> list[dict[str, str | None]]:
     labels = {}
     for name in names:
         encoded = table.encoded(name)

@@ -15,9 +15,9 @@ from sfumato.interfaces.api import read
 from sfumato.results.queries import Budget, expected_error, session
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.results.queries import Session
 
@@ -137,7 +137,7 @@ def _session(
     return session(table.with_schema(recipe.schema), ledger=path, **start)
 
 
-def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Dataset:
+def _table(bench: Bench, recipe: Recipe, source: dict[str, Any]) -> Table:
     """The table as ``sfumato query`` reads it; an example is in memory already."""
     if source["path"] is None:
         return dataclasses.replace(bench.data)

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.objective import Tally
 from sfumato.core.progress import must_compile
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import run
 from sfumato.interfaces.web.tasks.write import effect_of, opened_register
 from sfumato.policy.compile import feasible
-from sfumato.release.alternatives import alternatives_in_passing
+from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
 from sfumato.release.register.joint_disclosure import NAME
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
+    from sfumato.core.table import Table
     from sfumato.interfaces.web.data_process import Bench
     from sfumato.release.table_release import TableRelease
 
@@ -72,42 +73,14 @@ def make(
 
 def told(release: TableRelease) -> dict[str, Any]:
     """What came out, in plain data; see :func:`make`."""
-    others = alternatives_in_passing(release)
-    levels: dict[str, Any] = {}
-    for _, plan in release.plans:
-        levels |= plan.describe().get("levels", {})
+    others = alternatives_in_passing(release, MOST_EFFORT_OF_A_GLANCE)
     return {
         "headline": release.headline.text,
         "state": release.headline.state,
         "holds": release.holds,
-        "verdicts": [verdict.to_dict() for verdict in release.verdicts],
-        "told": release.told_records,
-        "records": release.original.records,
-        "released": release.released.records,
-        "suppressed": release.suppressed,
-        "scores": {name: float(score) for name, score in release.scores.items()},
-        "loss": next((float(score) for score in release.scores.values()), None),
-        "risks": [{"name": was.name, "before": was.value, "after": now.value} for was, now in release.risks],
-        "columns": [_column(change) for change in release.columns],
-        "limits": [kept.to_dict() for kept in release.limits],
-        "contract": [kept.to_dict() for kept in release.contract],
-        "preserved": [str(kept) for kept in release.preserved],
-        "warnings": list(release.warnings),
-        "levels": levels,
+        "blocks": release.blocks(),
         "effect": effect_of(release),
         "reasons": None if others is None else dataclasses.asdict(others.reasons()),
-    }
-
-
-def _column(change: Any) -> dict[str, Any]:
-    return {
-        "name": change.name,
-        "roles": [str(role) for role in change.roles],
-        "action": change.action,
-        "level": change.level,
-        "top": change.top,
-        "before": change.distinct_before,
-        "after": change.distinct_after,
     }
 
 
@@ -126,7 +99,7 @@ def _tally(error: Unsatisfiable) -> Tally | None:
     return next((value for value in vars(error.closest).values() if isinstance(value, Tally)), None)
 
 
-def _ways(data: Dataset, recipe: Recipe, error: Unsatisfiable, progress: Progress) -> list[dict[str, Any]]:
+def _ways(data: Table, recipe: Recipe, error: Unsatisfiable, progress: Progress) -> list[dict[str, Any]]:
     """Small changes, each of which alone makes the recipe satisfiable: a larger budget, a smaller k, free levels, a promise less."""
     ways = []
     for way in (_budget(data, recipe, error), _smaller(data, recipe, progress), _free_levels(data, recipe)):
@@ -138,7 +111,7 @@ def _ways(data: Dataset, recipe: Recipe, error: Unsatisfiable, progress: Progres
     return ways[:MOST_WAYS]
 
 
-def _budget(data: Dataset, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any] | None:
+def _budget(data: Table, recipe: Recipe, error: Unsatisfiable) -> dict[str, Any] | None:
     tally = _tally(error)
     if tally is None or not tally.records:
         return None
@@ -147,8 +120,8 @@ def _budget(data: Dataset, recipe: Recipe, error: Unsatisfiable) -> dict[str, An
     if changed is None or share > MOST_LOST or not feasible(changed, data):
         return None
     return {
-        "words": f"Allow {share:.1%} suppression".replace("%", " %"),
-        "sentence": f"budget: {share:.1%} of the records".replace("%", " %"),
+        "words": f"Allow {percent(share)} suppression",
+        "sentence": f"budget: {percent(share)} of the records",
         "recipe": changed,
     }
 
@@ -166,7 +139,7 @@ def _with_step(recipe: Recipe, change: Callable[[Any], Any]) -> Recipe | None:
     return None if step == recipe.steps[place] else dataclasses.replace(recipe, steps=steps)
 
 
-def _smaller(data: Dataset, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
+def _smaller(data: Table, recipe: Recipe, progress: Progress) -> dict[str, Any] | None:
     """The largest k below the one that is promised for which there is a release, by halving."""
     place = next((i for i, model in enumerate(recipe.meet) if model.crowd), None)
     if place is None:
@@ -194,7 +167,7 @@ def _of_crowd(model: Any, k: int) -> Any:
     return next(one for one in made if one.crowd == k)
 
 
-def _free_levels(data: Dataset, recipe: Recipe) -> dict[str, Any] | None:
+def _free_levels(data: Table, recipe: Recipe) -> dict[str, Any] | None:
     """Levels as the search likes, where they are given."""
     changed = _with_step(recipe, lambda step: dataclasses.replace(step, levels={}))
     if changed is None or not feasible(changed, data):
@@ -202,7 +175,7 @@ def _free_levels(data: Dataset, recipe: Recipe) -> dict[str, Any] | None:
     return {"words": "Let the search choose the levels", "sentence": "levels: left to the search", "recipe": changed}
 
 
-def _without(data: Dataset, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
+def _without(data: Table, recipe: Recipe, progress: Progress) -> Iterator[dict[str, Any]]:
     """One promise less, where others are left."""
     for place, model in enumerate(recipe.meet if len(recipe.meet) > 1 else ()):
         progress(0.5, f"trying without {model.promise}")

@@ -10,7 +10,7 @@ from sfumato.core.metric import Measure, Risk
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Evidence
+    from sfumato.core.model import ClassEvidence
 
 
 @parameters
@@ -26,7 +26,7 @@ class ProsecutorRisk(Risk):
     name: ClassVar[str] = "prosecutor_risk"
     line: ClassVar[str] = "the highest chance that someone who knows a person is in the file picks that person's record"
 
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """The highest risk of any record."""
         sizes = evidence.frequencies
         value = 1.0 / float(sizes.min()) if len(sizes) else 0.0
@@ -48,7 +48,7 @@ class JournalistRisk(Risk):
     name: ClassVar[str] = "journalist_risk"
     line: ClassVar[str] = "the highest chance that someone who does not know who is in the file picks the right person"
 
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """The highest risk of any record, against the population."""
         weights = evidence.classes.weights
         sizes = evidence.frequencies if weights is None else weights
@@ -69,10 +69,11 @@ class MarketerRisk(Risk):
     name: ClassVar[str] = "marketer_risk"
     line: ClassVar[str] = "the average over all records: the share that guessing within every class would get right"
 
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """The average risk over records."""
-        records = evidence.classes.records
-        value = float((records / evidence.frequencies).sum() / records.sum()) if len(records) else 0.0
+        records, frequencies = evidence.classes.records, evidence.frequencies
+        guessed = len(records) if frequencies is records else (records / frequencies).sum()
+        value = float(guessed / records.sum()) if len(records) else 0.0
         return Measure(self.name, value, self.better, "share of all records an intruder would re-identify")
 
 
@@ -85,7 +86,7 @@ class ShareAtRisk(Risk):
     name: ClassVar[str] = "records_at_risk"
     line: ClassVar[str] = "the share of records whose own risk is above the threshold of the assessment"
 
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of records above the threshold."""
         records = evidence.classes.records
         exposed = records[1.0 / evidence.frequencies > self.threshold + 1e-12] if len(records) else records
@@ -100,7 +101,7 @@ class UniqueRecords(Risk):
     name: ClassVar[str] = "unique_records"
     line: ClassVar[str] = "the share of records that share their quasi-identifiers with nobody"
 
-    def measure(self, evidence: Evidence) -> Measure:
+    def measure(self, evidence: ClassEvidence) -> Measure:
         """The share of unique records."""
         records = evidence.classes.records
         value = float(records[evidence.frequencies == 1].sum() / records.sum()) if len(records) else 0.0

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 MOST_PERMUTED = 7
 CHEAP = 20_000_000
 """Classes grouped, in all, that take well under a second."""
+MOST_SORTED = 2 * MOST_PERMUTED
+"""Of so many orders each is counted by one sort; where all are looked at, every set is counted once."""
 CALL = 2000
 """Classes that could be grouped in the time it takes to ask for it."""
 MOST_SETS = 2000
@@ -54,8 +56,11 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     orders = _orders(classes)
     gained = dict.fromkeys(classes.columns, 0.0)
     for order in orders:
-        for place, name in enumerate(order):
-            gained[name] += exposed(frozenset(order[: place + 1])) - exposed(frozenset(order[:place]))
+        alone = classes.unique_by_prefixes(order) if classes.person is None and len(orders) <= MOST_SORTED else None
+        if alone is None:
+            alone = [exposed(frozenset(order[: place + 1])) for place in range(len(order))]
+        for name, before, after in zip(order, [0, *alone], alone, strict=False):
+            gained[name] += after - before
     shares = {name: gain / len(orders) / total for name, gain in gained.items()}
     return dict(sorted(shares.items(), key=lambda item: (-item[1], item[0])))
 
@@ -96,9 +101,6 @@ def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
     """
     if not len(classes):
         return 0
-    few = classes.records_by(columns) if classes.person is None else None
-    if few is not None:
-        return int((few == 1).sum())
     if classes.person is None and (alone := classes.unique_by(columns)) is not None:
         return alone
     ids = classes.project(columns)
@@ -115,7 +117,7 @@ def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def why_alone(
-    dataset: Dataset, row: int, columns: Sequence[str] | None = None, *, most: int = 5
+    dataset: Table, row: int, columns: Sequence[str] | None = None, *, most: int = 5
 ) -> tuple[tuple[str, ...], ...]:
     """The smallest sets of columns on which one record is alone: what an intruder must know of a person to find that record.
 

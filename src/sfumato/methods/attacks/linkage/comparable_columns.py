@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -264,27 +264,42 @@ class Arrays:
     ours: Side
 
     @functools.cached_property
-    def tree(self) -> tuple[NDArray[Any], ...]:
-        """The tree over the distinct released records, grown once."""
-        grown: tuple[NDArray[Any], ...] = kernels.neighbours.build_tree(
-            self.kinds, self.constants, self.ours.numbers, self.ours.marks
+    def files(self) -> kernels.linkage.FileArrays:
+        """The arrays of the loops: records of the intruder seek released ones."""
+        return self.compare_sides(self.theirs, self.ours)
+
+    def compare_sides(self, side: Side, other: Side) -> kernels.linkage.FileArrays:
+        """The arrays of the loops where records of one side seek those of the other."""
+        return kernels.linkage.FileArrays(
+            kinds=self.kinds,
+            rules=self.constants,
+            numbers=side.numbers,
+            marks=side.marks,
+            bases=side.bases,
+            starts=side.starts,
+            matches=side.matches,
+            other_numbers=other.numbers,
+            other_marks=other.marks,
+            other_records=other.records,
+            other_bases=other.bases,
         )
-        return grown
+
+    @functools.cached_property
+    def tree(self) -> kernels.record_tree.RecordTree:
+        """The tree over the distinct released records, grown once."""
+        tree: kernels.record_tree.RecordTree = kernels.record_tree.build_tree(self.files)
+        return tree
 
     @functools.cached_property
     def lowest(self) -> NDArray[np.int64]:
         """Per node of the tree the lowest number of its records."""
-        found: NDArray[np.int64] = kernels.neighbours.first_of_nodes(*self.tree[:3])
-        return found
+        lowest: NDArray[np.int64] = kernels.record_tree.first_of_nodes(self.tree)
+        return lowest
 
     def costs(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Per pair of distinct records (the intruder's, the released) what each column costs."""
-        left, right = self.theirs, self.ours
-        found: NDArray[np.float64] = kernels.linkage.pair_costs(
-            pairs, self.kinds, self.constants, left.numbers, left.marks, right.numbers, right.marks,
-            left.bases, left.starts, left.matches,
-        )  # fmt: skip
-        return found
+        costs: NDArray[np.float64] = kernels.linkage.pair_costs(pairs, self.files)
+        return costs
 
 
 def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
@@ -502,14 +517,3 @@ def sampled_interval(credit: NDArray[np.float64], *, everybody: bool) -> tuple[f
     [0.2366, 0.7634]
     """
     return None if everybody else wilson(float(credit.sum()), len(credit))
-
-
-def percent(rate: float) -> str:
-    """A rate in words.
-
-    >>> percent(0.1234), percent(0), percent(0.00001)
-    ('12.3%', '0%', 'less than 0.1%')
-    """
-    if 0 < rate < 0.001:
-        return "less than 0.1%"
-    return f"{100 * rate:.3g}%"

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.linkage.comparable_columns import (
     Arrays,
@@ -19,7 +20,6 @@ from sfumato.methods.attacks.linkage.comparable_columns import (
     arrays_of,
     distance_rule,
     only_generalised,
-    percent,
     refusal,
     require_linkable,
     sampled_interval,

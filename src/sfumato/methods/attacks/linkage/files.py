@@ -167,20 +167,17 @@ def _impostors(
     arrays: Arrays, pairs: NDArray[np.int64], family: Family, parameters: NDArray[np.float64], *, first: bool
 ) -> tuple[tuple[NDArray[Any], ...], int]:
     """What the loops find, and how many cells they compared."""
-    left, right = arrays.theirs, arrays.ours
-    files = (left.numbers, left.marks, right.numbers, right.marks, right.records, left.bases, left.starts, left.matches)
-    loops: Any = kernels
     if family.kind == MEAN:
-        held = np.zeros(1, dtype=np.int64)
-        found = loops.neighbours.impostors(
-            pairs, parameters, KEPT, first, roots_of(arrays, pairs), arrays.kinds, arrays.constants,
-            *files, *arrays.tree, arrays.lowest, right.bases, MARGIN, TIE, held,
-        )  # fmt: skip
-        return found, int(held[0]) * len(arrays.kinds)
-    found = loops.linkage.impostors(
-        pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, *files, right.bases, MARGIN, TIE,
-    )  # fmt: skip
-    return found, len(pairs) * len(right.records) * max(family.width, len(arrays.kinds))
+        work = np.zeros(1, dtype=np.int64)
+        search = kernels.neighbours.MeanSearch(
+            weights=parameters, most=KEPT, counts_twins=first, margin=MARGIN, tie=TIE
+        )
+        roots = roots_of(arrays, pairs)
+        impostors = kernels.neighbours.impostors(pairs, roots, search, arrays.files, arrays.tree, arrays.lowest, work)
+        return impostors, int(work[0]) * len(arrays.kinds)
+    impostors = kernels.linkage.impostors(pairs, family.kind, parameters, KEPT, arrays.files, MARGIN, TIE)
+    cells = len(pairs) * len(arrays.ours.records) * max(family.width, len(arrays.kinds))
+    return impostors, cells
 
 
 def look(
@@ -207,12 +204,8 @@ def look(
 
 def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Signed roots of the differences of pairs of distinct records (the intruder's, the released), a column each."""
-    left, right = arrays.theirs, arrays.ours
-    found: NDArray[np.float64] = kernels.linkage.roots_of(
-        pairs, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
-        left.bases, left.starts, left.matches,
-    )  # fmt: skip
-    return found
+    roots: NDArray[np.float64] = kernels.linkage.roots_of(pairs, arrays.files)
+    return roots
 
 
 class Pool:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.core.attack import AT_LEAST, Attack, Finding
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.attacks.linkage.aggregators import (
     MEAN,
@@ -25,7 +26,6 @@ from sfumato.methods.attacks.linkage.comparable_columns import (
     Arrays,
     common_columns,
     only_generalised,
-    percent,
     refusal,
     require_linkable,
     wilson,

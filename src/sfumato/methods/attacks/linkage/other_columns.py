@@ -13,8 +13,9 @@ from pydantic import Field
 from sfumato.core.attack import Attack, Finding, NothingToAttack, as_theirs
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError
-from sfumato.methods.attacks.linkage.comparable_columns import common_columns, percent, refusal, sampled_interval
+from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal, sampled_interval
 from sfumato.methods.attacks.linkage.files import files_of, same_person
 from sfumato.methods.attacks.linkage.search import TIE, Credits, linked
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.dataset import Dataset
     from sfumato.core.reading import Reading
+    from sfumato.core.table import Table
 
     Numbers = NDArray[np.float64]
 
@@ -247,7 +248,7 @@ def _fitted_on_pairs(scene: Scene, shared: Sequence[str]) -> _Model:
     return _model(scene, teaching, {name: people.column(name) for name in _predicted(scene)}, scene.intruder.file)
 
 
-def _model(scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Series], file: Dataset) -> _Model:
+def _model(scene: Scene, teaching: dict[str, pl.Series], taught: dict[str, pl.Series], file: Table) -> _Model:
     found = {name: _Feature.of(name, column) for name, column in teaching.items()}
     features = [one for one in found.values() if one is not None]
     if not features:

@@ -13,6 +13,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.attack import AT_ONCE, Attack, Finding
 from sfumato.core.parameters import parameters
+from sfumato.core.words import percent
 from sfumato.errors import SchemaError
 from sfumato.methods.attacks.crowd import distinct
 from sfumato.methods.attacks.linkage.comparable_columns import (
@@ -20,7 +21,6 @@ from sfumato.methods.attacks.linkage.comparable_columns import (
     Arrays,
     arrays_of,
     common_columns,
-    percent,
     refusal,
     require_linkable,
     sampled_interval,
@@ -112,26 +112,37 @@ def count_patterns(
     The counts are exact, though most pairs are never looked at: see :func:`sfumato.kernels.linkage.pattern_counts`. ``between`` is
     called whenever ``at_once`` cells were compared, at most, and may raise to stop.
     """
-    left, records = arrays.theirs, arrays.ours.records
+    records = arrays.ours.records
     held = [_holders(arrays, k) for k in range(len(arrays.kinds))]
     few = np.array([FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(held)])
-    values = np.concatenate([[0], np.cumsum([len(h.low) for h in held])]).astype(np.int64)
+    value_starts = np.concatenate([[0], np.cumsum([len(h.low) for h in held])]).astype(np.int64)
     classes = distinct([np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1 for h, f in zip(held, few, strict=True)])
-    cells = np.where(classes.codes > 0, classes.codes - 1 + values[:-1], -1)
+    cells = np.where(classes.codes > 0, classes.codes - 1 + value_starts[:-1], -1)
     held_starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in held]))])
-    given = (
-        arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float), left.bases,
-        left.starts, left.matches, values, np.concatenate([h.low for h in held]), np.concatenate([h.high for h in held]),
-        np.array([(h.high - h.low).max(initial=0.0) for h in held]), held_starts.astype(np.int64),
-        np.concatenate([h.records for h in held]), few, records.astype(float), classes.kind_of.astype(np.int64), cells,
-        np.bincount(classes.kind_of, weights=records, minlength=len(cells)),
-    )  # fmt: skip
+    values_of_columns = kernels.linkage.ColumnValues(
+        starts=value_starts,
+        lows=np.concatenate([h.low for h in held]),
+        highs=np.concatenate([h.high for h in held]),
+        widest=np.array([(h.high - h.low).max(initial=0.0) for h in held]),
+        holder_starts=held_starts.astype(np.int64),
+        holders=np.concatenate([h.records for h in held]),
+        few=few,
+    )
+    record_classes = kernels.linkage.RecordClasses(
+        class_of=classes.kind_of.astype(np.int64),
+        values=cells,
+        weights=np.bincount(classes.kind_of, weights=records, minlength=len(cells)).astype(float),
+        record_weights=records.astype(float),
+    )
+    weights = arrays.theirs.records.astype(float)
     keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     counts: NDArray[np.float64] = np.zeros(0)
     step = max(1, at_once // max(1, len(records) * len(arrays.kinds)))
     for start in range(0, len(anchors), step):
         between()
-        more_keys, more_counts = kernels.linkage.pattern_counts(anchors[start : start + step], *given)
+        more_keys, more_counts = kernels.linkage.pattern_counts(
+            anchors[start : start + step], arrays.files, weights, values_of_columns, record_classes
+        )
         keys, places = np.unique(np.concatenate([keys, more_keys]), return_inverse=True)
         counts = np.bincount(places, weights=np.concatenate([counts, more_counts]), minlength=len(keys)).astype(float)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)

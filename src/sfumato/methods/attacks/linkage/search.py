@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,25 +70,23 @@ class Lookup:
     def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
         here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
         lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
-        grow: Any = kernels.neighbours.build_tree
-        tree = grow(arrays.kinds, arrays.constants, there.numbers, there.marks) if backwards else arrays.tree
-        self._given = (
-            arrays.kinds, arrays.constants, here.numbers, here.marks, there.numbers, there.marks, there.records,
-            here.bases, here.starts, here.matches, *tree, *lists, there.bases, TIE,
-        )  # fmt: skip
-        self._held = np.zeros(1, dtype=np.int64)
+        self._holders = kernels.neighbours.CodeHolders(*lists)
+        self._files = arrays.compare_sides(here, there) if backwards else arrays.files
+        self._tree = kernels.record_tree.build_tree(self._files) if backwards else arrays.tree
+        self._work = np.zeros(1, dtype=np.int64)
         self.cost = len(there.records) * len(arrays.kinds)
         """Cells that one record is compared with at most."""
 
     @property
     def spent(self) -> int:
         """Cells that were compared so far."""
-        return int(self._held[0]) * len(self._given[0])
+        return int(self._work[0]) * len(self._files.kinds)
 
     def nearest(self, queries: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         """Per distinct record asked for the least distance, how many records are tied at it, and one distinct record of these."""
-        search: Any = kernels.neighbours.nearest
-        least, tied, chosen = search(queries, *self._given, self._held)
+        least, tied, chosen = kernels.neighbours.nearest(
+            queries, self._files, self._tree, self._holders, TIE, self._work
+        )
         return least, tied, chosen
 
 

@@ -19,7 +19,7 @@ from sfumato.core.population import weight_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Lattice
 
 MOST_NODES, WORK = 20_000, 2_000_000_000
@@ -71,7 +71,7 @@ class Atoms:
         )
 
 
-def atoms_of(dataset: Dataset, lattice: Lattice) -> Atoms:
+def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     """The atoms of a table under the models of a lattice; without counted columns they are its classes."""
     base = lattice.base
     extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
@@ -87,7 +87,7 @@ def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.stack([base.codes(name)[held] for name in base.columns], axis=1)
 
 
-def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
+def _finer_atoms(dataset: Table, base: ClassTable, extras: Sequence[str]) -> Atoms:
     columns = (*base.columns, *extras)
     ladders = [bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)]
     place = _placement((*base.ladders, *ladders))

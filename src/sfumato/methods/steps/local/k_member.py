@@ -22,9 +22,9 @@ from sfumato.methods.steps.recoding.lattice import normalised_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
     from sfumato.kernels.points import Space
 
 WORDS = "clustering"
@@ -81,7 +81,7 @@ class KMember(Step):
     def __post_init__(self) -> None:
         require_steps("KMember", self.grid)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> ClassRecoding:
         """Cluster the classes of a table."""
         return plan_k_member(
             dataset, goal, weights=self.weights, start=self.start, pool=self.pool, block=self.block, grid=self.grid
@@ -96,13 +96,13 @@ class KMember(Step):
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
-    def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    def apply(self, dataset: Table, plan: ClassRecoding) -> Table:
         """Release the clusters."""
         return release_regions(dataset, plan)
 
 
 def plan_k_member(
-    dataset: Dataset,
+    dataset: Table,
     goal: Goal,
     *,
     weights: Mapping[str, float] | None = None,

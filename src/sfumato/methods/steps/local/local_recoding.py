@@ -21,8 +21,8 @@ from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.search_choice import auto
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Lattice
 
 
@@ -124,7 +124,7 @@ class LocalRecoding(Step):
             raise ParameterError("LocalRecoding: respecialise follows the hierarchies and has no grid; leave it out")
         require_steps("LocalRecoding", self.grid)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> ClassRecoding:
         """Find the regions."""
         if not goal.models:
             raise ParameterError("local recoding needs a promise to reach; add one under 'meet'")
@@ -135,7 +135,7 @@ class LocalRecoding(Step):
         goal.progress(0.0, "counting the classes")
         return respecialise(dataset, goal, self.lattice(dataset, goal), self.weights)
 
-    def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
+    def lattice(self, dataset: Table, goal: Goal) -> Lattice:
         """The lattice whose cells are used."""
         lattice = GlobalRecoding(budget=self.budget, weights=self.weights, levels=self.levels).lattice(dataset, goal)
         if self.suppress in ("cell", "attribute"):
@@ -153,7 +153,7 @@ class LocalRecoding(Step):
             return f"the plan of {self.name} tells of another method than {self.method}"
         return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
 
-    def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    def apply(self, dataset: Table, plan: ClassRecoding) -> Table:
         """Recode the cells and drop the suppressed records."""
         if self.method != "respecialise":
             return release_regions(dataset, plan)

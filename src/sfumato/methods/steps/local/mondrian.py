@@ -33,8 +33,8 @@ from sfumato.methods.steps.taxonomy.cut import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 
 # Single-dimensional Mondrian: columns are cut at medians, each cut going through the whole table.
@@ -46,7 +46,7 @@ Range = tuple[int, int, int]
 
 
 def plan_medians(
-    dataset: Dataset,
+    dataset: Table,
     goal: Goal,
     *,
     weights: Mapping[str, float],
@@ -214,7 +214,7 @@ class Mondrian(Step):
         if self.mode == "single" and self.budget:
             raise ParameterError("Mondrian: mode single suppresses nothing; leave budget out")
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding | CutRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> ClassRecoding | CutRecoding:
         """Cut the classes of a table into regions, or its columns into ranges."""
         if self.mode == "single":
             normalised_weights(dataset.schema.quasi, self.weights)
@@ -238,7 +238,7 @@ class Mondrian(Step):
         """That more records are suppressed than its budget allows, or that another grid was used."""
         return over_budget(told, self.budget, schema, records) or contradict_grid(self.name, told, self.grid)
 
-    def apply(self, dataset: Dataset, plan: ClassRecoding | CutRecoding) -> Dataset:
+    def apply(self, dataset: Table, plan: ClassRecoding | CutRecoding) -> Table:
         """Release the regions."""
         if isinstance(plan, CutRecoding):
             return recode_columns(dataset, plan)
@@ -246,7 +246,7 @@ class Mondrian(Step):
 
 
 def plan_mondrian(
-    dataset: Dataset,
+    dataset: Table,
     goal: Goal,
     *,
     mode: Mode = "strict",

@@ -12,7 +12,7 @@ from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
-from sfumato.core.model import Evidence, Model, Needs, Verdict
+from sfumato.core.model import ClassEvidence, Model, Needs, Verdict
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.methods.steps.local.atoms import Atoms, Outline, Parts, Terrain
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
     from sfumato.kernels.points import Space
     from sfumato.methods.steps.local.axes import Axis
     from sfumato.methods.steps.local.regions import RegionCells
@@ -52,7 +52,7 @@ class Promises:
     """Per dimension the first and last rank of the cell of every rank: a range covers all people of its cells."""
 
     @classmethod
-    def of(cls, dataset: Dataset, goal: Goal, step: str) -> Promises:
+    def of(cls, dataset: Table, goal: Goal, step: str) -> Promises:
         """Count the classes of a table and sort the models of a goal."""
         if not goal.models:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
@@ -98,7 +98,7 @@ class Promises:
             if not len(left):
                 break
             kept = merged if len(left) == count else merged.take(~failing)
-            failing[left[model.failing(Evidence(kept, self.schema, self.reference))]] = True
+            failing[left[model.failing(ClassEvidence(kept, self.schema, self.reference))]] = True
         return failing
 
     def failing_together(self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -109,7 +109,7 @@ class Promises:
         groups = released[regions.numbers()[: len(kept)]]
         merged = dataclasses.replace(self._merged(kept, groups, len(table.keys), points), **vars(table))
         absent = 0 if merged.population is None else int(self._people().sum() - merged.population.sum())
-        evidence = Evidence(merged, self.schema, self.reference, absent=absent)
+        evidence = ClassEvidence(merged, self.schema, self.reference, absent=absent)
         failing = merged.sizes < self.crowd
         for model in (*self.tests, *self.wholes):
             failing = failing | model.failing(evidence)
@@ -128,7 +128,7 @@ class Promises:
     def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
         n = len(self.classes)
         one = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
-        evidence = Evidence(one, self.schema, self.reference)
+        evidence = ClassEvidence(one, self.schema, self.reference)
         asked = [m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes]
         return tuple(m.judge(evidence) for m in asked)
 

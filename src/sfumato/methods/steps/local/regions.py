@@ -21,7 +21,7 @@ from sfumato.methods.steps.local.grid import describe_grids
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
 
@@ -115,7 +115,7 @@ class ClassRecoding(Plan):
         """Which classes are split."""
         return np.diff(self.starts) > 1
 
-    def classes_of(self, dataset: Dataset) -> NDArray[np.int64]:
+    def classes_of(self, dataset: Table) -> NDArray[np.int64]:
         """The class of every row."""
         packed, _ = pack_rows(dataset, self.columns, self.placement)
         classes: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
@@ -178,7 +178,7 @@ def whole_classes(regions: NDArray[np.int64], records: NDArray[np.int64]) -> dic
     return {"starts": np.arange(len(regions) + 1), "amounts": records, "regions": regions}
 
 
-def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
     """Release a table as a class recoding says."""
     if plan.deals and dataset.copies is not None:
         dataset, regions = _parted(dataset, plan)
@@ -207,7 +207,7 @@ def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
     return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
 
 
-def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
+def _blanked(dataset: Table, name: str, rows: NDArray[np.bool_]) -> Table:
     """Suppress the cells of a column in some rows; what was missing before cannot be told from it."""
     column = dataset.column(name)
     if column.dtype.is_float():
@@ -217,7 +217,7 @@ def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
     return dataset.with_columns({name: blank}).with_schema(schema)
 
 
-def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:
+def regions_of_rows(dataset: Table, plan: ClassRecoding) -> NDArray[np.int64]:
     """The region of every row; the rows of a split class are dealt out by their marks."""
     classes = plan.classes_of(dataset)
     parts = plan.starts[:-1][classes]
@@ -253,7 +253,7 @@ class Dealing:
         self.plan = plan
         self.seen: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]] = []
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Note the marks of rows in split classes."""
         classes = self.plan.classes_of(rows)
         split = np.flatnonzero(self.plan.split[classes])
@@ -275,7 +275,7 @@ class Dealing:
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
 
 
-def _parted(dataset: Dataset, plan: ClassRecoding) -> tuple[Dataset, NDArray[np.int64]]:
+def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, NDArray[np.int64]]:
     """Counted combinations cut where a class is split, and their regions.
 
     Which records part ways is not known from counts: this shows what the release looks like, and every class in its regions.
@@ -396,7 +396,7 @@ def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
 # What counts as equal must look equal.
 
 
-def written_alike(dataset: Dataset, name: str) -> Dataset:
+def written_alike(dataset: Table, name: str) -> Table:
     """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
     if not dataset.dtype(name).is_float():
         return dataset
@@ -491,7 +491,7 @@ def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64],
     return starts, regions.amounts[order], regions.numbers()[order]
 
 
-def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+def release_regions(dataset: Table, plan: ClassRecoding) -> Table:
     """Release the regions of a plan; what it leaves alone is written alike where it counts as equal.
 
     Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.

@@ -13,6 +13,7 @@ from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.words import join_words
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.steps.local.atoms import Atoms, Outline, Parts, Terrain, atoms_of, cost_of
 from sfumato.methods.steps.local.judged_cover import JudgedCover
@@ -23,9 +24,9 @@ from sfumato.methods.steps.recoding.search_choice import auto, warnings_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Needs
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
     from sfumato.methods.steps.recoding.lattice import Judged, Lattice
 
 
@@ -360,7 +361,7 @@ class LocalGround:
         return Respecialisation(parts, columns, cost_of(parts, shape, self.atoms, self.terrain))
 
 
-def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mapping[str, float]) -> LocalPlan:
+def respecialise(dataset: Table, goal: Goal, lattice: Lattice, weights: Mapping[str, float]) -> LocalPlan:
     """Plan a local recoding: the better of the narrowed global optimum and of regions built from the finest cells up.
 
     ``weights`` are those of the lattice, before they were made to sum to 1.
@@ -440,10 +441,10 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
 
 
 def _why_not(lattice: Lattice) -> str:
-    promises = " and ".join(m.promise for m in lattice.models)
+    promises = join_words(m.promise for m in lattice.models)
     fixed = sum(1 for high in lattice.high if high == 0)
     stuck = f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'." if fixed else ""
     return (
         f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of {lattice.records:,} "
-        f"records: not even the most general table does.{lattice.hopeless()} Lower the promise, raise the budget, or allow higher levels.{stuck}"
+        f"records: not even the most general table does.{lattice.hopeless()}{lattice.caveat()} Lower the promise, raise the budget, or allow higher levels.{stuck}"
     )

@@ -15,13 +15,14 @@ from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.parameters import COLUMNS
 from sfumato.core.randomness import Marks, canonical_order, placed_back
 from sfumato.core.schema import Kind, Role
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Numbers must lie between, so that their squares and products do."""
@@ -62,10 +63,10 @@ class Block:
 
 
 def block_of(
-    dataset: Dataset,
+    dataset: Table,
     columns: Sequence[str],
     within: Sequence[str] | None = None,
-    read: Callable[[Dataset, str], NDArray[np.float64]] = numbers_of,
+    read: Callable[[Table, str], NDArray[np.float64]] = numbers_of,
     order: NDArray[np.int64] | None = None,
 ) -> Block:
     """The named columns as a block; ``read`` turns a column into numbers, and rows stand in canonical ``order`` if not said."""
@@ -96,7 +97,7 @@ def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     return column
 
 
-def require_numbers(dataset: Dataset, columns: Sequence[str], goal: Goal, step: str) -> None:
+def require_numbers(dataset: Table, columns: Sequence[str], goal: Goal, step: str) -> None:
     """Refuse to compute with columns of labels where no record may decide whether that works: by their type, not by their cells."""
     if not goal.fixed:
         return
@@ -113,13 +114,13 @@ def column_like(name: str, values: NDArray[np.float64], like: pl.Series, *, whol
     return as_column(name, values, like, whole=whole if fits else False)
 
 
-def units_in_order(dataset: Dataset, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def units_in_order(dataset: Table, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Households, then persons: per row in some order the number of its unit."""
     found = [units_of(dataset, kind) for kind in unit_kinds(dataset)]
     return [by_appearance(codes[order]) for codes in found if codes is not None]
 
 
-def unit_kinds(dataset: Dataset) -> list[str]:
+def unit_kinds(dataset: Table) -> list[str]:
     """Which units a table has: households, then persons."""
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
     return [kind for kind in ("household", "person") if kind in kinds]
@@ -173,7 +174,7 @@ Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_o
 """One or more columns, each once."""
 
 
-def require_table(dataset: Dataset, step: str, columns: Sequence[str]) -> None:
+def require_table(dataset: Table, step: str, columns: Sequence[str]) -> None:
     """Refuse a table without rows, and columns it lacks."""
     dataset.require(columns)
     if not len(dataset):
@@ -183,13 +184,13 @@ def require_table(dataset: Dataset, step: str, columns: Sequence[str]) -> None:
 def require_only_with(step: str, field: str, given: object, methods: Sequence[str], method: str) -> None:
     """Refuse an option that the chosen method would ignore."""
     if given is not None and method not in methods:
-        raise ParameterError(f"{step}: {field} is for {' and '.join(methods)}, not for {method}")
+        raise ParameterError(f"{step}: {field} is for {join_words(methods)}, not for {method}")
 
 
 # Columns of categories as numbers: the rank of each value, and back.
 
 
-def is_category(dataset: Dataset, name: str) -> bool:
+def is_category(dataset: Table, name: str) -> bool:
     """Whether a column holds categories: its values are listed in order, or it neither holds nor is meant as numbers."""
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
@@ -198,7 +199,7 @@ def is_category(dataset: Dataset, name: str) -> bool:
     return not numeric and (attribute is None or attribute.kind is not Kind.NUMERIC)
 
 
-def ranks_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def ranks_of(dataset: Table, name: str) -> NDArray[np.float64]:
     """The rank of every value among the listed or, without a list, the sorted values; NaN where it is missing."""
     encoded = dataset.encoded(name)
     attribute = dataset.schema.attributes.get(name)
@@ -210,7 +211,7 @@ def ranks_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
     return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[encoded.codes]
 
 
-def numbers_or_ranks(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def numbers_or_ranks(dataset: Table, name: str) -> NDArray[np.float64]:
     """A column as numbers, ranks for categories."""
     return ranks_of(dataset, name) if is_category(dataset, name) else numbers_of(dataset, name)
 

@@ -15,6 +15,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import (
     Block,
@@ -33,7 +34,7 @@ from sfumato.methods.steps.preserved_moments import KeptNumbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 # Quantiles of weighted values.
 
@@ -139,13 +140,13 @@ class TopBottomCoding(ColumnStep):
         """How many values lie in the tails, and how many stay."""
         return _Tails(self) if facts is None and self.span is Span.CELLS else None
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the tails and what they become."""
         require_table(dataset, self.name, self.columns)
         require_numbers(dataset, self.numbers(dataset.schema), goal, self.name)
         return _Coding(self, dataset, goal.facts, whole=goal.facts is None, fixed=goal.fixed).plan()
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the coded columns."""
         return plan.applied(dataset)
 
@@ -182,7 +183,7 @@ class _Coding:
     def __init__(
         self,
         step: TopBottomCoding,
-        dataset: Dataset,
+        dataset: Table,
         facts: dict[str, dict[str, int]] | None,
         *,
         whole: bool,
@@ -199,7 +200,7 @@ class _Coding:
         attribute = self.dataset.schema.attributes.get(name)
         return attribute.order if attribute is not None else None
 
-    def _read(self, dataset: Dataset, name: str) -> Array:
+    def _read(self, dataset: Table, name: str) -> Array:
         if self.orders[name] is None:
             return numbers_of(dataset, name)
         if self.step.replacement == "mean":
@@ -236,7 +237,7 @@ class _Coding:
 
     def _words(self) -> str:
         ends = [end for end in ("top", "bottom") if any(count.get(end) for count in self.counts.values())]
-        return f"{' and '.join(ends)} coded ({self.step.replacement})"
+        return f"{join_words(ends)} coded ({self.step.replacement})"
 
     def tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
         """Per end the threshold and the rows beyond it; nothing where no value is known."""
@@ -351,7 +352,7 @@ class _Tails:
         kinds = ("present", "stays", "bottom", "top")
         self.counts: dict[str, dict[str, int]] = {name: dict.fromkeys(kinds, 0) for name in step.columns}
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Count in some rows."""
         coding = _Coding(self.step, rows, None, whole=False)
         for j, (name, counts) in enumerate(self.counts.items()):
@@ -389,10 +390,10 @@ class Round(ColumnStep):
     Reference: Cox 1987, *A constructive procedure for unbiased controlled rounding*, doi:10.1080/01621459.1987.10478456.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Account, Declaration, Effect, Goal
-    >>> table = Dataset(pl.DataFrame({"men": [1, 3, 11], "women": [4, 2, 9]}))
+    >>> table = Table(pl.DataFrame({"men": [1, 3, 11], "women": [4, 2, 9]}))
     >>> plan = Round(["men", "women"], 5, method="controlled").plan(table, Goal(seed=Seed(1)))
     >>> plan.columns["men"].sum(), plan.columns["women"].sum()
     (15, 15)
@@ -426,7 +427,7 @@ class Round(ColumnStep):
             return Account(why=f"method {self.method} draws for records together")
         return Account(Effect.DATA_INDEPENDENT)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Round the columns."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         require_numbers(dataset, self.columns, goal, self.name)
@@ -449,7 +450,7 @@ class Round(ColumnStep):
             owner={"cells_changed": int(changed.sum())},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the rounded columns."""
         return plan.applied(dataset)
 

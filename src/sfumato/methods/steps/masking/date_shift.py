@@ -19,7 +19,7 @@ from sfumato.methods.steps.masking.block import Names, by_appearance, require_ta
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ class ShiftDates(ColumnStep):
     doi:10.1093/jamia/ocw001.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
-    >>> table = Dataset(pl.DataFrame({"in": ["2024-02-28"], "out": ["2024-03-01"]}))
+    >>> table = Table(pl.DataFrame({"in": ["2024-02-28"], "out": ["2024-03-01"]}))
     >>> plan = ShiftDates(["in", "out"], 30).plan(table, Goal(seed=Seed(1)))
     >>> stay = plan.columns["out"].str.to_date() - plan.columns["in"].str.to_date()
     >>> stay.dt.total_days().to_list()
@@ -87,7 +87,7 @@ class ShiftDates(ColumnStep):
         if self.earliest is not None and self.latest is not None and self.earliest > self.latest:
             raise ParameterError("ShiftDates: earliest must not be after latest")
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw a shift for every unit."""
         require_table(dataset, self.name, self.columns)
         table, columns = dataset.source.name, [dataset.column(name) for name in self.columns]
@@ -110,7 +110,7 @@ class ShiftDates(ColumnStep):
             owner={"units": len(low)},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the moved dates."""
         return plan.applied(dataset)
 
@@ -140,7 +140,7 @@ class ShiftDates(ColumnStep):
         picked += has_zero[units] & (picked >= 0)
         return picked * (7 if self.keep_weekday else 1)
 
-    def _warnings(self, kind: str, dataset: Dataset) -> list[str]:
+    def _warnings(self, kind: str, dataset: Table) -> list[str]:
         warnings = []
         choices = 2 * (self.days // 7 if self.keep_weekday else self.days)
         if choices < FEW:
@@ -154,7 +154,7 @@ class ShiftDates(ColumnStep):
         return warnings
 
 
-def _units(step: ShiftDates, dataset: Dataset) -> tuple[str, Rows]:
+def _units(step: ShiftDates, dataset: Table) -> tuple[str, Rows]:
     """Whose dates move together, and per row the number of its unit."""
     units = None if step.unit == "row" else units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):

@@ -11,11 +11,12 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Span, Step
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import require_table
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @parameters
@@ -68,7 +69,7 @@ class Follow(ColumnStep):
             return self
         return dataclasses.replace(self, columns=there) if there else None
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Take over the labels."""
         require_table(dataset, self.name, [*self.columns, *self.columns.values()])
         known = dataset.schema.attributes
@@ -80,7 +81,7 @@ class Follow(ColumnStep):
             public={"follows": dict(self.columns)},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the labels."""
         return plan.applied(dataset)
 
@@ -94,7 +95,7 @@ class Follow(ColumnStep):
             if quasi in known and not known[quasi].has(Role.QUASI):
                 raise SchemaError(f"follow: {quasi!r} is no quasi-identifier, so {name!r} cannot follow it")
             if name in known and {Role.QUASI, Role.UNIT, Role.DIRECT} & set(known[name].roles):
-                role = " and ".join(known[name].roles)
+                role = join_words(known[name].roles)
                 raise SchemaError(f"follow: {name!r} has role {role}; only other columns can follow a quasi-identifier")
 
 

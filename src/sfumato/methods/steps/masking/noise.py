@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Making masked numbers keep whole numbers, zeros, bounds and sums.
@@ -227,10 +227,10 @@ class AddNoise(ColumnStep):
     1989, *The use of added error to avoid disclosure in microdata releases*; Brand 2002, doi:10.1007/3-540-47804-3_8.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
-    >>> table = Dataset(pl.DataFrame({"pay": [10, 20, 30, 60]}))
+    >>> table = Table(pl.DataFrame({"pay": [10, 20, 30, 60]}))
     >>> plan = AddNoise(["pay"], 0.5, method="kim").plan(table, Goal(seed=Seed(1)))
     >>> round(plan.columns["pay"].mean(), 9), plan.preserved[0].what, plan.preserved[0].exactly
     (30.0, 'means', True)
@@ -275,7 +275,7 @@ class AddNoise(ColumnStep):
             return NoiseAdded(bool(self.within), self.alpha, self.method != "uncorrelated")
         return Clue(bool(self.within))
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the noise and add it."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         if len(dataset) < 2 and goal.facts is None:
@@ -283,10 +283,10 @@ class AddNoise(ColumnStep):
         moments: Moments = self.facts(dataset, goal)
         return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
 
-    def _block(self, dataset: Dataset) -> Block:
+    def _block(self, dataset: Table) -> Block:
         return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
 
-    def _read(self, dataset: Dataset, name: str) -> Array:
+    def _read(self, dataset: Table, name: str) -> Array:
         return computable((numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name)
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
@@ -297,7 +297,7 @@ class AddNoise(ColumnStep):
             return CovarianceLearner(self.columns, self.within, facts, self._read)
         return None
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the numbers with noise."""
         return plan.applied(dataset)
 
@@ -305,7 +305,7 @@ class AddNoise(ColumnStep):
 class _Adding:
     """One run of the step."""
 
-    def __init__(self, step: AddNoise, dataset: Dataset, goal: Goal, block: Block, moments: Moments) -> None:
+    def __init__(self, step: AddNoise, dataset: Table, goal: Goal, block: Block, moments: Moments) -> None:
         self.moments = moments
         self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
         self.categories = [step.method == "sullivan" and is_category(dataset, name) for name in step.columns]

@@ -15,11 +15,11 @@ from sfumato.methods.steps.masking.block import Block, correlation_of, covarianc
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
-    Reader = Callable[[Dataset, str], NDArray[np.float64]]
+    Reader = Callable[[Table, str], NDArray[np.float64]]
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
@@ -48,7 +48,7 @@ class Moments:
     whole: NDArray[np.bool_]
     covariance: Array | None = None
 
-    def of_rows(self, dataset: Dataset, within: Sequence[str] | None) -> Rows:
+    def of_rows(self, dataset: Table, within: Sequence[str] | None) -> Rows:
         """The group of every row."""
         codes, labels = labelled_strata(dataset, within)
         return np.array([self.groups[label] for label in labels], dtype=np.int64)[codes]
@@ -79,7 +79,7 @@ class MeansLearner:
         self.strata: dict[Stratum, _Stratum] = {}
         self.whole = np.ones(len(columns), dtype=np.bool_)
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Add some rows."""
         codes, labels = labelled_strata(rows, self.within)
         fresh = [_Stratum(len(self.columns)) for _ in labels]
@@ -130,7 +130,7 @@ class CovarianceLearner:
         self.products, self.masses = np.zeros(size, dtype=object), np.zeros(size, dtype=object)
         self.counts = np.zeros(size, dtype=np.int64)
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Add some rows."""
         groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
         given = weights_of(rows)

@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.masking.block import Names, require_numbers, require_table
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # What a column is once its values were replaced by labels.
@@ -145,13 +145,13 @@ class Recode(ColumnStep):
         """Which values occur, or which ranges have any."""
         return _Occurring(self) if facts is None else None
 
-    def occurring(self, dataset: Dataset, name: str) -> set[str]:
+    def occurring(self, dataset: Table, name: str) -> set[str]:
         """The values of a column, or the ranges they lie in."""
         if self.breaks is None:
             return {text for text in dataset.encoded(name).labels if text is not None}
         return set(self._cut(dataset, name).drop_nulls().unique().to_list())
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Recode the columns."""
         require_table(dataset, self.name, self.columns)
         if self.breaks is not None:
@@ -180,7 +180,7 @@ class Recode(ColumnStep):
             public={"values_after": {name: self._after(columns[name], facts[name], goal) for name in self.columns}},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the recoded columns."""
         return plan.applied(dataset)
 
@@ -226,14 +226,14 @@ class Recode(ColumnStep):
         """What a value becomes."""
         return (self.mapping or {}).get(old, self.other if self.unmapped == "other" else old)
 
-    def _cut(self, dataset: Dataset, name: str) -> pl.Series:
+    def _cut(self, dataset: Table, name: str) -> pl.Series:
         values = numbers_of(dataset, name)
         places = np.searchsorted(np.array(self.breaks), values, side="right")
         places[np.isnan(values)] = len(self.ranges)
         texts = pl.Series(name, [*self.ranges, None], dtype=pl.String)
         return texts.gather(places)
 
-    def _mapped(self, dataset: Dataset, name: str, occurring: set[str], *, fixed: bool) -> pl.Series:
+    def _mapped(self, dataset: Table, name: str, occurring: set[str], *, fixed: bool) -> pl.Series:
         encoded = dataset.encoded(name)
         new = [None if text is None else self._new(text) for text in encoded.labels]
         if fixed:  # no record decides whether this is an error, or numbers
@@ -262,7 +262,7 @@ class _Occurring:
         self.step = step
         self.seen: dict[str, set[str]] = {name: set() for name in step.columns}
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Look at some rows."""
         rows.require(self.step.columns)
         for name, seen in self.seen.items():

@@ -22,7 +22,7 @@ from sfumato.methods.steps.masking.block import LARGEST, SMALLEST, Names, by_app
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # How many units of each stratum a sample takes.
@@ -179,7 +179,7 @@ class Sample(Step):
         if self.method != "stratified" and self.allocation != "proportional":
             raise ParameterError(f"Sample: allocation is for stratified, not for {self.method}")
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw the units."""
         require_table(dataset, self.name, self.within or ())
         self._check_weight(dataset)
@@ -206,7 +206,7 @@ class Sample(Step):
             owner={"units": drawn.units, "units_drawn": drawn.taken, "strata": drawn.strata},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the sample."""
         return plan.applied(dataset)
 
@@ -223,24 +223,24 @@ class Sample(Step):
             return schema
         return Schema({**schema.attributes, self.weight: _WEIGHT})
 
-    def _check_weight(self, dataset: Dataset) -> None:
+    def _check_weight(self, dataset: Table) -> None:
         known = dataset.schema.only(Role.WEIGHT)
         if self.weight is not None and known is not None:
             raise ParameterError(f"Sample: the table has weights in {known!r}, which are adjusted; leave weight out")
         if self.weight in dataset.columns:
             raise ParameterError(f"Sample: the table has a column {self.weight!r} already; name the weights otherwise")
 
-    def _weight_column(self, dataset: Dataset, weights: Array) -> dict[str, pl.Series]:
+    def _weight_column(self, dataset: Table, weights: Array) -> dict[str, pl.Series]:
         name = dataset.schema.only(Role.WEIGHT) or self.weight
         return {} if name is None else {name: pl.Series(name, weights)}
 
-    def _actions(self, dataset: Dataset) -> list[tuple[str, str]]:
+    def _actions(self, dataset: Table) -> list[tuple[str, str]]:
         name = dataset.schema.only(Role.WEIGHT)
         if name is not None:
             return [(name, "multiplied by the inverse of the chance to be sampled")]
         return [] if self.weight is None else [(self.weight, "added: the inverse of the chance to be sampled")]
 
-    def _warnings(self, dataset: Dataset, drawn: _Drawn) -> list[str]:
+    def _warnings(self, dataset: Table, drawn: _Drawn) -> list[str]:
         found = [WHOLE] if drawn.taken == drawn.units else []
         if drawn.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
             found.append("strata were sampled at different rates and there are no weights; name a column with weight")
@@ -266,7 +266,7 @@ class _Drawn:
         return len(drawn) > 0 and bool(drawn.max() - drawn.min() > 0.02 * drawn.max())
 
 
-def _draw(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
+def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     kind, codes = _units(step, dataset)
     if kind == "row" and step.method != "systematic":
         return _draw_rows(step, dataset, goal)
@@ -314,7 +314,7 @@ class _Counting:
     def __init__(self, step: Sample) -> None:
         self.step, self.sizes = step, dict[Stratum, int]()
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Count some rows."""
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
@@ -335,7 +335,7 @@ class _Smallest:
         self.step, self.draws, self.quotas = step, draws, quotas
         self.kept = {name: np.zeros(0, dtype=np.uint64) for name in quotas.sizes}
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Look at the words of some rows."""
         codes, names = labelled_strata(rows, self.step.strata(rows.schema))
         words = self.draws.words(Marks.of(rows))
@@ -350,7 +350,7 @@ class _Smallest:
         return dataclasses.replace(self.quotas, limits={name: int(words.max()) for name, words in self.kept.items()})
 
 
-def _draw_rows(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
+def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     """Rows whose word is not above that of the last one drawn in their stratum.
 
     Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more than asked for may be drawn.
@@ -371,7 +371,7 @@ def _first_of_each(sequence: Rows, sizes: Rows, each: Rows) -> Rows:
     return sequence[place < np.repeat(each, sizes)]
 
 
-def _units(step: Sample, dataset: Dataset) -> tuple[str, Rows]:
+def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     """What is drawn, and per row the number of the unit it belongs to."""
     found = None if step.unit == "row" else units_of(dataset, step.unit)
     if found is None and step.unit in ("person", "household"):
@@ -382,7 +382,7 @@ def _units(step: Sample, dataset: Dataset) -> tuple[str, Rows]:
     return step.unit or ("person" if "person" in kinds else "household"), found
 
 
-def _stratum_of_units(step: Sample, dataset: Dataset, order: Rows, units: Rows, count: int, kind: str) -> Rows:
+def _stratum_of_units(step: Sample, dataset: Table, order: Rows, units: Rows, count: int, kind: str) -> Rows:
     rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
     found = np.empty(count, dtype=np.int64)
     found[units] = rows
@@ -394,7 +394,7 @@ def _stratum_of_units(step: Sample, dataset: Dataset, order: Rows, units: Rows, 
     return np.unique(found, return_inverse=True)[1]
 
 
-def _preserved(dataset: Dataset, weights: Array, weight: str | None, *, exact: bool) -> list[Preserved]:
+def _preserved(dataset: Table, weights: Array, weight: str | None, *, exact: bool) -> list[Preserved]:
     """The size of the population, and the means of columns of numbers, as the weights tell them."""
     old = weights_of(dataset)
     before = np.ones(len(dataset)) if old is None else old

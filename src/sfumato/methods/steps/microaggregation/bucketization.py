@@ -40,7 +40,7 @@ from sfumato.methods.steps.microaggregation.inputs import error_of, total_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
@@ -131,7 +131,7 @@ class Bucketize(Step):
         """Whether every confidential column has buckets of its own."""
         return not self.jointly and len(self.sensitive) > 1
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find buckets and classes, and verify them."""
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
@@ -153,7 +153,7 @@ class Bucketize(Step):
             owner={**notes, **_worst(groups, buckets), "sse_over_sst": _lost(points, groups)},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the buckets and the classes."""
         return plan.applied(dataset)
 
@@ -168,7 +168,7 @@ class Bucketize(Step):
             schema = schema.replace(name, hierarchy=None, order=None)
         return schema
 
-    def _quasi(self, dataset: Dataset) -> tuple[str, ...]:
+    def _quasi(self, dataset: Table) -> tuple[str, ...]:
         quasi = tuple(dataset.schema.quasi if self.quasi is None else self.quasi)
         require_table(dataset, self.name, [*self.sensitive, *quasi])
         if not quasi:
@@ -220,11 +220,11 @@ class Bucketize(Step):
             yield name, buckets[place if self.separate else 0]
 
     def _released(
-        self, dataset: Dataset, quasi: Sequence[str], groups: Labels, buckets: Mapping[str, Labels]
+        self, dataset: Table, quasi: Sequence[str], groups: Labels, buckets: Mapping[str, Labels]
     ) -> dict[str, BucketColumn]:
         ranges = functools.partial(as_ranges, steps=self.grid)
         write = ranges if self.release_quasi == "ranges" else as_centres
-        shown: dict[str, Callable[[Dataset, str, Labels], BucketColumn]]
+        shown: dict[str, Callable[[Table, str, Labels], BucketColumn]]
         shown = {"range": ranges, "mean": as_centres, "number": as_numbers}
         show = shown[self.release]
         columns = {name: write(dataset, name, groups) for name in quasi}

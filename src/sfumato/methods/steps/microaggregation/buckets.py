@@ -27,22 +27,22 @@ from sfumato.methods.steps.microaggregation.inputs import ON_A_LINE, embedded, e
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Labels = NDArray[np.int64]
     Points = NDArray[np.float64]
 
 
-def points_of(dataset: Dataset, columns: Sequence[str]) -> Points:
+def points_of(dataset: Table, columns: Sequence[str]) -> Points:
     """Columns of any kind as points: see :mod:`sfumato.methods.steps.microaggregation.inputs`."""
     forms = {name: form_of(dataset, name, "taxonomy") for name in columns}
     lines = {name: computable(line_of(dataset, name, form), name) for name, form in forms.items() if form in ON_A_LINE}
     return embedded(dataset, forms, lines, standardize=True)
 
 
-def buckets_of(dataset: Dataset, columns: Sequence[str], count: int) -> Labels:
+def buckets_of(dataset: Table, columns: Sequence[str], count: int) -> Labels:
     """The bucket of every record; sizes differ by at most one. Rows must be in canonical order.
 
     One column: its values in order are cut into runs, numbers and dates from low to high, ordered values as listed, others in
@@ -57,7 +57,7 @@ def buckets_of(dataset: Dataset, columns: Sequence[str], count: int) -> Labels:
     return bucket_of
 
 
-def _places(dataset: Dataset, name: str) -> Points:
+def _places(dataset: Table, name: str) -> Points:
     form = form_of(dataset, name, "taxonomy")
     if form in ON_A_LINE:
         return line_of(dataset, name, form)  # argsort puts NaN, which is missing, last
@@ -114,7 +114,7 @@ def grids_of(columns: Mapping[str, BucketColumn]) -> dict[str, Any]:
 
 
 def as_ranges(
-    dataset: Dataset, name: str, groups: Labels, steps: Mapping[str, int | float | str] | None = None
+    dataset: Table, name: str, groups: Labels, steps: Mapping[str, int | float | str] | None = None
 ) -> BucketColumn:
     """What :mod:`sfumato.methods.steps.local.regions` writes for the values of each group; ``steps`` are declared grids."""
     own = {name: steps[name]} if steps and name in steps else None
@@ -135,7 +135,7 @@ def as_ranges(
     return BucketColumn(texts, after, describe_grids([axis], [name]) if cells.changed else {})
 
 
-def as_centres(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
+def as_centres(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The mean of numbers and dates, the median of ordered values, the lowest common node or the mode of others."""
     form = form_of(dataset, name, "taxonomy")
     line = line_of(dataset, name, form) if form in ON_A_LINE else None
@@ -147,14 +147,14 @@ def as_centres(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     return BucketColumn(centres(dataset, name, form, line, groups, weights), after)
 
 
-def as_numbers(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
+def as_numbers(dataset: Table, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
     texts = pl.Series(name, [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)], dtype=pl.String)
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)
     return BucketColumn(texts.gather(groups), after)
 
 
-def require_values(step: str, dataset: Dataset, columns: Sequence[str]) -> None:
+def require_values(step: str, dataset: Table, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
     gaps = {
         name: dataset.column(name).fill_nan(None).null_count()

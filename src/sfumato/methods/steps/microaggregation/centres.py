@@ -27,14 +27,14 @@ from sfumato.methods.steps.microaggregation.inputs import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Labels = NDArray[np.int64]
 
 
-def centres(dataset: Dataset, name: str, form: str, line: Array | None, groups: Labels, weights: Array) -> pl.Series:
+def centres(dataset: Table, name: str, form: str, line: Array | None, groups: Labels, weights: Array) -> pl.Series:
     """A column in which every record has what its group is released as; records in no group (−1) stay as they are.
 
     ``line`` has the column as numbers where it lies on a line. Missing values are shared by whole groups and stay missing.
@@ -110,7 +110,7 @@ def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
     return rows
 
 
-def _common_nodes(dataset: Dataset, name: str, groups: Labels) -> pl.Series:
+def _common_nodes(dataset: Table, name: str, groups: Labels) -> pl.Series:
     """The lowest node of the hierarchy that stands above all values of the group."""
     encoded, ladder, codes = ladder_of(dataset, name)
     inside = np.flatnonzero(groups >= 0)
@@ -143,7 +143,7 @@ class GroupedTable:
     All but ``order`` is in canonical order: ``dataset`` too.
     """
 
-    dataset: Dataset
+    dataset: Table
     order: Labels
     forms: Mapping[str, Form]
     lines: Mapping[str, Array]
@@ -160,7 +160,7 @@ class GroupedTable:
 
 
 def table_of(
-    dataset: Dataset,
+    dataset: Table,
     columns: Sequence[str],
     *,
     k: int,
@@ -191,7 +191,7 @@ def table_of(
     )
 
 
-def _absent(dataset: Dataset, name: str, line: Array | None) -> NDArray[np.bool_]:
+def _absent(dataset: Table, name: str, line: Array | None) -> NDArray[np.bool_]:
     absent: NDArray[np.bool_] = np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
     return absent
 

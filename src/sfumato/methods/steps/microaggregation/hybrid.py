@@ -24,7 +24,7 @@ from sfumato.methods.steps.microaggregation.microaggregation import Microaggrega
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Array = NDArray[np.float64]
@@ -123,9 +123,9 @@ class HybridMicrodata(ColumnStep):
     Reference: Domingo-Ferrer & González-Nicolás 2010, doi:10.1016/j.ins.2010.04.005; Muralidhar & Sarathy 2008.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
-    >>> table = Dataset(pl.DataFrame({"age": [20, 31, 42, 53, 64, 75], "cost": [5, 9, 1, 8, 2, 7]}))
+    >>> table = Table(pl.DataFrame({"age": [20, 31, 42, 53, 64, 75], "cost": [5, 9, 1, 8, 2, 7]}))
     >>> plan = HybridMicrodata(["age", "cost"], k=3).plan(table, Goal(seed=Seed(1)))
     >>> round(plan.columns["age"].mean(), 9), [p.exactly for p in plan.preserved]
     (47.5, [True, True])
@@ -157,7 +157,7 @@ class HybridMicrodata(ColumnStep):
         """Who knows the groups knows their means; what follows from it nobody has worked out."""
         return Clue(bool(self.within))
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and redraw them."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
         table = self._table(dataset)
@@ -176,7 +176,7 @@ class HybridMicrodata(ColumnStep):
             owner={"smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the redrawn values."""
         return plan.applied(dataset)
 
@@ -188,7 +188,7 @@ class HybridMicrodata(ColumnStep):
         known = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
         return {name: dataclasses.replace(a, hierarchy=None) for name, a in known.items() if a.hierarchy is not None}
 
-    def _table(self, dataset: Dataset) -> GroupedTable:
+    def _table(self, dataset: Table) -> GroupedTable:
         table = table_of(
             dataset,
             self.columns,
@@ -203,7 +203,7 @@ class HybridMicrodata(ColumnStep):
             raise SchemaError(f"{self.name}: {', '.join(wrong[:5])} must be columns of numbers")
         return table
 
-    def _redrawn(self, before: Array, groups: Labels, dataset: Dataset, goal: Goal) -> tuple[Array, tuple[str, ...]]:
+    def _redrawn(self, before: Array, groups: Labels, dataset: Table, goal: Goal) -> tuple[Array, tuple[str, ...]]:
         """The values, rounded and cut off where that was asked for, and how many cells that touched."""
         spread = before.std(axis=0)
         spread[spread == 0] = 1.0
@@ -222,7 +222,7 @@ class HybridMicrodata(ColumnStep):
                 made[:, place] = np.rint(made[:, place])
         return made, tuple(notes)
 
-    def _bounds(self, dataset: Dataset, name: str) -> tuple[float, float]:
+    def _bounds(self, dataset: Table, name: str) -> tuple[float, float]:
         attribute = dataset.schema.attributes.get(name)
         if attribute is None or attribute.bounds is None:
             raise SchemaError(f"{self.name}: clip needs bounds of column {name!r}; say 'bounds: [lowest, highest]'")
@@ -250,7 +250,7 @@ class HybridMicrodata(ColumnStep):
             columns[name] = made.gather(back)
         return columns
 
-    def _warnings(self, dataset: Dataset, table: GroupedTable, sizes: Labels) -> Iterator[str]:
+    def _warnings(self, dataset: Table, table: GroupedTable, sizes: Labels) -> Iterator[str]:
         few = int((sizes < len(self.columns) + 2).sum())
         if few:
             yield (

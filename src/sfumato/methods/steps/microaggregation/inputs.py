@@ -21,7 +21,7 @@ from sfumato.methods.steps.masking.block import ranks_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Points = NDArray[np.float64]
@@ -169,7 +169,7 @@ DAY = 86_400_000_000
 """Microseconds."""
 
 
-def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
+def form_of(dataset: Table, name: str, nominal: str) -> Form:
     """How a column is taken: by the kind that the schema says, without one by the type of its values."""
     dtype = dataset.dtype(name)
     attribute = dataset.schema.attributes.get(name)
@@ -188,7 +188,7 @@ def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
     return "taxonomy" if nominal == "taxonomy" and attribute.hierarchy is not None else "nominal"
 
 
-def line_of(dataset: Dataset, name: str, form: str) -> Array:
+def line_of(dataset: Table, name: str, form: str) -> Array:
     """A column that lies on a line as numbers: values, times or ranks; NaN is missing."""
     if form == "numbers":
         return numbers_of(dataset, name)
@@ -228,7 +228,7 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
     return dates.dt.strftime("%Y-%m-%d") if column.dtype == pl.String else dates.cast(column.dtype)
 
 
-def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
+def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
     """A column under its hierarchy: its codes, the ladder, and the ladder's code of every row at level 0."""
     encoded = dataset.encoded(name)
     ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
@@ -236,7 +236,7 @@ def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.
     return encoded, ladder, np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes]
 
 
-def embedded(dataset: Dataset, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool) -> Array:
+def embedded(dataset: Table, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool) -> Array:
     """The columns as points, one row a record, in the order of the table."""
     parts: list[Array] = []
     for name, form in forms.items():
@@ -276,7 +276,7 @@ def _indicators(codes: NDArray[np.int64], absent: Sequence[bool], shares: float)
     return indicators
 
 
-def _levels(dataset: Dataset, name: str) -> list[Array]:
+def _levels(dataset: Table, name: str) -> list[Array]:
     """Indicators of the nodes above every value, on every level but the top, where all are one."""
     _, ladder, codes = ladder_of(dataset, name)
     if ladder.top == 0:

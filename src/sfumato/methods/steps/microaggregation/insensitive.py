@@ -24,7 +24,7 @@ from sfumato.methods.steps.privacy_claims import facts, require_one_row_each, wa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Means of groups of neighbours with exact noise.
@@ -77,7 +77,7 @@ def noisy_means(ordered: Whole, starts: Whole, scale: Fraction, draws: Draws) ->
 
 
 def individually(
-    dataset: Dataset, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+    dataset: Table, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
 ) -> dict[str, pl.Series]:
     """Every column by itself, each with ε; its values are dealt out at random unless they stay ``linked`` to their rows."""
     columns = {}
@@ -93,7 +93,7 @@ def individually(
 
 
 def together(
-    dataset: Dataset, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+    dataset: Table, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
 ) -> dict[str, pl.Series]:
     """Whole records by their distance from the lower corner; every column of every group has ε for all groups."""
     n = len(dataset)
@@ -108,7 +108,7 @@ def together(
     return columns
 
 
-def _by_value(keys: list[Whole], dataset: Dataset) -> Whole:
+def _by_value(keys: list[Whole], dataset: Table) -> Whole:
     """Rows sorted by keys, the first first; where all are equal, in canonical order."""
     canonical = canonical_order(dataset)
     return canonical[np.lexsort([key[canonical] for key in reversed(keys)])]
@@ -118,7 +118,7 @@ def _spread(means: Numbers, starts: Whole, n: int) -> Numbers:
     return np.repeat(means, np.diff(np.append(starts, n)))
 
 
-def _known(dataset: Dataset, name: str, scale: Scale) -> Numbers:
+def _known(dataset: Table, name: str, scale: Scale) -> Numbers:
     """The values of a column; a missing one counts as the middle of the bounds, since an error would tell of a record."""
     values = numbers_of(dataset, name)
     return np.where(np.isnan(values), (scale.low + scale.high) / 2, values)
@@ -155,8 +155,8 @@ class InsensitiveMicroaggregate(ColumnStep):
     Soria-Comas 2016, doi:10.1016/j.inffus.2015.11.002. Both link groups to records.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> table = Dataset(pl.DataFrame({"age": [20, 31, 42, 53, 64, 75]}))
+    >>> from sfumato.core.table import Table
+    >>> table = Table(pl.DataFrame({"age": [20, 31, 42, 53, 64, 75]}))
     >>> plan = InsensitiveMicroaggregate(["age"], k=3, epsilon=1, bounds={"age": (0, 100)}).plan(table, Goal())
     >>> plan.public["epsilon"], plan.public["certified"], round(plan.public["noise_scale"]["age"], 3)
     (1.0, True, 33.333)
@@ -198,7 +198,7 @@ class InsensitiveMicroaggregate(ColumnStep):
             return Account(why=LINKED)
         return Account(Effect.ACCOUNTED, "", tuple(self.columns), self.epsilon)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Average and add noise."""
         scales = self._scales(dataset)
         require_numbers(dataset, self.columns, goal, self.name)
@@ -217,7 +217,7 @@ class InsensitiveMicroaggregate(ColumnStep):
             public={**self._told(draws, broken), "noise_scale": self._noise(scales, len(starts))},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the means."""
         return plan.applied(dataset)
 
@@ -231,7 +231,7 @@ class InsensitiveMicroaggregate(ColumnStep):
             name: dataclasses.replace(a, hierarchy=None) for name, a in attributes.items() if a.hierarchy is not None
         }
 
-    def _scales(self, dataset: Dataset) -> dict[str, Scale]:
+    def _scales(self, dataset: Table) -> dict[str, Scale]:
         """The bounds of every column; without any it is refused, since the data must not say them."""
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
@@ -245,7 +245,7 @@ class InsensitiveMicroaggregate(ColumnStep):
             )
         return {name: Scale(*given) for name, given in bounds.items() if given is not None}
 
-    def _require(self, dataset: Dataset) -> None:
+    def _require(self, dataset: Table) -> None:
         if self.k > len(dataset):
             raise SchemaError(
                 f"{self.name}: k = {self.k:,} is more than the {len(dataset):,} records of {dataset.source.name}"

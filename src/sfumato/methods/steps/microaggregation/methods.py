@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.step import Goal
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.microaggregation import inputs as distance
 from sfumato.methods.steps.microaggregation import local_search
@@ -296,7 +297,7 @@ def require_options(step: Any) -> None:
     for field, methods in wanted.items():
         given = getattr(step, field)
         if given is not None and step.method not in methods:
-            raise ParameterError(f"Microaggregate: {field} is for {' and '.join(methods)}, not for {step.method}")
+            raise ParameterError(f"Microaggregate: {field} is for {join_words(methods)}, not for {step.method}")
         if given is None and step.method in methods and field in ("axis", "mixability"):
             raise ParameterError(f"Microaggregate: {step.method} needs {field}")
     if step.method == "optimal" and len(step.columns) > 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
     from sfumato.methods.steps.microaggregation.inputs import Found
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class Microaggregate(ColumnStep):
     Martínez-Ballesté 2006, *V-MDAV: a multivariate microaggregation with variable group size*.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> table = Dataset(pl.DataFrame({"cost": [2, 12, 16, 25, 29, 45]}))
+    >>> from sfumato.core.table import Table
+    >>> table = Table(pl.DataFrame({"cost": [2, 12, 16, 25, 29, 45]}))
     >>> plan = Microaggregate(["cost"], 2).plan(table, Goal())
     >>> plan.columns["cost"].to_list(), round(plan.owner["sse_over_sst"], 6)
     ([7.0, 7.0, 20.5, 20.5, 37.0, 37.0], 0.194828)
@@ -132,7 +132,7 @@ class Microaggregate(ColumnStep):
         alone = self.method == "individual_ranking" or len(self.columns) == 1
         return Runs(bool(self.within)) if alone else Centres(bool(self.within))
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and their means."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ()), *([self.axis] if self.axis else ())])
         table = table_of(
@@ -158,7 +158,7 @@ class Microaggregate(ColumnStep):
             owner={**facts.owner, **next(iter(groupings.values())).notes},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the means."""
         return plan.applied(dataset)
 

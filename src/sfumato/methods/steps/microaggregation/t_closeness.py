@@ -35,7 +35,7 @@ from sfumato.methods.steps.microaggregation.inputs import ON_A_LINE, error_of, f
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Classes that are close to the table by the earth mover's distance: three ways, and the merging that makes sure.
@@ -218,7 +218,7 @@ class TClosenessMicroaggregate(Step):
             raise ParameterError("TClosenessMicroaggregate: the confidential column cannot make groups itself")
         require_steps("TClosenessMicroaggregate", self.grid)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the groups and verify them."""
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
@@ -239,7 +239,7 @@ class TClosenessMicroaggregate(Step):
             owner={**notes, "sse_over_sst": _lost(points, groups), **self._bounds(len(dataset))},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the groups."""
         return plan.applied(dataset)
 
@@ -254,7 +254,7 @@ class TClosenessMicroaggregate(Step):
                 schema = schema.replace(name, hierarchy=None)
         return schema
 
-    def _quasi(self, dataset: Dataset) -> tuple[str, ...]:
+    def _quasi(self, dataset: Table) -> tuple[str, ...]:
         quasi = tuple(n for n in dataset.schema.quasi if n != self.sensitive) if self.quasi is None else self.quasi
         require_table(dataset, self.name, [self.sensitive, *quasi])
         if not quasi:
@@ -269,7 +269,7 @@ class TClosenessMicroaggregate(Step):
             require_values(self.name, dataset, quasi)
         return tuple(quasi)
 
-    def _places(self, dataset: Dataset) -> Points:
+    def _places(self, dataset: Table) -> Points:
         """Where the records lie on the line of the confidential column."""
         form = form_of(dataset, self.sensitive, "mode")
         if form not in ON_A_LINE:

@@ -24,7 +24,7 @@ from sfumato.methods.steps.pseudonyms.vault import Domain, read_vault, remember
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Who is in a table: the different identities, and where each is.
@@ -46,7 +46,7 @@ class Identities:
         return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
 
 
-def identities_of(dataset: Dataset, columns: Sequence[str], *, together: bool) -> Identities:
+def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> Identities:
     """The identities of some columns, all in one list; together, the columns make one identity under the first's name."""
     identities = {
         name: _encoded(dataset, columns if together else (name,)) for name in (columns[:1] if together else columns)
@@ -63,7 +63,7 @@ def identities_of(dataset: Dataset, columns: Sequence[str], *, together: bool) -
     return Identities(every, rows)
 
 
-def _encoded(dataset: Dataset, names: Sequence[str]) -> tuple[list[str | None], NDArray[np.int64]]:
+def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], NDArray[np.int64]]:
     """The identities of a column or of several together, missing last if it occurs, and the number of each row's."""
     if len(names) > 1:
         joint = encode_column(dataset, tuple(names))
@@ -73,7 +73,7 @@ def _encoded(dataset: Dataset, names: Sequence[str]) -> tuple[list[str | None], 
     return [_identity(label) for label in labels], codes
 
 
-def _encoded_any(dataset: Dataset, name: str) -> tuple[Sequence[str | None], NDArray[np.int64]]:
+def _encoded_any(dataset: Table, name: str) -> tuple[Sequence[str | None], NDArray[np.int64]]:
     encoded = encode_column(dataset, name)
     return encoded.labels, encoded.codes
 
@@ -156,7 +156,7 @@ class People:
         self.merged: pl.DataFrame | None = None
         self.cells, self.many = 0, False
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Look at some rows."""
         people = identities_of(rows, self.step.columns, together=self.step.together)
         counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
@@ -269,10 +269,10 @@ class Pseudonymize(ColumnStep):
     Reference for keyed codes: Krawczyk, Bellare & Canetti 1997, doi:10.17487/RFC2104.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
     >>> from sfumato.core.step import Goal
-    >>> people = Dataset(pl.DataFrame({"name": ["Ann", "Bo", None, "Ann"]})).with_roles(direct="name")
+    >>> people = Table(pl.DataFrame({"name": ["Ann", "Bo", None, "Ann"]})).with_roles(direct="name")
     >>> step = Pseudonymize("name", method="counter")
     >>> made = step.apply(people, step.plan(people, Goal(seed=Seed(1))))
     >>> made.column("name").to_list(), made.schema["name"].roles[0].value
@@ -354,7 +354,7 @@ class Pseudonymize(ColumnStep):
         """The vault, which remembers people of earlier tables."""
         return None if self.vault is None else "a vault, which remembers other people"
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Pseudonymized:
+    def plan(self, dataset: Table, goal: Goal) -> Pseudonymized:
         """Give every identity a pseudonym; reads key and vault, writes nothing."""
         dataset.require(self.columns)
         attributes = {name: _after(name, dataset.schema[name]) for name in self.replaced}
@@ -408,9 +408,9 @@ class Pseudonymize(ColumnStep):
                 f"two of {people:,} people may have one code of length {length}, and they are too many to look; raise length"
             )
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, dataset: Table, plan: Any) -> Table:
         """Put the pseudonyms in."""
-        replaced: Dataset = plan.applied(dataset)
+        replaced: Table = plan.applied(dataset)
         return replaced
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import getpass
-import hashlib
 import json
 import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from sfumato.core import environment
 from sfumato.core.encoding import SEPARATOR
 from sfumato.core.files import read_plain, write_whole
+from sfumato.core.journal import Entry, Head, Journal, JournalKind
 from sfumato.core.keys import KeyReference
 from sfumato.core.portable import NoLocks, open_private, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
-__all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]
+__all__ = ["DomainSummary", "VaultAccess", "read_log", "reidentify", "rotate", "summary"]
 
 # Encrypted files: all or nothing is written, and what was changed is not read.
 #
@@ -220,16 +219,14 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
     return tuple(None if part == "-" else part[1:] for part in parts)
 
 
-# Who looked into a vault, when and why: a log that only grows, and in which every change shows.
-#
-# Each line holds the hash of the line before. The vault holds the number of lines and the hash of the last, encrypted, so a
-# line that was edited, taken out or cut off at the end is noticed by whoever has the key. Never a name or a pseudonym.
+# Who looked into a vault, when and why: a journal. The vault holds the number of its entries and the hash of the last, encrypted, so that
+# entries that were cut off, or a log that was written anew, are noticed by whoever has the key. Never a name or a pseudonym.
 
 LONGEST_REASON = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class VaultAccess(Entry):
     """One act: how many pseudonyms were asked for, how many were found, and why."""
 
     when: str
@@ -241,19 +238,23 @@ class Entry:
     found: int
 
 
+VAULT_LOG = JournalKind("log", (VaultAccess,), "nothing is done", locked=False)
+"""Whoever writes it holds the lock of the vault."""
+
+
 def log_of(vault: Path) -> Path:
     """Where the log of a vault is: beside it."""
     return vault.with_name(vault.name + ".log")
 
 
-def entry(act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0) -> Entry:
-    """An entry about what is done now, by the user of this process."""
+def access(act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0) -> VaultAccess:
+    """What is done now, by the user of this process."""
     if not reason.strip() or len(reason) > LONGEST_REASON:
         raise ParameterError(
             f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the vault's log"
         )
     now = environment.timestamp()
-    return Entry(now, _user(), act, reason.strip(), domain, asked, found)
+    return VaultAccess(now, _user(), act, reason.strip(), domain, asked, found)
 
 
 def _user() -> str:
@@ -263,56 +264,25 @@ def _user() -> str:
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
 
 
-def read_log(vault: str | Path) -> tuple[Entry, ...]:
+def read_log(vault: str | Path) -> tuple[VaultAccess, ...]:
     """The entries of a vault's log, without asking whether they are complete."""
-    return tuple(Entry(**{k: v for k, v in line.items() if k != "before"}) for line in _lines(log_of(Path(vault))))
+    return tuple(Journal(log_of(Path(vault)), VAULT_LOG).read().of_type(VaultAccess))
 
 
-def _lines(file: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    except OSError as error:
-        raise UnreadableInput(f"cannot read the log {file}: {error.strerror}") from None
-    except ValueError:
-        raise UnreadableInput(f"the log {file} was changed: a line is not what was written") from None
-
-
-def checked_head(path: Path, vault: Vault) -> tuple[int, str]:
-    """Number of lines and hash of the last; raises where the log is not the one the vault knows."""
-    file = log_of(path)
-    heads = [""]
-    for line in _lines(file):
-        if line.get("before") != heads[-1]:
-            raise UnreadableInput(f"the log {file} was changed: line {len(heads)} does not follow from the one before")
-        heads.append(_hash(line))
-    if len(heads) <= vault.log_entries or heads[vault.log_entries] != vault.log_head:
+def _require_complete(log: Journal, vault: Vault) -> None:
+    """Raise where a log is not the one the vault knows."""
+    if not log.extends(Head(vault.log_entries, vault.log_head)):
         raise UnreadableInput(
-            f"the log {file} was changed or cut: the vault knows of {vault.log_entries:,} entries. Restore it from a copy"
+            f"the log {log.path} was changed or cut: the vault knows of {vault.log_entries:,} entries. Restore it from a copy"
         )
-    return len(heads) - 1, heads[-1]
 
 
-def append(path: Path, vault: Vault, new: Entry) -> Vault:
+def append(path: Path, vault: Vault, new: VaultAccess) -> Vault:
     """Write an entry behind the others and make it last; the vault that knows of it is still to be written."""
-    count, head = checked_head(path, vault)
-    line = {**dataclasses.asdict(new), "before": head}
-    try:
-        handle = open_private(log_of(path), os.O_WRONLY | os.O_APPEND)
-        with os.fdopen(handle, "ab") as file:
-            file.write(_text(line).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise OutputError(f"cannot write the log {log_of(path)}: {error.strerror}; nothing was done") from None
-    return dataclasses.replace(vault, log_entries=count + 1, log_head=_hash(line))
-
-
-def _text(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=True, sort_keys=True)
-
-
-def _hash(line: dict[str, Any]) -> str:
-    return hashlib.sha256(_text(line).encode()).hexdigest()
+    with Journal(log_of(path), VAULT_LOG).turn() as log:
+        _require_complete(log, vault)
+        log.append(new)
+    return dataclasses.replace(vault, log_entries=log.head.entries, log_head=log.head.hash)
 
 
 # From pseudonyms back to people: one way only, and it is logged before anyone is named.
@@ -341,8 +311,8 @@ def reidentify(
             raise ParameterError(f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}")
         wanted = set(asked)
         people = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
-        log_entry = entry("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
-        write_vault(path, secret, append(path, opened, log_entry))
+        act = access("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
+        write_vault(path, secret, append(path, opened, act))
     return {code: parts_of_identity(people[code]) if code in people else None for code in asked}
 
 
@@ -364,11 +334,11 @@ def rotate(
     path = Path(vault)
     old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
     if old == new:
-        raise ParameterError("the new key is the old one; make another with 'sfumato vault new-key'")
+        raise ParameterError("the new key is the old one; make another with 'sfumato key vault'")
     with only_one(existing(path)):
         opened = read_vault(path, old)
         count = sum(len(domain.codes) for domain in opened.domains.values())
-        write_vault(path, new, append(path, opened, entry("rotate", reason, asked=count, found=count)))
+        write_vault(path, new, append(path, opened, access("rotate", reason, asked=count, found=count)))
     return count
 
 
@@ -388,5 +358,5 @@ def summary(vault: str | Path, *, key: KeyReference | Mapping[str, str]) -> tupl
     """The domains of a vault; its log is checked on the way."""
     path = Path(vault)
     opened = read_vault(existing(path), KeyReference.of(key).read())
-    checked_head(path, opened)
+    _require_complete(Journal(log_of(path), VAULT_LOG).read(), opened)
     return tuple(DomainSummary(name, d.method, len(d.codes)) for name, d in sorted(opened.domains.items()))

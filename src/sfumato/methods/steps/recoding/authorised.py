@@ -13,8 +13,8 @@ from sfumato.core.step import Masked, Step
 from sfumato.errors import ParameterError, ReleaseRefused
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
 
 
 @parameters
@@ -26,9 +26,9 @@ class Authorised(Step):
     at the end.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.step import Goal
-    >>> table = Dataset(pl.DataFrame({"consent": ["v1", "none", "v2", None], "age": [1, 2, 3, 4]}))
+    >>> table = Table(pl.DataFrame({"consent": ["v1", "none", "v2", None], "age": [1, 2, 3, 4]}))
     >>> step = Authorised("consent", ["v1", "v2"])
     >>> step.apply(table, step.plan(table, Goal())).column("age").to_list()
     [1, 3]
@@ -45,7 +45,7 @@ class Authorised(Step):
         """Direct identifiers that must still be there when this step runs."""
         return (self.by,)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the rows that may be used."""
         dataset.require([self.by])
         if not self.allowed:
@@ -59,7 +59,7 @@ class Authorised(Step):
         left_out = len(dataset) - len(rows)
         return Masked(actions={}, rows=rows, public={"records_not_authorised": left_out})
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, dataset: Table, plan: Any) -> Table:
         """Leave the others out."""
-        made: Dataset = plan.applied(dataset)
+        made: Table = plan.applied(dataset)
         return made

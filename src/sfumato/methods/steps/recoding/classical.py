@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfumato.core.progress import Progress, silent
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.recoding.anytime import anytime
 from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
@@ -210,7 +211,7 @@ def decide(tags: Tags, bottom: Node, top: Node) -> None:
 def _why_not(lattice: Lattice) -> str:
     told = [m.promise for m in lattice.models if not m.shrinking and not (m.monotone and lattice.budget == 0)]
     return (
-        f"ola concludes from one node to others, which is wrong for {' and '.join(told)}"
+        f"ola concludes from one node to others, which is wrong for {join_words(told)}"
         f"{' with suppression' if lattice.budget else ''}; use the algorithm optimal, or suppress nothing"
     )
 
@@ -307,5 +308,5 @@ def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | N
         return functools.partial(anytime, effort=effort, seconds=seconds)
     given = [limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None]
     if given:
-        raise ParameterError(f"{' and '.join(given)} belongs to the algorithm anytime; {name} has no use for it")
+        raise ParameterError(f"{join_words(given)} belongs to the algorithm anytime; {name} has no use for it")
     return auto if name == "auto" else ALGORITHMS[name]

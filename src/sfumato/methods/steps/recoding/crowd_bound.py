@@ -15,7 +15,7 @@ cells, a geometric mean, or a height; and a column on a level costs at least wha
 since no cell costs more than a suppressed one. Where an objective is none of these, there is no such bound.
 
 A first guess at a price is cheap: all but one of the *k* records can be dropped from the condition, which leaves the
-*k*-th nearest class. Then it is proved for more and more classes that they cost more, by a small search over the levels of
+*k*-th nearest class. Any classes may be chosen, so those are whose first guess is highest. Then it is proved for more and more classes that they cost more, by a small search over the levels of
 one class (:func:`sfumato.kernels.crowd_costs.costs_as_much`). Bounds of single columns and of blocks of columns
 do not see that a record that agrees with its neighbours in some columns disagrees with them in others; prices do.
 """
@@ -50,6 +50,10 @@ GROUP = 2
 """Classes of a group, all of which must be in crowds at once; more of them take longer and prove little more."""
 LOOK = 20_000
 """Candidates of such a search that take as long as looking at a small table."""
+SAMPLE, SAMPLE_CROWD = 500, 3
+"""Among so many classes, those to which the third nearest is farthest are likely to be dear."""
+LIKELY = 2
+"""How many times the classes that are chosen are looked at more closely before."""
 NEAREST = 50
 """Classes that say in which order the columns are decided."""
 ROUNDING = 1e-9
@@ -77,9 +81,7 @@ class CrowdBound:
         if found is None:
             return
         prices = CrowdPrices(self.lattice, self.k, *found)
-        for at in range(len(prices.groups)):
-            prices.guess(at)
-            yield
+        yield from prices.choose()
         step, cap = 0.25, FIRST_CAP
         while step >= SMALLEST_STEP:
             proved, best = prices.common(), prices.total(score())
@@ -90,16 +92,25 @@ class CrowdBound:
                 step, cap = step / 2, cap * CAP_GROWTH
 
     def _reach(self, prices: CrowdPrices, goal: float, cap: int) -> Generator[None, None, bool]:
-        """Try to prove a goal of enough classes, those with the highest prices so far first."""
+        """Try to prove a goal of enough groups, those with the highest prices so far first.
+
+        What a search could not prove within its cap is not tried again for this goal: as soon as all that is left would not outweigh
+        the budget, the goal is given up.
+        """
+        budget = self.lattice.budget
+        proved = prices.records_from(goal)
+        possible = prices.records_open(goal)
         for at in np.argsort(-prices.least, kind="stable").tolist():
-            if prices.records_from(goal) > self.lattice.budget:
-                return True
-            if prices.records_open(goal) <= self.lattice.budget:
-                return False
+            if proved > budget or possible <= budget:
+                break
             if prices.least[at] < goal < prices.most[at]:
                 for _ in range(prices.raise_to(at, goal, cap)):
                     yield
-        return prices.records_from(goal) > self.lattice.budget
+                if prices.least[at] >= goal:
+                    proved += int(prices.weights[at])
+                else:
+                    possible -= int(prices.weights[at])
+        return proved > budget
 
 
 def _terms(lattice: Lattice) -> tuple[list[list[float]], Callable[[float], float], Callable[[float], float]] | None:
@@ -143,14 +154,10 @@ class CrowdPrices:
         total: Callable[[float], float],
     ) -> None:
         self.k, self.score, self.total, self.budget = k, score, total, lattice.budget
-        table, columns = lattice.at(lattice.low), range(len(lattice.columns))
+        table = lattice.at(lattice.low)
         self.records = table.records
         self.codes = np.column_stack([table.codes(name) for name in lattice.columns]).astype(np.int32)
         self._bind(lattice, terms)
-        self.groups = self._choose(lattice)
-        self.weights = self.records[self.groups].min(axis=1)
-        self.least = np.full(len(self.groups), float(sum(self._terms[a, 0] for a in columns)))
-        self.most = np.full(len(self.groups), math.inf)
 
     def _bind(self, lattice: Lattice, terms: list[list[float]]) -> None:
         """The hierarchies and terms as arrays, see :mod:`sfumato.kernels.crowd_costs`."""
@@ -173,23 +180,45 @@ class CrowdPrices:
         self._meets = np.zeros((GROUP, int(self._offsets[-1])), dtype=np.int8)
         self._sums = np.empty((GROUP, len(self.codes)))
 
-    def _choose(self, lattice: Lattice) -> NDArray[np.int64]:
-        """Groups of classes of rare values, which are far from others, until they outweigh what may be suppressed."""
-        rarity = np.zeros(len(self.codes))
-        for a in range(self.codes.shape[1]):
-            counts = np.bincount(self.codes[:, a], weights=self.records)
-            rarity += lattice.weights[a] * np.log(np.maximum(1.0, counts))[self.codes[:, a]]
-        order = np.argsort(rarity, kind="stable")
-        wanted = max(64, math.ceil(SPARE * (self.budget + 1)))
-        size = GROUP if wanted <= len(order) // GROUP else 1  # few classes cannot outweigh a large budget in groups
-        count = min(wanted, len(order) // size)
-        return order[: count * size].reshape(size, count).T.copy()
+    def choose(self) -> Iterator[None]:
+        """Choose groups of classes that are far from others, until they outweigh what may be suppressed.
 
-    def guess(self, at: int) -> None:
-        """The price of a group by the *k*-th nearest record of each of its classes."""
-        self._meet(at)
-        nearest = [kernels.crowd_costs.crowd_sum(sums, self.records, len(sums), self.k) for sums in self._sums]
-        self.least[at] = max(nearest)
+        Which classes are chosen decides how high the bound gets, never whether it holds. First all classes are held against a
+        sample, then the likely ones against all, which gives the first guess at the price of each: its *k*-th nearest record.
+        A group costs at least what the dearest of its classes does.
+        """
+        wanted = max(64, math.ceil(SPARE * (self.budget + 1)))
+        size = (
+            GROUP if wanted <= len(self.codes) // GROUP else 1
+        )  # few classes cannot outweigh a large budget in groups
+        count = min(wanted, len(self.codes) // size)
+        everybody = np.arange(len(self.codes))
+        rough = yield from self._guess_prices(everybody, max(1, len(self.codes) // SAMPLE), SAMPLE_CROWD)
+        likely = np.argsort(-rough, kind="stable")[: LIKELY * count * size]
+        guesses = yield from self._guess_prices(likely, 1, self.k)
+        order = np.argsort(-guesses, kind="stable")[: count * size].reshape(size, count)
+        self.groups = likely[order].T.copy()
+        self.weights = self.records[self.groups].min(axis=1)
+        self.least = guesses[order].max(axis=0)
+        self.most = np.full(count, math.inf)
+
+    def _guess_prices(
+        self, classes: NDArray[np.int64], step: int, k: int
+    ) -> Generator[None, None, NDArray[np.float64]]:
+        """What the *k*-th nearest record of each class costs, of one class in ``step``; yields for twice as many as there are."""
+        codes, records = self.codes[::step].copy(), self.records[::step].copy()
+        meets, sums = np.zeros(int(self._offsets[-1]), dtype=np.int8), np.empty(len(codes))
+        tree = self._paths, self._starts, self._levels, meets, self._offsets
+        prices, looked_at = np.empty(len(classes)), 0
+        for at, chosen in enumerate(classes.tolist()):
+            kernels.crowd_costs.meet(chosen, self.codes, *tree)
+            kernels.crowd_costs.sums_of_terms(codes, self._terms, meets, self._offsets, sums)
+            prices[at] = kernels.crowd_costs.crowd_sum(sums, records, len(sums), k)
+            looked_at += len(codes)
+            if looked_at >= 2 * len(self.codes):
+                looked_at = 0
+                yield
+        return prices
 
     def raise_to(self, at: int, goal: float, cap: int) -> int:
         """Try to prove that a group costs a goal; returns how much work that was, in tables looked at."""

@@ -18,23 +18,22 @@ from sfumato.core.parameters import COLUMNS, Naming, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_budget
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.steps.recoding.classical import AlgorithmName, choose
 from sfumato.methods.steps.recoding.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
 from sfumato.methods.steps.recoding.optimal import Outcome
 from sfumato.methods.steps.recoding.search_choice import warnings_of
 from sfumato.methods.steps.recoding.whole_lattice import survey
-from sfumato.methods.steps.suppression.cell_plan import CellSuppression, RecodedCells
-from sfumato.methods.steps.suppression.cells import demands_of, with_wildcards
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Ladder
-    from sfumato.core.model import Needs
     from sfumato.core.objective import Landscape
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
+    from sfumato.methods.steps.suppression.cell_plan import RecodedCells
 
 NAMED = 8
 """Columns that a message spells out."""
@@ -216,11 +215,13 @@ class GlobalRecoding(Step):
         }
         return dataclasses.replace(self, levels=chosen, algorithm="auto", effort=None, seconds=None)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
+    def plan(self, dataset: Table, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""
         if not goal.models:
             raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
         if self.suppress == "cell":
+            from sfumato.methods.steps.suppression.cells import demands_of
+
             demands_of(goal.models, dataset.schema.quasi, None)
         goal.progress(0.0, "counting the classes")
         lattice = self.lattice(dataset, goal)
@@ -230,16 +231,21 @@ class GlobalRecoding(Step):
         found = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
         return self._with_cells(dataset, goal, found) if self.suppress == "cell" else found
 
-    def _with_cells(self, dataset: Dataset, goal: Goal, found: Recoding) -> RecodedCells:
+    def _with_cells(self, dataset: Table, goal: Goal, found: Recoding) -> RecodedCells:
         """Suppress cells of the records that would be dropped."""
+        from sfumato.methods.steps.suppression.cell_plan import CellSuppression, RecodedCells
+
         whole = dataclasses.replace(found, dropped=found.dropped[:0], suppressed=0)
         precious = {name: max(weight, LEAST) for name, weight in self.weights.items()}
         cells = CellSuppression(self.budget, precious).plan(self.apply(dataset, whole), goal)
         return RecodedCells(whole, cells)
 
-    def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
+    def lattice(self, dataset: Table, goal: Goal) -> Lattice:
         """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
-        needs = self._needs(dataset, goal)
+        needs = needed(goal.models, dataset.schema)
+        if self.label is not None:  # the objective counts it
+            self._require_label(dataset)
+            needs = dataclasses.replace(needs, counts=tuple(dict.fromkeys((*needs.counts, self.label))))
         classes = count_needed(dataset, needs, goal.population)
         ladders = dict(zip(classes.columns, classes.ladders, strict=True))
         order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
@@ -264,20 +270,16 @@ class GlobalRecoding(Step):
 
         return ends_only(made)
 
-    def _needs(self, dataset: Dataset, goal: Goal) -> Needs:
-        """What the models must be shown, and the label that the objective counts."""
-        needs = needed(goal.models, dataset.schema)
-        if self.label is None:
-            return needs
-        dataset.require([self.label])
+    def _require_label(self, dataset: Table) -> None:
+        """Refuse a label that is no column, or one of those that shall tell it."""
+        dataset.require([str(self.label)])
         if self.label in dataset.schema.quasi:
             raise SchemaError(
                 f"global_recoding: the label {self.label!r} is a quasi-identifier, and would predict itself"
             )
-        return dataclasses.replace(needs, counts=tuple(dict.fromkeys((*needs.counts, self.label))))
 
     def survey(
-        self, dataset: Dataset, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float
+        self, dataset: Table, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float
     ) -> Landscape:
         """What the other nodes of the lattice would keep, cost and risk; the neighbours only when it is too large."""
         lattice = self.lattice(dataset, goal)
@@ -286,12 +288,14 @@ class GlobalRecoding(Step):
 
     def dealer(self, plan: Recoding | RecodedCells) -> Learner | None:
         """Learns in the recoded table who parts ways where cells are suppressed."""
-        inner = plan.cells.learner() if isinstance(plan, RecodedCells) else None
-        return None if inner is None or not isinstance(plan, RecodedCells) else _CellsDealt(self, plan, inner)
+        if isinstance(plan, Recoding):
+            return None
+        inner = plan.cells.learner()
+        return None if inner is None else _CellsDealt(self, plan, inner)
 
-    def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
+    def apply(self, dataset: Table, plan: Recoding | RecodedCells) -> Table:
         """Recode the columns and drop the suppressed records, or suppress their cells."""
-        if isinstance(plan, RecodedCells):
+        if not isinstance(plan, Recoding):
             from sfumato.methods.steps.local.regions import recode_classes
 
             return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
@@ -313,7 +317,10 @@ class GlobalRecoding(Step):
             table = remap_to(ladder, encoded, level)
             narrow = table.astype(np.min_scalar_type(max(1, len(ladder.labels[level])) - 1))
             dataset = dataset.recoded(name, ladder.labels[level], kernels.keys.mapped(encoded.narrow, narrow))
-            dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
+            # Intervals of numbers and dates still have an order, and other labels none.
+            ordered = dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+            kind = Kind.ORDINAL if ordered else Kind.NOMINAL
+            dataset = dataset.with_schema(dataset.schema.replace(name, kind=kind))
         return dataset if rows is None else dataset.take(rows)  # last: of a recoded column few labels are left
 
     def locked(self, plan: Recoding | RecodedCells) -> GlobalRecoding:
@@ -352,11 +359,11 @@ class GlobalRecoding(Step):
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is."""
-        return with_wildcards(schema) if self.suppress == "cell" else schema
+        if self.suppress != "cell":
+            return schema
+        from sfumato.methods.steps.suppression.cells import with_wildcards
 
-
-def _kind_after(kind: Kind) -> Kind:
-    return Kind.ORDINAL if kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else Kind.NOMINAL
+        return with_wildcards(schema)
 
 
 def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
@@ -378,7 +385,7 @@ def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) 
 
 
 def _why_not(lattice: Lattice, outcome: Outcome) -> str:
-    promises = " and ".join(m.promise for m in lattice.models)
+    promises = join_words(m.promise for m in lattice.models)
     fixed = [c for c, top in zip(lattice.columns, lattice.tops, strict=True) if top == 0]
     near = ""
     if outcome.closest is not None:
@@ -390,7 +397,9 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
     stopped = outcome.notes.get("stopped_by")
     found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
-    return f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{advice}"
+    return (
+        f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{lattice.caveat()}{advice}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -401,7 +410,7 @@ class _CellsDealt:
     plan: RecodedCells
     inner: Learner
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Recode some rows and look at them."""
         self.inner.see(self.step.apply(rows, self.plan.recoding))
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.model import Evidence, Model
+from sfumato.core.model import ClassEvidence, Model
 from sfumato.core.objective import Objective, Spread, Tally, all_values
+from sfumato.core.schema import Missing
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.methods.steps.recoding.joint_suppression import fewest_together
 
@@ -100,9 +101,9 @@ class Lattice:
     def records_per_code(self) -> list[NDArray[np.int64]]:
         """Per column, how many records have each code, at the level the table was counted at."""
         base, found = self.base, []
-        for a, name in enumerate(self.columns):
-            size = len(base.ladders[a].labels[base.levels[a]])
-            found.append(base.records_by_code(name)[:size])
+        for a, ladder in enumerate(base.ladders):
+            size = len(ladder.labels[base.levels[a]])
+            found.append(base.records_in([a])[:size])
         return found
 
     @cached_property
@@ -137,38 +138,27 @@ class Lattice:
         levels = dict(zip(self.columns, node, strict=True))
         if base is not None:
             return base.roll_up(levels)
-        if node not in self._latest:  # the node that a search ends with is asked for again
-            finer = self._finer_table(node)
-            self._latest.clear()
-            table = self._one_class(node)
-            if table is None:
-                table = finer.roll_up(levels)
-            self._latest[node] = table
-        return self._latest[node]
-
-    def _one_class(self, node: Node) -> ClassTable | None:
-        """The class of all records, where every column has but one label at its level: no class is looked at for it.
-
-        None for any other node, and where values are counted in the classes.
-        """
+        if node in self._latest:  # the node that a search ends with is asked for again
+            return self._latest[node]
         base = self.base
-        bare = not base.counts and base.weights is None and base.population is None
+        finer = base
+        if not base.counts and base.weights is None:
+            # The table asked for last is smaller than the base, and its classes come in the same order where it is
+            # finer than the node. Counts of other columns may not, so with them the base serves.
+            for before, table in self._latest.items():
+                if all(low <= level for low, level in zip(before, node, strict=True)):
+                    finer = table
         sizes = [len(ladder.labels[level]) for ladder, level in zip(base.ladders, node, strict=True)]
-        if not bare or not len(base) or any(size != 1 for size in sizes):
-            return None
-        keys = np.zeros((1, base.keys.shape[1]), dtype=np.uint64)
-        return dataclasses.replace(base, levels=node, keys=keys, records=np.array([base.total]))
-
-    def _finer_table(self, node: Node) -> ClassTable:
-        """The table to roll a node up from: the one asked for last where it is finer, which is smaller than the base.
-
-        Classes come in the same order from both. Counts of other columns may not, so with them the base serves.
-        """
-        plain = not self.base.counts and self.base.weights is None
-        for levels, table in self._latest.items():
-            if plain and all(low <= level for low, level in zip(levels, node, strict=True)):
-                return table
-        return self.base
+        bare = not base.counts and base.weights is None and base.population is None
+        if bare and len(base) and all(size == 1 for size in sizes):
+            # Every column has but one label at its level: no class is looked at for the class of all records.
+            keys = np.zeros((1, base.keys.shape[1]), dtype=np.uint64)
+            table = dataclasses.replace(base, levels=node, keys=keys, records=np.array([base.total]))
+        else:
+            table = finer.roll_up(levels)
+        self._latest.clear()
+        self._latest[node] = table
+        return table
 
     @cached_property
     def _latest(self) -> dict[Node, ClassTable]:
@@ -194,6 +184,8 @@ class Lattice:
             if model.scope == "class":
                 failing |= model.failing(evidence)
         relative = [m for m in models if m.scope == "table"]
+        if not relative:
+            return failing
         return failing | self._failing_together(classes, relative, failing, population)
 
     def _failing_together(
@@ -243,9 +235,9 @@ class Lattice:
             np.maximum(forced, forced_by(model, evidence, self.budget), out=forced)
         return forced
 
-    def _evidence(self, classes: ClassTable, population: int) -> Evidence:
+    def _evidence(self, classes: ClassTable, population: int) -> ClassEvidence:
         absent = 0 if classes.population is None else population - int(classes.population.sum())
-        return Evidence(classes, self.schema, self.reference, absent=absent)
+        return ClassEvidence(classes, self.schema, self.reference, absent=absent)
 
     def tally(self, classes: ClassTable, gone: NDArray[np.int64], fixed: int | None = None) -> Tally:
         """What remains when so many records of each class go.
@@ -304,7 +296,22 @@ class Lattice:
         majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
         if labels is not None and majority is not None:
             np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
-        return Spread(costs, classes.records, classes.records - gone, most, self.base.records, majority)
+        kept = classes.records - gone
+        return Spread(costs, classes.records, kept, most, self.base.records, majority, self._spanned)
+
+    @cached_property
+    def _spanned(self) -> float:
+        """The mean over records of the logarithm of how many combinations a counted one stands for: 0 where none was generalised."""
+        total = 0.0
+        for ladder, records in zip(self.base.ladders, self.records_per_code, strict=True):
+            if not ladder.counted_at:
+                continue
+            leaves = ladder.leaves[ladder.counted_at][ladder.climb(0, ladder.counted_at)]
+            logarithms = np.log(np.maximum(1.0, leaves))
+            if None in ladder.labels[0]:  # missing values are counted apart, at the top as well
+                logarithms[list(ladder.labels[0]).index(None)] = 0.0
+            total += float((records * logarithms).sum())
+        return total / max(1, self.records)
 
     def least_cost(self, a: int, gone: int, lowest: int) -> float:
         """What a column not yet decided costs at least on a level or above when so many records are suppressed."""
@@ -327,6 +334,24 @@ class Lattice:
         """Per column, the least cost of a kept cell: below zero where the objective rewards rare values (entropy)."""
         cells = [costs[low] for costs, low in zip(self.cell_costs, self.low, strict=True)]
         return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
+
+    @property
+    def missing_apart(self) -> tuple[str, ...]:
+        """The columns with missing values that would match everything, and that a search counts as a category of their own."""
+        names = []
+        for name, ladder in zip(self.columns, self.base.ladders, strict=True):
+            if self.schema[name].missing is Missing.WILDCARD and None in ladder.labels[0]:
+                names.append(name)
+        return tuple(names)
+
+    def caveat(self) -> str:
+        """That records who only missing values hide were not counted as hidden; empty where there are none."""
+        if not self.missing_apart:
+            return ""
+        return (
+            f" Missing values of {', '.join(self.missing_apart)} were counted as a category of their own, though they may "
+            "match everything; the step suppression of cells counts them so."
+        )
 
     def hopeless(self) -> str:
         """What promises about other columns say that every class breaks even at the highest levels; empty where none is.
@@ -352,16 +377,13 @@ def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...
     """The models a search must mind: promises about pairs of records, which classes do not show, are left out where
     another promise implies them.
     """
-    return tuple(m for m in models if not _comes_along(m, models, schema))
+    about_pairs = [model for model in models if model.needs(schema).pairs]
+    others = [model for model in models if model not in about_pairs]
+    implied = [model for model in about_pairs if any(other.implies(model) for other in others)]
+    return tuple(model for model in models if model not in implied)
 
 
-def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
-    if not model.needs(schema).pairs:
-        return False
-    return any(other.implies(model) for other in models if not other.needs(schema).pairs)
-
-
-def forced_by(model: Model, evidence: Evidence, budget: int) -> NDArray[np.int64]:
+def forced_by(model: Model, evidence: ClassEvidence, budget: int) -> NDArray[np.int64]:
     """Per class, how many of its records a model makes every finer node suppress.
 
     A model may know (``forced``). Otherwise all records of a failing class when the model shrinks; one record of it when

@@ -3,8 +3,9 @@
 Towers (:mod:`sfumato.methods.steps.recoding.rollup_cache`) roll tables up from finer ones. Where nearly every record is a class of its own, the finer tables
 are as large as the data, and every climb hashes them. Here a node is counted from the classes directly: the columns
 decided so far make groups, of which there are few since only feasible prefixes are followed, and groups and codes of the next column make cells
-that are counted in a plain array. The levels of a column are taken from the top down; whoever is suppressed at a level is
-suppressed at every lower one, so the first level beyond the budget ends it.
+that are counted in a plain array. Whoever is suppressed at a level is suppressed at every lower one, so the first level from the top
+that is beyond the budget ends a column. A sample of the cells finds it; the lowest level above it is counted from the classes, and
+higher ones from its cells.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ CELLS_IN_CACHE = 1 << 18
 """So many cells, a megabyte, are counted as quickly as a part of them."""
 MOST_SHARE = 4
 """One cell in 2⁴ is looked at first, more where the budget is large."""
+FEWEST_GROUPS = 256
+"""Of fewer groups none is drawn: a sixteenth of them could hold far more or far fewer than a sixteenth of the records."""
+MOST_REMEMBERED = 1 << 22
+"""Cells that are kept beside the groups of a prefix, for the prefixes that are one column longer: 16 megabytes."""
 MOST_NARROW = 1 << 16
 """So many codes fit two bytes."""
 
@@ -42,13 +47,29 @@ def counts_directly(lattice: Lattice) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class _Sample:
+    """All classes of some cells: where they are, their records, and by column their codes, read when first asked for."""
+
+    rows: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: dict[int, NDArray[Any]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Groups:
-    """The groups that a prefix makes: of every class its group, and by group its records and what its cells cost."""
+    """The groups that a prefix makes: of every class its group, and by group its records and what its cells cost.
+
+    ``sample`` has all classes of some groups, whose groups are ``sampled_ids``; None where there are too few groups to draw from.
+    ``finest`` remembers the lowest level of the next column that was counted, and its cells.
+    """
 
     prefix: Node
     ids: NDArray[np.uint32]
     amounts: NDArray[np.int32]
     costs: NDArray[np.float64]
+    sample: _Sample | None = None
+    sampled_ids: NDArray[np.uint32] | None = None
+    finest: dict[int, NDArray[np.int32]] = dataclasses.field(default_factory=dict)
 
 
 class NodeCounts:
@@ -63,43 +84,72 @@ class NodeCounts:
         self._stack = [_Groups((), ids, everybody, np.zeros((1, prices.features)))]
         self._codes: dict[int, NDArray[Any]] = {}
         self._scratch = np.zeros(0, dtype=np.int32)
+        share = math.log2(lattice.records / (2 * lattice.budget + 1))
+        self._share = max(0, min(MOST_SHARE, int(share)))
 
     def at(self, prefix: Node) -> tuple[list[list[int]], list[list[float]]]:
-        """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no more than that."""
+        """By level of the next column: what ``Tower`` tallies. A level beyond the budget says no more than that.
+
+        All classes are read once, for the lowest level that a sample does not rule out; the cells of a higher level are put
+        together from those below it.
+        """
         a, lattice = len(prefix), self.lattice
         groups = self._groups(prefix)
         low, high = lattice.low[a], lattice.high[a]
         whole = np.zeros((high - low + 1, 4), dtype=np.int64)
         lost = np.zeros((high - low + 1, 1 + self.prices.features))
         whole[:, 0] = lattice.budget + 1
-        for level in range(high, low - 1, -1):
-            if self._beyond_budget(groups, a, level):
-                break
-            counts = self._counted(groups, a, level)
+        counts: NDArray[np.int32] | None = None
+        for level in range(self._lowest_left(groups, a), high + 1):
+            at_level = whole[level - low], lost[level - low]
             if counts is None:
-                self._tally_many(groups, a, level, whole[level - low], lost[level - low])
+                counts = self._counted(groups, a, level)
             else:
-                size, cells = self._size(a, level), self.prices.cells[a][level]
-                args = (counts, size, self.k, cells, groups.costs, whole[level - low], lost[level - low])
-                kernels.node_counts.tally_cells(*args)
-            if whole[level - low, 0] > lattice.budget:
-                break
+                counts = self._merged(counts, a, level)
+            if counts is None:
+                self._tally_many(groups, a, level, *at_level)
+                continue
+            size, cells = self._size(a, level), self.prices.cells[a][level]
+            kernels.node_counts.tally_cells(counts, size, self.k, cells, groups.costs, *at_level)
+            if whole[level - low, 0] <= lattice.budget and not groups.finest and counts.size <= MOST_REMEMBERED:
+                groups.finest[level] = counts.copy()
         return whole.tolist(), lost.tolist()
 
-    def _beyond_budget(self, groups: _Groups, a: int, level: int) -> bool:
-        """Whether a part of the cells already shows that more must be suppressed than the budget allows; False proves nothing.
+    def _lowest_left(self, groups: _Groups, a: int) -> int:
+        """The lowest level of a column at which a sample does not show that more must be suppressed than the budget allows.
 
         Levels beyond the budget are the finest that are looked at, with the most cells, and mostly far beyond it: where 2 %
-        may go and half of the records would, one cell in sixteen shows it.
+        may go and half of the records would, the classes of one cell in sixteen show it. All classes of a cell belong to one cell of
+        a higher level, so a sample of cells serves every level below.
         """
-        lattice, size = self.lattice, self._size(a, level)
-        share = min(MOST_SHARE, int(math.log2(lattice.records / (2 * lattice.budget + 1))))
-        if size * len(groups.amounts) <= CELLS_IN_CACHE or share < 1:
-            return False
-        slots = np.zeros(1 << (len(self._records) >> share).bit_length(), dtype=np.int32)
-        where = groups.ids, self._codes_of(a), self._records, self._climb(a, level), size
-        lost = kernels.node_counts.count_lost(*where, self.k, share, slots)
-        return bool(lost > lattice.budget)
+        lattice, sample, ids = self.lattice, groups.sample, groups.sampled_ids
+        lowest = lattice.high[a]
+        for level in range(lattice.high[a], lattice.low[a] - 1, -1):
+            size, climb = self._size(a, level), self._climb(a, level)
+            if size * len(groups.amounts) > CELLS_IN_CACHE:
+                if sample is None or ids is None:
+                    sample = self._draw(groups.ids, self._codes_of(a), climb, size)
+                    ids = groups.ids[sample.rows]
+                codes = self._sampled_codes(sample, a)
+                slots = np.zeros(1 << len(codes).bit_length(), dtype=np.int32)
+                lost = kernels.node_counts.count_lost(ids, codes, sample.records, climb, size, self.k, slots)
+                if lost > lattice.budget:
+                    break
+            lowest = level
+        return lowest
+
+    def _draw(self, ids: NDArray[np.uint32], codes: NDArray[Any], climb: NDArray[np.uint32], size: int) -> _Sample:
+        """The classes of a share of the cells, more where the budget is large."""
+        if self._share:
+            rows = kernels.node_counts.draw_rows(ids, codes, climb, size, self._share)
+        else:
+            rows = np.arange(len(ids))
+        return _Sample(rows, self._records[rows])
+
+    def _sampled_codes(self, sample: _Sample, a: int) -> NDArray[Any]:
+        if a not in sample.codes:
+            sample.codes[a] = self._codes_of(a)[sample.rows]
+        return sample.codes[a]
 
     def _groups(self, prefix: Node) -> _Groups:
         """The groups of a prefix, made from those of the longest part of it that is known."""
@@ -113,18 +163,44 @@ class NodeCounts:
     def _grouped(self, groups: _Groups, level: int) -> _Groups:
         """The groups when the next column is decided."""
         a, prices = len(groups.prefix), self.prices
-        size, prefix = self._size(a, level), (*groups.prefix, level)
-        counts = self._counted(groups, a, level)
+        size, prefix, climb = self._size(a, level), (*groups.prefix, level), self._climb(a, level)
+        counts = self._remembered(groups, a, level)
+        sample, sampled_ids = groups.sample, groups.sampled_ids
         if counts is None:
             cells, place = np.unique(self._cells(groups, a, level), return_inverse=True)
             ids = place.reshape(-1).astype(np.uint32)
             amounts = np.bincount(ids, weights=self._records, minlength=len(cells)).astype(np.int32)
+            sampled_ids = None if sample is None else ids[sample.rows]
         else:
             amounts, cells = kernels.node_counts.number_cells(counts)
-            ids = kernels.node_counts.regroup(groups.ids, self._codes_of(a), self._climb(a, level), size, counts)
+            ids = kernels.node_counts.regroup(groups.ids, self._codes_of(a), climb, size, counts)
+            if sample is not None:
+                codes = self._sampled_codes(sample, a)
+                sampled_ids = kernels.node_counts.regroup(sampled_ids, codes, climb, size, counts)
+        if sample is None and self._share and len(amounts) >= FEWEST_GROUPS:
+            sample = self._draw(ids, self._codes_of(a), np.zeros_like(climb), size=1)
+            sampled_ids = ids[sample.rows]
         costs = groups.costs[cells // size]
         costs[:, prices.of[a]] += prices.cells[a][level][cells % size]
-        return _Groups(prefix, ids, amounts, costs)
+        return _Groups(prefix, ids, amounts, costs, sample, sampled_ids)
+
+    def _remembered(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
+        """The records of every cell, put together from those of a lower level where these are remembered."""
+        for finer, counts in groups.finest.items():
+            if finer == level:
+                return counts.copy()
+            if finer < level:
+                return self._merged(counts, a, level, finer)
+        return self._counted(groups, a, level)
+
+    def _merged(self, counts: NDArray[np.int32], a: int, level: int, finer: int | None = None) -> NDArray[np.int32]:
+        """The records of every cell, from those at a lower level: the one below if no other is named."""
+        finer = level - 1 if finer is None else finer
+        fine_size, size = self._size(a, finer), self._size(a, level)
+        coarse = np.zeros(counts.size // fine_size * size, dtype=np.int32)
+        climb = self.lattice.base.ladders[a].climb(finer, level).astype(np.uint32)
+        kernels.node_counts.merge_cells(counts, fine_size, climb, size, coarse)
+        return coarse
 
     def _counted(self, groups: _Groups, a: int, level: int) -> NDArray[np.int32] | None:
         """The records of every cell; None where there are too many cells."""

@@ -22,8 +22,8 @@ from sfumato.methods.steps.recoding.safe_k_anonymization import fixed_labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
 
 Level = Annotated[int, Field(ge=0)]
 Levels = dict[str, Level]
@@ -47,10 +47,10 @@ class PersonalLevels(Step):
     Reference: Gerl, Bennani, Kosch & Brunie 2018, doi:10.1007/978-3-662-57932-9_2, for personal privacy in LPL.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> from sfumato.methods.hierarchies import mask_right
-    >>> table = Dataset(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(direct="policy", quasi="zip")
+    >>> table = Table(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(direct="policy", quasi="zip")
     >>> table = table.with_hierarchies(zip=mask_right(5))
     >>> step = PersonalLevels(own={"a": {}, "b": {"zip": 2}}, by="policy")
     >>> step.apply(table, step.plan(table, Goal())).column("zip").to_list()
@@ -93,7 +93,7 @@ class PersonalLevels(Step):
             return Account(why=f"the hierarchy of {', '.join(made[:5])} is made from the values that occur")
         return Account(Effect.DATA_INDEPENDENT)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""
         dataset.require([*self._columns(), *self.claims])
         policies = None if self.by is None else self._policies(dataset, fixed=goal.fixed)
@@ -113,12 +113,12 @@ class PersonalLevels(Step):
             },
         )
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, dataset: Table, plan: Any) -> Table:
         """Put the coarser values in."""
-        made: Dataset = plan.applied(dataset)
+        made: Table = plan.applied(dataset)
         return made
 
-    def _policies(self, dataset: Dataset, *, fixed: bool) -> Encoded:
+    def _policies(self, dataset: Table, *, fixed: bool) -> Encoded:
         encoded = dataset.encoded(str(self.by))
         if fixed:  # an error would tell of a record
             return encoded
@@ -132,7 +132,7 @@ class PersonalLevels(Step):
             )
         return encoded
 
-    def _raised(self, dataset: Dataset, name: str, policies: Encoded | None) -> pl.Series:
+    def _raised(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         encoded = dataset.encoded(name)
         ladder = ladder_of(dataset, name, encoded)
         wanted = self._wanted(name, policies)
@@ -151,7 +151,7 @@ class PersonalLevels(Step):
         rows = place[policies.codes] if policies is not None else np.full(len(dataset), place[0])
         return pl.Series(name, labels, dtype=pl.String).gather(codes[rows, encoded.codes]).alias(name)
 
-    def _labelled(self, dataset: Dataset, name: str, policies: Encoded | None) -> pl.Series:
+    def _labelled(self, dataset: Table, name: str, policies: Encoded | None) -> pl.Series:
         """The same where no record may decide about others: every value is labelled by itself."""
         encoded, hierarchy = dataset.encoded(name), dataset.schema[name].hierarchy
         if hierarchy is None:

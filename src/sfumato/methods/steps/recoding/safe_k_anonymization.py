@@ -27,8 +27,8 @@ from sfumato.methods.steps.privacy_claims import facts, warnings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.table import Table
 
 
 # When sampling and k-anonymity together are differentially private.
@@ -130,7 +130,7 @@ class FixedColumn:
 
 
 def fixed_columns(
-    dataset: Dataset, columns: Sequence[str], levels: Mapping[str, int], step: str
+    dataset: Table, columns: Sequence[str], levels: Mapping[str, int], step: str
 ) -> dict[str, FixedColumn]:
     """Every column at the level that is said, level 0 where none is."""
     unknown = [name for name in levels if name not in columns]
@@ -141,7 +141,7 @@ def fixed_columns(
     return {name: _fixed(dataset, name, levels.get(name, 0), step) for name in columns}
 
 
-def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
+def _fixed(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
     encoded = dataset.encoded(name)
     if level == 0:
         return FixedColumn(encoded.codes, None, None)
@@ -246,7 +246,7 @@ class SafeAnonymize(Step):
         twice = (2 * self.epsilon, min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached))
         return Account(Effect.ACCOUNTED, "", None, self.epsilon, self.reached, neighbours="add_remove", replaced=twice)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Sample, generalise and suppress."""
         columns = self._columns(dataset)
         draws = Draws.of(goal, self.name)
@@ -263,7 +263,7 @@ class SafeAnonymize(Step):
             public=self._told(draws, dataset.schema),
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release what is left."""
         return plan.applied(dataset)
 
@@ -273,7 +273,7 @@ class SafeAnonymize(Step):
             schema = schema.replace(name, order=None)
         return schema
 
-    def _columns(self, dataset: Dataset) -> list[str]:
+    def _columns(self, dataset: Table) -> list[str]:
         require_table(dataset, self.name, list(self.levels))
         if units := dataset.schema.columns(Role.UNIT):
             raise SchemaError(
@@ -282,7 +282,7 @@ class SafeAnonymize(Step):
         direct = dataset.schema.columns(Role.DIRECT)
         return [name for name in dataset.columns if name not in direct]
 
-    def _rows(self, dataset: Dataset, fixed: dict[str, FixedColumn], draws: Draws) -> Rows:
+    def _rows(self, dataset: Table, fixed: dict[str, FixedColumn], draws: Draws) -> Rows:
         """Sampled rows of large classes, in the order of what they release."""
         order = canonical_order(dataset)
         sampled = order[draws.kept(len(order), self.share)]

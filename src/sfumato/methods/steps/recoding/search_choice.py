@@ -26,14 +26,11 @@ LEAST_EFFORT = 500
 """Looks that it takes at least."""
 
 
-def work(lattice: Lattice) -> float:
-    """What looking at every node would cost: nodes times classes, and what a look costs."""
-    return float(lattice.size) * (len(lattice.base) + LOOK)
-
-
 def within_reach(lattice: Lattice) -> bool:
     """Whether the optimum is searched for; Samarati's preferences are, always: only that finds what is minimal."""
-    return lattice.objective.minimal or work(lattice) <= REACH
+    # What looking at every node would cost: nodes times classes, and what a look costs.
+    work = float(lattice.size) * (len(lattice.base) + LOOK)
+    return lattice.objective.minimal or work <= REACH
 
 
 def effort_beyond(lattice: Lattice) -> int:

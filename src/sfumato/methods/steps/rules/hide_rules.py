@@ -28,8 +28,8 @@ from sfumato.methods.formulas.rule_hiding import EFFORT, Hidden, hide, warnings_
 from sfumato.methods.formulas.rules import LARGEST_RULE, Thresholds, side_effects
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Attribute
+    from sfumato.core.table import Table
 
 
 def _true_to_the_data(method: Any) -> Any:
@@ -94,7 +94,7 @@ class HideRules(Step):
         """The rules, read."""
         return all_parsed(self.rules)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Choose the cells."""
         if not len(dataset):
             raise SchemaError(f"hide_rules: {dataset.source.name} has no rows")
@@ -126,7 +126,7 @@ class HideRules(Step):
             owner={"side_effects": effects.counts} | hidden.proved,
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Release the table without these cells."""
         return plan.applied(dataset)
 
@@ -145,7 +145,7 @@ def _with_gaps(attribute: Attribute) -> Attribute:
     return dataclasses.replace(attribute, missing=Missing.WILDCARD)
 
 
-def _emptied(dataset: Dataset, table: TableItems, hidden: Hidden) -> dict[str, pl.Series]:
+def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.Series]:
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]

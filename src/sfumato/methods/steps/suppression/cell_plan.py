@@ -27,8 +27,8 @@ from sfumato.methods.steps.suppression.cells import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Ladder
+    from sfumato.core.table import Table
     from sfumato.methods.steps.local.regions import ClassRecoding
     from sfumato.methods.steps.recoding.global_recoding import Recoding
 
@@ -323,7 +323,7 @@ class CellSuppression:
     method: Method = "greedy"
     effort: int = EFFORT
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> ClassRecoding:
         """Choose the cells."""
         needed(goal.models, dataset.schema)
         demands = demands_of(goal.models, dataset.schema.quasi, self.combinations)

@@ -17,6 +17,7 @@ from sfumato.core.objective import Objective, Tally, objective_named
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.step import Goal, Plan, Span, Step, over_budget
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.steps.local.regions import SUPPRESSED, ClassRecoding, recode_classes, whole_classes, written_alike
 from sfumato.methods.steps.recoding.lattice import Lattice, normalised_weights
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 
 # Attribute suppression: columns are kept whole or dropped, nothing between.
@@ -60,7 +61,7 @@ class DroppedColumns(Plan):
 
 
 def least_important_columns(
-    dataset: Dataset, goal: Goal, importance: Mapping[str, float], budget: float
+    dataset: Table, goal: Goal, importance: Mapping[str, float], budget: float
 ) -> DroppedColumns:
     """The columns of least total importance without which the promises hold; at most a share of all columns.
 
@@ -82,7 +83,7 @@ def least_important_columns(
     )
     search = Search(lattice, goal.progress).run()
     if search.best is None or search.best.score > 1:
-        promises = " and ".join(m.promise for m in goal.models)
+        promises = join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"no set of at most {allowed} dropped columns keeps {promises} and leaves a table to judge; "
             "raise the budget, lower the promise, or generalise or drop records instead",
@@ -98,13 +99,13 @@ def least_important_columns(
     )
 
 
-def _counted(dataset: Dataset, goal: Goal) -> ClassTable:
+def _counted(dataset: Table, goal: Goal) -> ClassTable:
     classes = count_needed(dataset, needed(goal.models, dataset.schema), goal.population)
     values = {name: len(ladder.labels[0]) for name, ladder in zip(classes.columns, classes.ladders, strict=True)}
     return classes.reordered(sorted(classes.columns, key=lambda name: (values[name], name)))
 
 
-def _importance(dataset: Dataset, goal: Goal, columns: tuple[str, ...], allowed: int) -> Objective:
+def _importance(dataset: Table, goal: Goal, columns: tuple[str, ...], allowed: int) -> Objective:
     """Share of importance that is dropped; more than 1 where too much is dropped, or what the promises speak of."""
 
     def dropped(tally: Tally) -> float:
@@ -116,7 +117,7 @@ def _importance(dataset: Dataset, goal: Goal, columns: tuple[str, ...], allowed:
     return Objective("importance_dropped", "importance of the dropped columns", _no_cost, dropped)
 
 
-def _judgeable(dataset: Dataset, goal: Goal, gone: list[str]) -> bool:
+def _judgeable(dataset: Table, goal: Goal, gone: list[str]) -> bool:
     try:
         needed(goal.models, dataset.schema.without(gone))
     except SchemaError:
@@ -216,7 +217,7 @@ class Suppress(Step):
         if self.effort is not None and self.method == "greedy":
             raise ParameterError("Suppress: effort is for the methods exact and auto")
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding | DroppedColumns:
+    def plan(self, dataset: Table, goal: Goal) -> ClassRecoding | DroppedColumns:
         """Choose what is left out."""
         if not goal.models:
             raise ParameterError("suppression needs a promise to reach; add one under 'meet'")
@@ -232,7 +233,7 @@ class Suppress(Step):
         """It decides from counted combinations."""
         return Span.CLASSES
 
-    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+    def apply(self, dataset: Table, plan: Any) -> Table:
         """Leave it out."""
         dropped = isinstance(plan, DroppedColumns)
         dataset = dataset.drop(plan.dropped) if dropped else recode_classes(dataset, plan)
@@ -253,7 +254,7 @@ class Suppress(Step):
         return with_wildcards(schema) if self.what == "cell" else schema
 
 
-def failing_records(dataset: Dataset, goal: Goal, budget: float) -> ClassRecoding:
+def failing_records(dataset: Table, goal: Goal, budget: float) -> ClassRecoding:
     """Drop the records of every class that fails, until none does: the fewest, where models judge class by class."""
     needs = needed(goal.models, dataset.schema)
     classes = count_needed(dataset, needs, goal.population)
@@ -271,10 +272,10 @@ def failing_records(dataset: Dataset, goal: Goal, budget: float) -> ClassRecodin
     )
     judged = lattice.judge(classes)
     if not judged.feasible:
-        gone, promises = judged.tally.suppressed, " and ".join(m.promise for m in goal.models)
+        gone, promises = judged.tally.suppressed, join_words(m.promise for m in goal.models)
         raise Unsatisfiable(
             f"{promises} would cost {gone:,} of {classes.total:,} records; the budget allows {lattice.budget:,}"
-            f"{' and some must be left' if gone == classes.total else ''}. Raise the budget, lower the promise, or generalise",
+            f"{' and some must be left' if gone == classes.total else ''}.{lattice.caveat()} Raise the budget, lower the promise, or generalise",
             closest=judged,
         )
     inside = classes.records > 0

@@ -22,7 +22,7 @@ from sfumato.errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Carriers:
         return np.where(moved[self.of], self.rows[given][self.of], np.arange(len(self.of)))
 
 
-def carriers_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]) -> Carriers:
+def carriers_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> Carriers:
     """The largest units within which some columns, and more that are encoded, are constant: households, persons, or rows."""
     codes: list[NDArray[np.int64]] | None = None
     for unit in ("household", "person"):
@@ -77,12 +77,12 @@ def carriers_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]
     return Carriers(order, of, "row")
 
 
-def carrier_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]) -> str:
+def carrier_of(dataset: Table, names: Sequence[str], *more: NDArray[np.int64]) -> str:
     """The largest unit within which some columns, and more that are encoded, are constant: household, person or row."""
     return carriers_of(dataset, names, *more).unit if dataset.schema.columns(Role.UNIT) else "row"
 
 
-def carriers_by(dataset: Dataset, units: NDArray[np.int64], unit: str) -> Carriers:
+def carriers_by(dataset: Table, units: NDArray[np.int64], unit: str) -> Carriers:
     """Units in the order in which they first occur in canonical order, so that the names they have decide little."""
     order = canonical_order(dataset)
     _, first, of = np.unique(units[order], return_index=True, return_inverse=True)
@@ -110,7 +110,7 @@ Within = Annotated[Sequence[str], COLUMNS, AfterValidator(_once_each)]
 """Columns that make strata; an empty list for the whole table."""
 
 
-def require_columns(dataset: Dataset, names: Sequence[str], step: str) -> None:
+def require_columns(dataset: Table, names: Sequence[str], step: str) -> None:
     """Raise one error for all columns that are not there, or that the survey's design needs as they are."""
     dataset.require(names)
     design = [n for n in names if n in dataset.schema.attributes and _is_design(dataset, n)]
@@ -120,7 +120,7 @@ def require_columns(dataset: Dataset, names: Sequence[str], step: str) -> None:
         )
 
 
-def _is_design(dataset: Dataset, name: str) -> bool:
+def _is_design(dataset: Table, name: str) -> bool:
     attribute = dataset.schema[name]
     return attribute.has(Role.UNIT) or attribute.has(Role.WEIGHT)
 
@@ -155,12 +155,12 @@ def combined(codes: Sequence[Codes]) -> Codes:
     return combinations
 
 
-def strata_apart(dataset: Dataset, within: Sequence[str] | None, columns: Sequence[str]) -> tuple[Codes, int]:
+def strata_apart(dataset: Table, within: Sequence[str] | None, columns: Sequence[str]) -> tuple[Codes, int]:
     """The strata of a step: as said, or the columns with that role, without those that the step itself changes."""
     return strata_of(dataset, within_apart(dataset, within, columns))
 
 
-def within_apart(dataset: Dataset, within: Sequence[str] | None, columns: Sequence[str]) -> Sequence[str]:
+def within_apart(dataset: Table, within: Sequence[str] | None, columns: Sequence[str]) -> Sequence[str]:
     """The columns that make the strata of a step."""
     if within is not None:
         return within
@@ -201,7 +201,7 @@ def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
     return (low + (stream.random(len(numbers)) < numbers - low)).astype(np.int64)
 
 
-def codes_of(dataset: Dataset, names: Sequence[str]) -> tuple[Codes, NDArray[np.bool_]]:
+def codes_of(dataset: Table, names: Sequence[str]) -> tuple[Codes, NDArray[np.bool_]]:
     """One code a row for the values of some columns together, and which rows lack none of them."""
     encoded = [dataset.encoded(name) for name in names]
     present = np.ones(len(dataset), dtype=np.bool_)
@@ -288,7 +288,7 @@ class Ranking:
 # Columns whose values have an order, as numbers to sort by.
 
 
-def scores_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def scores_of(dataset: Table, name: str) -> NDArray[np.float64]:
     """Numbers that sort like the values of a column; missing is NaN.
 
     Numbers are themselves; dates and times count from their epoch; ordinal values are their place in the ``order`` that
@@ -311,7 +311,7 @@ def scores_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
     )
 
 
-def _places(dataset: Dataset, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
+def _places(dataset: Table, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
     """The place of each value in a listed order."""
     encoded = dataset.encoded(name)
     place = {value: float(i) for i, value in enumerate(order)}
@@ -321,7 +321,7 @@ def _places(dataset: Dataset, name: str, order: tuple[str, ...]) -> NDArray[np.f
     return np.array([float("nan") if v is None else place[v] for v in encoded.labels], dtype=np.float64)[encoded.codes]
 
 
-def is_measured(dataset: Dataset, name: str) -> bool:
+def is_measured(dataset: Table, name: str) -> bool:
     """Whether means of a column make sense: it holds numbers and no listed order."""
     attribute = dataset.schema.attributes.get(name)
     ordered = attribute is not None and attribute.order is not None

@@ -12,12 +12,12 @@ import polars as pl
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
+from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.preserved_moments import table_shift
 from sfumato.methods.steps.swapping.carriers import (
@@ -58,7 +58,7 @@ class SwapSpace:
     their_blocks: Codes
 
 
-def described_alike(second: Dataset, ours: Dataset, names: Sequence[str]) -> Dataset:
+def described_alike(second: Table, ours: Table, names: Sequence[str]) -> Table:
     """The second table with the columns it needs, described as ours are."""
     missing = [name for name in names if name not in second.columns]
     if missing:
@@ -67,7 +67,7 @@ def described_alike(second: Dataset, ours: Dataset, names: Sequence[str]) -> Dat
     return dataclasses.replace(second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes}))
 
 
-def is_ordered(dataset: Dataset, name: str) -> bool:
+def is_ordered(dataset: Table, name: str) -> bool:
     """Whether values of a column lie nearer to or farther from each other."""
     attribute = dataset.schema.attributes.get(name)
     dtype = dataset.column(name).dtype
@@ -75,7 +75,7 @@ def is_ordered(dataset: Dataset, name: str) -> bool:
     return listed or bool(dtype.is_numeric() or dtype.is_temporal())
 
 
-def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> SwapSpace:
+def space_of(ours: Table, theirs: Table, names: Sequence[str]) -> SwapSpace:
     """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
     ordered = [name for name in names if is_ordered(ours, name)]
     left = np.stack([scores_of(ours, name) for name in ordered] or [np.zeros(len(ours))], axis=1)
@@ -94,7 +94,7 @@ def _spread(column: Floats) -> float:
     return (float(present.std()) if len(present) else 0.0) or 1.0
 
 
-def _shared_codes(ours: Dataset, theirs: Dataset, names: Sequence[str], ordered: Sequence[str]) -> list[Codes]:
+def _shared_codes(ours: Table, theirs: Table, names: Sequence[str], ordered: Sequence[str]) -> list[Codes]:
     """Nominal columns of both tables, one below the other, under the same codes."""
     codes = []
     for name in names:
@@ -181,10 +181,10 @@ class SwapAcross(ColumnStep):
     Where ``columns`` and ``match`` are constant within persons or households, these take the place of records.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
-    >>> ours = Dataset(pl.DataFrame({"age": [20, 70], "cost": [100, 900]}))
-    >>> theirs = Dataset(pl.DataFrame({"age": [71, 22, 40], "cost": [850, 120, 300]}))
+    >>> ours = Table(pl.DataFrame({"age": [20, 70], "cost": [100, 900]}))
+    >>> theirs = Table(pl.DataFrame({"age": [71, 22, 40], "cost": [850, 120, 300]}))
     >>> step = SwapAcross(["cost"], match=["age"])
     >>> step.apply(ours, step.plan(ours, Goal(seed=Seed(1), population=theirs))).column("cost").to_list()
     [120, 850]
@@ -207,7 +207,7 @@ class SwapAcross(ColumnStep):
         """The table that values are taken from."""
         return "a second table, whose values it releases"
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the nearest record of the second table for each record that was chosen."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.match)
@@ -224,18 +224,18 @@ class SwapAcross(ColumnStep):
             owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the taken values in place."""
         return plan.applied(dataset)
 
-    def _second(self, dataset: Dataset, goal: Goal) -> Dataset:
+    def _second(self, dataset: Table, goal: Goal) -> Table:
         if goal.population is None:
             raise SchemaError(
                 "swap_across takes values from a second table, but there is none; give one with population="
             )
         return described_alike(goal.population, dataset, [*self.columns, *self.match])
 
-    def _donors(self, dataset: Dataset, second: Dataset, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
+    def _donors(self, dataset: Table, second: Table, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
         """Per row the row of the second table that gives its values (−1: none), and which rows were chosen."""
         donors = np.flatnonzero(codes_of(second, self.columns)[1])
         if not len(donors):
@@ -257,7 +257,7 @@ class SwapAcross(ColumnStep):
         return donor[carriers.of], marked[carriers.of]
 
 
-def _taken(name: str, dataset: Dataset, second: Dataset, donor: Codes) -> pl.Series:
+def _taken(name: str, dataset: Table, second: Table, donor: Codes) -> pl.Series:
     """A column in which rows with a donor have its value; missing stays missing."""
     ours, theirs = as_ours(name, dataset.column(name), second.column(name))
     missing = ours.is_null() if not ours.dtype.is_float() else ours.is_null() | ours.is_nan().fill_null(value=True)
@@ -266,13 +266,13 @@ def _taken(name: str, dataset: Dataset, second: Dataset, donor: Codes) -> pl.Ser
     return column.fill_nan(None) if column.dtype.is_float() else column
 
 
-def _shift(before: Dataset, after: Dataset, name: str) -> Preserved:
+def _shift(before: Table, after: Table, name: str) -> Preserved:
     """How far the distribution of a column moved."""
     off = _steps(before, after, name) if is_ordered(before, name) else _shares(before, after, name)
     return Preserved("distribution", (name,), False, off)
 
 
-def _steps(before: Dataset, after: Dataset, name: str) -> float:
+def _steps(before: Table, after: Table, name: str) -> float:
     """The largest difference between two cumulative distributions."""
     old, new = (np.sort(scores[~np.isnan(scores)]) for scores in (scores_of(before, name), scores_of(after, name)))
     if not len(old) or not len(new):
@@ -283,7 +283,7 @@ def _steps(before: Dataset, after: Dataset, name: str) -> float:
     return float(np.abs(left - right).max())
 
 
-def _shares(before: Dataset, after: Dataset, name: str) -> float:
+def _shares(before: Table, after: Table, name: str) -> float:
     """Half the sum of the differences of shares."""
     both = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
     codes = combined([encode(both).codes])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Codes = NDArray[np.int64]
@@ -83,7 +83,7 @@ class SwapData(ColumnStep):
         require_apart(columns=self.columns, keep=self.keep)
         require_apart(columns=self.columns, within=self.within or ())
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Pair the records of each cell at random."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.keep)
@@ -108,7 +108,7 @@ class SwapData(ColumnStep):
             owner={"changed": changed},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the exchanged values in place."""
         return plan.applied(dataset)
 
@@ -116,7 +116,7 @@ class SwapData(ColumnStep):
 class _Swap:
     """The exchange of some columns as one."""
 
-    def __init__(self, dataset: Dataset, names: Sequence[str], keep: Sequence[str], strata: Codes) -> None:
+    def __init__(self, dataset: Table, names: Sequence[str], keep: Sequence[str], strata: Codes) -> None:
         self.names, self.keep = tuple(names), tuple(keep)
         self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
@@ -166,9 +166,9 @@ class SwapSimilar(ColumnStep):
     decides who is next to whom. Columns that are constant within persons or households are exchanged between these.
 
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.table import Table
     >>> from sfumato.core.randomness import Seed
-    >>> people = Dataset(pl.DataFrame({"income": [100, 10000, 120], "ill": ["no", "no", "yes"]}))
+    >>> people = Table(pl.DataFrame({"income": [100, 10000, 120], "ill": ["no", "no", "yes"]}))
     >>> step = SwapSimilar(["ill"], by="income")
     >>> step.apply(people, step.plan(people, Goal(seed=Seed(1)))).column("ill").to_list()
     ['yes', 'no', 'no']
@@ -196,7 +196,7 @@ class SwapSimilar(ColumnStep):
             )
         require_apart(columns=self.columns, within=self.within or ())
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Pair the nearest records."""
         require_columns(dataset, self.columns, self.name)
         scores, strata = scores_of(dataset, self.by), strata_apart(dataset, self.within, self.columns)[0]
@@ -219,11 +219,11 @@ class SwapSimilar(ColumnStep):
             owner={"changed": int((codes[sources] != codes).sum()), "at_risk": int(wanted.sum()), "alone": alone},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the exchanged values in place."""
         return plan.applied(dataset)
 
-    def _at_risk(self, dataset: Dataset) -> NDArray[np.bool_]:
+    def _at_risk(self, dataset: Table) -> NDArray[np.bool_]:
         if self.k is None:
             return np.ones(len(dataset), dtype=np.bool_)
         if not dataset.schema.quasi:

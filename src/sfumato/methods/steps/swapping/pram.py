@@ -41,7 +41,7 @@ from sfumato.methods.steps.swapping.carriers import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Which matrix randomises the answers of each stratum, and the answers it gives.
@@ -164,7 +164,7 @@ class Answers:
         """The columns in a word."""
         return " × ".join(self.columns)
 
-    def written(self, dataset: Dataset, codes: Codes) -> dict[str, pl.Series]:
+    def written(self, dataset: Table, codes: Codes) -> dict[str, pl.Series]:
         """The columns with other answers; where an answer is missing, every column keeps what it had."""
         answered = pl.Series(codes >= 0)
         columns = {}
@@ -191,7 +191,7 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     return pl.concat([column, added])
 
 
-def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
+def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
     """The answers that occur. A row that lacks one of several columns has no answer."""
     joint, present = codes_of(dataset, columns)
     rows = np.flatnonzero(present)
@@ -227,13 +227,13 @@ class AnswerCounts:
 class Asking:
     """Counts the answers of all records, by stratum; sums of weights are exact, so that pieces add up in any order."""
 
-    def __init__(self, groups: Sequence[Sequence[str]], within: Callable[[Dataset], Sequence[str]]) -> None:
+    def __init__(self, groups: Sequence[Sequence[str]], within: Callable[[Table], Sequence[str]]) -> None:
         self.groups, self.within = [tuple(group) for group in groups], within
         self.counts: dict[tuple[str, ...], dict[Stratum, dict[Labels, list[int]]]] = {g: {} for g in self.groups}
         self.pools: dict[tuple[str, ...], dict[Labels, pl.DataFrame]] = {g: {} for g in self.groups}
         self.weighted = False
 
-    def see(self, rows: Dataset) -> None:
+    def see(self, rows: Table) -> None:
         """Count the answers of some records."""
         strata, names = labelled_strata(rows, self.within(rows))
         weights = weights_of(rows)
@@ -436,10 +436,10 @@ class Pram(ColumnStep):
     def _groups(self) -> list[Sequence[str]]:
         return [self.columns] if self.jointly else [[name] for name in self.columns]
 
-    def _within(self, dataset: Dataset) -> Sequence[str]:
+    def _within(self, dataset: Table) -> Sequence[str]:
         return within_apart(dataset, self.within, self.columns)
 
-    def transitions(self, dataset: Dataset) -> tuple[AnswerMatrix, ...]:
+    def transitions(self, dataset: Table) -> tuple[AnswerMatrix, ...]:
         """The matrices in use, by columns and stratum: for the owner, since their labels are data values."""
         return tuple(t for asked in self._asked(dataset, Goal()) for _, t in asked.chosen)
 
@@ -448,7 +448,7 @@ class Pram(ColumnStep):
         """The matrices, where columns are drawn one by one."""
         return Clue(bool(self.within)) if self.jointly else Randomised(bool(self.within))
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw what is released."""
         columns: dict[str, pl.Series] = {}
         preserved, warnings, epsilons, changed = [], [], {}, {}
@@ -471,11 +471,11 @@ class Pram(ColumnStep):
             owner={"changed": changed},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the drawn values in place."""
         return plan.applied(dataset)
 
-    def _asked(self, dataset: Dataset, goal: Goal) -> Iterator[_Asked]:
+    def _asked(self, dataset: Table, goal: Goal) -> Iterator[_Asked]:
         """Per group of columns the answers of the records at hand, and the matrices of all strata."""
         require_columns(dataset, self.columns, self.name)
         facts: dict[tuple[str, ...], AnswerCounts] = self.facts(dataset, goal)
@@ -519,7 +519,7 @@ def _labelled(rows: Rows) -> dict[str, dict[str, float]]:
     return made
 
 
-def _frequencies(dataset: Dataset, answers: Answers, released: Codes) -> Preserved:
+def _frequencies(dataset: Table, answers: Answers, released: Codes) -> Preserved:
     """Half the sum of the changes of all shares, weighted where there are weights."""
     weights = weights_of(dataset)
     present = answers.codes >= 0
@@ -531,7 +531,7 @@ def _frequencies(dataset: Dataset, answers: Answers, released: Codes) -> Preserv
     return Preserved("frequencies" if weights is None else "weighted frequencies", answers.columns, False, off)
 
 
-def _warnings(dataset: Dataset, answers: Answers, chosen: Chosen, epsilon: float, unit: str) -> list[str]:
+def _warnings(dataset: Table, answers: Answers, chosen: Chosen, epsilon: float, unit: str) -> list[str]:
     warnings = []
     if not math.isfinite(epsilon):
         warnings.append(f"pram: some released value of {answers.title!r} rules out an original one; there is no ε")

@@ -14,6 +14,7 @@ from sfumato.core.design import weights_of
 from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, RankWindow
+from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.preserved_moments import correlations, correlations_kept, mean_kept, values_kept
 from sfumato.methods.steps.swapping.carriers import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # The lowest and highest values of a column, which swapping may leave out or group first.
@@ -57,7 +58,7 @@ def ends_of(scores: Floats, bottom: float, top: float, stream: np.random.Generat
     return order[:low], order[len(order) - high :]
 
 
-def grouped(dataset: Dataset, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]) -> pl.Series:
+def grouped(dataset: Table, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]) -> pl.Series:
     """The column with either end replaced by one value: the mean of numbers, the lower median of anything else."""
     column = dataset.column(name)
     groups = [np.flatnonzero(_marked(carriers, end)) for end in ends if len(end)]
@@ -112,7 +113,7 @@ class RankSwapping:
     extremes: Extremes
     within: Sequence[str] | None
 
-    def prepare(self, dataset: Dataset, name: str, goal: Goal) -> SwappedColumn:
+    def prepare(self, dataset: Table, name: str, goal: Goal) -> SwappedColumn:
         """Sort a column and draw the random numbers of its swap."""
         scores = scores_of(dataset, name)
         strata, _ = strata_apart(dataset, self.within, [name])
@@ -223,7 +224,7 @@ class RankSwap(ColumnStep):
             return RankWindow(bool(self.within), self.p)
         return Clue(bool(self.within))
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the partner of every record, column by column."""
         require_columns(dataset, self.columns, self.name)
         dataset.require(self.subsets or ())
@@ -241,11 +242,11 @@ class RankSwap(ColumnStep):
             owner={"p_used": p, "exchanged": {o.name: _moved(m) for o, m in zip(ready, partners, strict=True)}},
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the exchanged values in place."""
         return plan.applied(dataset)
 
-    def _narrowed(self, dataset: Dataset, ready: Sequence[SwappedColumn]) -> float:
+    def _narrowed(self, dataset: Table, ready: Sequence[SwappedColumn]) -> float:
         """The widest of p, 0.75 p, … that keeps correlations and means; 0 keeps everything."""
         if self.keep_correlation is None and self.keep_mean is None:
             return self.p
@@ -289,7 +290,7 @@ class RankSwap(ColumnStep):
         return warnings
 
 
-def _subsets(dataset: Dataset, names: Sequence[str]) -> Codes:
+def _subsets(dataset: Table, names: Sequence[str]) -> Codes:
     return combined([dataset.encoded(name).codes for name in names])
 
 
@@ -309,7 +310,7 @@ def _moved(partner: Codes) -> int:
 
 
 def _kept(
-    dataset: Dataset, ready: Sequence[SwappedColumn], partners: Sequence[Codes], sources: Sequence[Codes]
+    dataset: Table, ready: Sequence[SwappedColumn], partners: Sequence[Codes], sources: Sequence[Codes]
 ) -> list[Preserved]:
     kept: list[Preserved] = []
     weights = weights_of(dataset)
@@ -328,7 +329,7 @@ def _ranks(name: str, partner: Codes) -> Preserved:
     ranks = np.arange(len(partner), dtype=np.float64)
     together = float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
     furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
-    words = f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record {furthest:.0%} of the ranks"
+    words = f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record {percent(furthest)} of the ranks"
     return Preserved("ranks", (name,), False, 1.0 - together, words)
 
 

@@ -30,7 +30,7 @@ from sfumato.methods.steps.swapping.carriers import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Households at risk in their area, and the households elsewhere that take their place.
@@ -42,7 +42,7 @@ HEAVIEST = 1 << 36
 """The weight of a household with risk 1; 2²⁷ of them still add up within a word."""
 
 
-def households_of(dataset: Dataset, constant: Sequence[str], step: str) -> Carriers:
+def households_of(dataset: Table, constant: Sequence[str], step: str) -> Carriers:
     """The households, within which some columns must be constant."""
     units = units_of(dataset, "household")
     if units is None:
@@ -73,7 +73,7 @@ class Homes:
     @classmethod
     def of(
         cls,
-        dataset: Dataset,
+        dataset: Table,
         carriers: Carriers,
         geography: Sequence[str],
         risk: Sequence[str],
@@ -216,7 +216,7 @@ class SwapHouseholds(Step):
             require_apart(geography=self.geography, carry=self.carry, similar=profile)
         require_apart(geography=self.geography, risk=self.risk)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find who changes places with whom."""
         similar = [name for profile in self.similar for name in profile]
         moving = [*self.geography, *self.carry]
@@ -243,11 +243,11 @@ class SwapHouseholds(Step):
             },
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the exchanged geography in place."""
         return plan.applied(dataset)
 
-    def _kept(self, dataset: Dataset, rows: Codes, sources: Codes, similar: Codes) -> tuple[Preserved, ...]:
+    def _kept(self, dataset: Table, rows: Codes, sources: Codes, similar: Codes) -> tuple[Preserved, ...]:
         """Households per area and profile: the columns that all lists in use have in common."""
         used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [self.similar[0]]
         common = [name for name in used[0] if all(name in profile for profile in used)]

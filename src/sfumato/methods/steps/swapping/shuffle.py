@@ -25,7 +25,7 @@ from sfumato.methods.steps.swapping.carriers import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 
 # Ranks as normal scores, and correlations between them.
@@ -140,7 +140,7 @@ class ShuffleValues(ColumnStep):
     def __post_init__(self) -> None:
         require_apart(columns=self.columns, predictors=self.predictors, within=self.within or ())
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+    def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Draw, rank, and deal the values out."""
         require_columns(dataset, self.columns, self.name)
         names = [*self.columns, *self.predictors]
@@ -166,7 +166,7 @@ class ShuffleValues(ColumnStep):
             warnings=(f"shuffle_values: {small:,} record(s) are in strata too small to shuffle well",) if small else (),
         )
 
-    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+    def apply(self, dataset: Table, plan: Masked) -> Table:
         """Put the shuffled values in place."""
         return plan.applied(dataset)
 

@@ -16,7 +16,7 @@ from sfumato.errors import ParameterError, SchemaError, did_you_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 if TYPE_CHECKING:
     Codes = NDArray[np.int64]
@@ -190,7 +190,7 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
     return NumberCells(name, *bounds, bins, decimals, None if other is None else float(other))
 
 
-def coded(dataset: Dataset, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
+def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it is."""
     domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
     bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}

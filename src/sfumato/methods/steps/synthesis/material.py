@@ -19,7 +19,7 @@ from sfumato.methods.formulas.trees import MOST_CLASSES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ class Material:
 
 
 def materials_of(
-    dataset: Dataset,
+    dataset: Table,
     names: Sequence[str],
     order: Rows,
     special: dict[str, tuple[float, ...]],
@@ -127,7 +127,7 @@ def materials_of(
 
 
 def material_of(
-    dataset: Dataset,
+    dataset: Table,
     name: str,
     order: Rows,
     special: Sequence[float] = (),
@@ -163,7 +163,7 @@ def _made(name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, .
     return Material(name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8))
 
 
-def _ordered(dataset: Dataset, name: str, listed: tuple[str, ...], order: Rows) -> Material:
+def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) -> Material:
     encoded = dataset.encoded(name)
     place = {label: i for i, label in enumerate(listed)}
     unknown = sum(1 for label in encoded.labels if label is not None and label not in place)
@@ -193,7 +193,7 @@ def _instants(column: pl.Series) -> Floats:
     return np.array(plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
-def _require_told_apart(dataset: Dataset, name: str, column: pl.Series) -> None:
+def _require_told_apart(dataset: Table, name: str, column: pl.Series) -> None:
     """Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up."""
     if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
         raise SchemaError(

@@ -15,13 +15,14 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.budget import SAFETY, PrivacyLoss, epsilon_of_rho, rho_of_budget
-from sfumato.core.dataset import NOBODY
 from sfumato.core.declared import ROW, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger
 from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import ONE_RECORD, Account, Declaration, Effect, Goal, Step, Synthetic
+from sfumato.core.table import NOBODY
+from sfumato.core.words import count_of
 from sfumato.errors import ParameterError, SchemaError, require
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.masking.block import Names, require_table
@@ -34,7 +35,7 @@ from sfumato.methods.steps.synthesis.noisy_counts import Measured, PrivateTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
 USUAL_BINS = 20
 
@@ -93,8 +94,8 @@ class SynthesizePrivately(Step):
     >>> round(float(step.rho), 8)
     0.01497306
     >>> import polars as pl
-    >>> from sfumato.core.dataset import Dataset
-    >>> step.plan(Dataset(pl.DataFrame({"sex": ["f", "m"]})).with_roles(quasi=["sex"]), Goal())
+    >>> from sfumato.core.table import Table
+    >>> step.plan(Table(pl.DataFrame({"sex": ["f", "m"]})).with_roles(quasi=["sex"]), Goal())
     Traceback (most recent call last):
     ...
     sfumato.errors.SchemaError: synthesize_privately: column 'sex' has no public domain: say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers)
@@ -181,7 +182,7 @@ class SynthesizePrivately(Step):
             unit=_words_of(unit),
         )
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Synthetic:
+    def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Refuse what cannot be done, spend, measure, fit and draw."""
         cells = self._cells(dataset)
         relation = self._relation(dataset.schema, required=True)
@@ -208,7 +209,7 @@ class SynthesizePrivately(Step):
             owner={"spent": table.spent()},
         )
 
-    def apply(self, dataset: Dataset, plan: Synthetic) -> Dataset:
+    def apply(self, dataset: Table, plan: Synthetic) -> Table:
         """Release the drawn rows."""
         return plan.applied(dataset)
 
@@ -216,7 +217,7 @@ class SynthesizePrivately(Step):
         """What a released table is: columns of units are not drawn."""
         return schema.without([name for name in schema.columns(Role.UNIT) if name not in columns])
 
-    def _cells(self, dataset: Dataset) -> dict[str, Cells]:
+    def _cells(self, dataset: Table) -> dict[str, Cells]:
         names = drawn_columns(dataset.schema, dataset.columns)
         bins = self.bins if isinstance(self.bins, dict) else {}
         usual = self.bins if isinstance(self.bins, int) else USUAL_BINS
@@ -237,7 +238,7 @@ class SynthesizePrivately(Step):
             )
         return Relation(person or ROW, "add_remove", self.rows_per_person or 1) if person else Relation()
 
-    def _require(self, dataset: Dataset, cells: Mapping[str, Cells], draws: Draws) -> None:
+    def _require(self, dataset: Table, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
         domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
         bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
@@ -282,7 +283,7 @@ class SynthesizePrivately(Step):
             book.spend({secrets.token_hex(16): (text, PrivacyLoss(rho=self.rho))})
 
     def _counted(
-        self, dataset: Dataset, relation: Relation, draws: Draws
+        self, dataset: Table, relation: Relation, draws: Draws
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None]:
         """Per row whether it counts, and the rows that are set aside; what becomes of a unit does not depend on the others."""
         order = canonical_order(dataset) if not draws.secure else np.arange(len(dataset))
@@ -377,7 +378,7 @@ def _words_of(relation: Relation) -> str:
     if relation.protects == ROW:
         return ONE_RECORD
     many = relation.contributions
-    return f"one person (at most {many} row{'s'[: many > 1]} of each count)"
+    return f"one person (at most {count_of(many, 'row')} of each count)"
 
 
 def _first_of(units: NDArray[np.int64], order: NDArray[np.int64], most: int) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.threads import side_by_side
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.synthesis.material import ColumnForm, Material
 from sfumato.methods.steps.synthesis.tree_growth import Drawn, Learnt, Limited, Predictor
@@ -229,7 +230,7 @@ def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Claus
 
 
 def _without_donor(rules: Sequence[RowRule]) -> SchemaError:
-    titles = " and ".join(rule.title for rule in rules)
+    titles = join_words(rule.title for rule in rules)
     return SchemaError(
         f"synthesize: rule without donor: {titles} leave no value for a drawn record; mend the rules, or leave one out"
     )

@@ -12,12 +12,12 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.classes import count_rows
-from sfumato.core.dataset import NOBODY
 from sfumato.core.design import marks_by, strata_of
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
+from sfumato.core.table import NOBODY
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.swapping.carriers import Columns, Within, require_columns
 from sfumato.methods.steps.synthesis.copula import require_numbers
@@ -48,7 +48,7 @@ from sfumato.methods.steps.synthesis.tree_growth import Drawn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
+    from sfumato.core.table import Table
 
     Rows = NDArray[np.int64]
 
@@ -194,7 +194,7 @@ class Synthesize(Step):
         """The share of people set aside: as said, or a fifth where all is drawn and nobody where records stay people's."""
         return (USUAL_HOLDOUT if self.draws_anew else 0.0) if self.holdout is None else self.holdout
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Synthetic:
+    def plan(self, dataset: Table, goal: Goal) -> Synthetic:
         """Learn, and draw."""
         if self.copies > 1 and goal.models:
             raise ParameterError(
@@ -206,7 +206,7 @@ class Synthesize(Step):
             )
         return _Run(self, dataset, goal).plan()
 
-    def apply(self, dataset: Dataset, plan: Synthetic) -> Dataset:
+    def apply(self, dataset: Table, plan: Synthetic) -> Table:
         """Put the drawn records in the place of all others."""
         return plan.applied(dataset)
 
@@ -214,7 +214,7 @@ class Synthesize(Step):
 class _Run:
     """One run of the step: everything it knows of the table, in canonical order."""
 
-    def __init__(self, step: Synthesize, dataset: Dataset, goal: Goal) -> None:
+    def __init__(self, step: Synthesize, dataset: Table, goal: Goal) -> None:
         self.step, self.dataset, self.goal = step, dataset, goal
         self.warnings: list[str] = []
         self.owner: dict[str, Any] = {}

@@ -24,6 +24,7 @@ from sfumato.core.objective import objective_named
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Plan
+from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.steps.local.axes import Axis, axes_of
 from sfumato.methods.steps.local.grid import describe_grids
@@ -33,8 +34,8 @@ from sfumato.methods.steps.recoding.lattice import Lattice, seen_by_classes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
+    from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
 Cut = tuple[int, ...]
@@ -86,7 +87,7 @@ class CutRecoding(Plan):
         return {"objective": self.objective, "score": self.score, **self.notes}
 
 
-def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
+def recode_columns(dataset: Table, plan: CutRecoding) -> Table:
     """Release a table as its cuts say."""
     if len(plan.dropped):
         keys, _ = pack_rows(dataset, plan.columns, plan.placement)
@@ -293,7 +294,7 @@ class Ground:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Table,
         goal: Goal,
         step: str,
         *,
@@ -372,7 +373,7 @@ class Ground:
 
     def refuse(self, forms: Sequence[str] = ("tree", "line")) -> Unsatisfiable:
         """The error to raise when not even the coarsest cuts hold; axes of other ``forms`` cannot be cut."""
-        promises = " and ".join(m.promise for m in self.judge.models)
+        promises = join_words(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
         problem = (
             f" Column(s) that it cannot generalise: {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
@@ -414,13 +415,13 @@ def _ladder(cells: RegionCells) -> Ladder:
     return Ladder((cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),))
 
 
-def _require_label(dataset: Dataset, label: str) -> None:
+def _require_label(dataset: Table, label: str) -> None:
     """A class label is a column of the table that is no quasi-identifier and has a few values."""
     dataset.require([label])
     attribute = dataset.schema.attributes.get(label)
     if attribute is not None and any(attribute.has(role) for role in (Role.QUASI, Role.DIRECT, Role.UNIT)):
         raise SchemaError(
-            f"the class label {label!r} is a column with role {' and '.join(attribute.roles)}; "
+            f"the class label {label!r} is a column with role {join_words(attribute.roles)}; "
             "take one that is released as it is"
         )
     values = len(dataset.encoded(label).labels)

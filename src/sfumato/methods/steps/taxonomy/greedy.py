@@ -30,8 +30,8 @@ from sfumato.methods.steps.taxonomy.cut import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
 
 
 Label = Annotated[str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")]
@@ -52,7 +52,7 @@ class _GreedyCut(Step, Protocol):
         """The quasi-identifiers, and the label that shall be predicted."""
         return (*schema.quasi, self.label)
 
-    def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
+    def apply(self, dataset: Table, plan: CutRecoding) -> Table:
         """Recode the columns."""
         return recode_columns(dataset, plan)
 
@@ -96,7 +96,7 @@ class TopDownSpecialization(_GreedyCut):
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> CutRecoding:
         """Specialise as far as the promises allow."""
         ground = Ground(dataset, goal, self.name, label=self.label, grid=self.grid)
         cuts = [topmost(axis) for axis in ground.axes]
@@ -221,7 +221,7 @@ class BottomUpGeneralization(_GreedyCut):
 
     name: ClassVar[str] = "bottom_up_generalization"
 
-    def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> CutRecoding:
         """Generalise until the promises hold."""
         ground = Ground(dataset, goal, self.name, label=self.label)
         search = _Generalising(ground)

@@ -22,9 +22,9 @@ from sfumato.methods.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_rec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.schema import Schema
+    from sfumato.core.table import Table
     from sfumato.methods.steps.local.axes import Axis
 
 
@@ -235,7 +235,7 @@ class KOptimize(Step):
             raise ParameterError("label must be given for the objective classification, and only there")
         require_steps("KOptimize", self.grid)
 
-    def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
+    def plan(self, dataset: Table, goal: Goal) -> CutRecoding:
         """Search the sets of cut points."""
         ground = Ground(dataset, goal, self.name, label=self.label, trees=False, grid=self.grid)
         points, possible = points_of_all(ground, self.cuts)
@@ -264,7 +264,7 @@ class KOptimize(Step):
         """That another grid was used."""
         return contradict_grid(self.name, told, self.grid)
 
-    def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
+    def apply(self, dataset: Table, plan: CutRecoding) -> Table:
         """Recode the columns and drop the suppressed records."""
         return recode_columns(dataset, plan)
 

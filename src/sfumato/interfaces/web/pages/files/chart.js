@@ -17,7 +17,8 @@ export default {
   },
   async mounted() {
     while (!window.vegaEmbed) await new Promise((resolve) => setTimeout(resolve, 20));
-    const options = { actions: false, renderer: "svg", ast: true, tooltip: { theme: "sfumato" } };
+    const formatLocale = { decimal: ".", thousands: ",", grouping: [3], currency: ["", ""], percent: " %" }; // as core/words.py writes them
+    const options = { actions: false, renderer: "svg", ast: true, tooltip: { theme: "sfumato" }, formatLocale };
     const { view } = await window.vegaEmbed(this.$el, plainly(this.spec), options);
     if (this.gone) return view.finalize();
     this.view = view;

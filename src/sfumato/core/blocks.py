@@ -1,0 +1,214 @@
+"""What a result says, as a list of blocks: described once, drawn as text, in colour, as HTML and in the workbench.
+
+A result offers ``blocks()``. The text here serves ``str()``; ``core/block_html.py`` serves notebooks and pages,
+``interfaces/cli/console.py`` the terminal, ``interfaces/web/pages/blocks.py`` the workbench. A block holds words and numbers and no
+markup, except that a part of a sentence between backticks is code: ``Run `sfumato attack` before sharing``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, Protocol
+
+from sfumato.core.words import number, percent
+
+Tone = Literal["plain", "strong", "quiet", "warning"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Share:
+    """A cell that holds a share from 0 to 1: a percentage, with a bar beside it where a renderer draws bars."""
+
+    value: float
+    bar: bool = True
+
+
+Cell = str | int | float | bool | Share | None
+"""What a table holds: words, a number, a share; None where there is nothing to say."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Heading:
+    """A title; level 1 is that of the whole result."""
+
+    text: str
+    level: int = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One or more sentences."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ListBlock:
+    """Short entries, one below the other."""
+
+    entries: tuple[str, ...]
+    title: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TableBlock:
+    """Rows under a header. Without words in the header, rows are terms and what is said of them."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictBlock:
+    """Whether something holds; None: it is unknown, which is not a pass. A ``headline`` judges the whole result."""
+
+    holds: bool | None
+    title: str
+    sentence: str = ""
+    headline: bool = False
+
+    @property
+    def mark(self) -> str:
+        """A sign that can be read without colour."""
+        if self.holds is None:
+            return "?"
+        return "✓" if self.holds else "✗"
+
+    @property
+    def text(self) -> str:
+        """The whole in one line, without the mark."""
+        return f"{self.title}: {self.sentence}" if self.sentence else self.title
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Text that a program reads."""
+
+    text: str
+    language: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChartBlock:
+    """A chart, and its numbers in words for who cannot see it. ``caption`` says how to read it."""
+
+    chart: Chart
+    alternative_text: str
+    caption: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoldBlock:
+    """Blocks behind a click where there is something to click on; all of them elsewhere."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    unfolded: bool = False
+
+
+class Chart(Protocol):
+    """A chart that was described once; whoever shows it asks it to be drawn."""
+
+    @property
+    def svg(self) -> str:
+        """The chart as a picture that needs no script."""
+        ...
+
+
+Block = Heading | Paragraph | ListBlock | TableBlock | VerdictBlock | CodeBlock | ChartBlock | FoldBlock
+_SIGNS: dict[Tone, str] = {"plain": "", "strong": "", "quiet": "", "warning": "! "}
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell in words.
+
+    >>> [cell_text(cell) for cell in ("age", 1200, 0.25, Share(0.25), True, None)]
+    ['age', '1,200', '0.25', '25 %', 'yes', '–']
+    """
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, Share):
+        return percent(cell.value)
+    return number(cell)
+
+
+def is_numeric(cell: Cell) -> bool:
+    """Whether a cell is aligned to the right."""
+    return isinstance(cell, int | float | Share) and not isinstance(cell, bool)
+
+
+def numeric_columns(table: TableBlock) -> list[bool]:
+    """The columns that hold numbers and nothing else."""
+    columns = []
+    for place in range(len(table.header)):
+        cells = [row[place] for row in table.rows if row[place] is not None]
+        columns.append(bool(cells) and all(map(is_numeric, cells)))
+    return columns
+
+
+def render_text(blocks: Iterable[Block]) -> str:
+    """The blocks as plain text, as wide as their words need.
+
+    >>> print(render_text([Heading("visits.csv", 1), VerdictBlock(True, "2-anonymity", "no class is smaller")]))
+    visits.csv
+    ✓ 2-anonymity: no class is smaller
+    >>> print(render_text([TableBlock(("column", "values"), (("age", 10), ("postcode", 1200)))]))
+    column    values
+    age           10
+    postcode   1,200
+    """
+    lines: list[str] = []
+    for block in blocks:
+        lines += _text_lines(block)
+    return "\n".join(lines).strip("\n")
+
+
+def _text_lines(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(text, level):
+            if level > 1:
+                yield ""
+            yield text
+        case Paragraph(text, tone):
+            yield _SIGNS[tone] + text
+        case VerdictBlock():
+            yield f"{block.mark} {block.text}"
+        case ListBlock(entries, title):
+            if title:
+                yield title
+            for entry in entries:
+                yield f"  {entry}"
+        case TableBlock():
+            yield from _table_lines(block)
+        case CodeBlock(text, _):
+            for line in text.splitlines():
+                yield f"    {line}"
+        case ChartBlock():
+            yield block.alternative_text
+        case FoldBlock(title, inner, _):
+            yield ""
+            yield title
+            for part in inner:
+                yield from _text_lines(part)
+
+
+def _table_lines(table: TableBlock) -> Iterator[str]:
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    if any(table.header):
+        rows.insert(0, list(table.header))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numeric = numeric_columns(table)
+    if table.caption:
+        yield table.caption
+    for row in rows:
+        yield _padded(row, widths, numeric)
+
+
+def _padded(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    cells = []
+    for words, width, to_the_right in zip(row, widths, numeric, strict=True):
+        cells.append(words.rjust(width) if to_the_right else words.ljust(width))
+    return "  ".join(cells).rstrip()

@@ -1,0 +1,78 @@
+"""``sfumato key``: new keys, to sign certificates, for pseudonyms and vaults, and for a party of studies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from sfumato.core.keys import new_key_file
+from sfumato.core.portable import cannot_promise
+from sfumato.errors import OutputError
+from sfumato.interfaces.cli.console import documents_to_stdout, notes, tell
+from sfumato.interfaces.cli.options import Quiet
+
+
+def build() -> typer.Typer:
+    """The group of commands."""
+    group = typer.Typer(
+        no_args_is_help=True, help="Make keys: to sign certificates, for pseudonyms and vaults, for a party of studies."
+    )
+    for name, command in (("sign", make_signing_key), ("vault", make_vault_key), ("party", make_party_keys)):
+        group.command(name)(command)
+    return group
+
+
+def make_signing_key(
+    file: Annotated[Path, typer.Argument(help="where the private key goes, for example office.pem")],
+    quiet: Quiet = False,
+) -> None:
+    """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
+    from sfumato.release.signatures import new_key
+
+    try:
+        new_key(file)
+    except FileExistsError:
+        raise OutputError(f"{file} already exists; a key is never overwritten") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+    tell(f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet)
+
+
+def make_vault_key(
+    file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")], quiet: Quiet = False
+) -> None:
+    """Make a random key of 256 bits for pseudonyms and vaults."""
+    new_key_file(file)
+    tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
+    notes(cannot_promise("modes"), quiet=quiet)
+
+
+def make_party_keys(
+    name: Annotated[str, typer.Option(help="what the party is called in studies, like hospital_b")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="where the keys go")] = Path(),
+    days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
+    address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
+    dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
+    ledger_id: Annotated[
+        str | None, typer.Option(help="whose budget studies with noise spend: the name in its ledger")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a party's certificate and signing key, and print its entry for the study."""
+    from sfumato.core.yaml_text import write_yaml
+    from sfumato.parties.keys import new_keys
+
+    made = new_keys(folder, name, days=days)
+    entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
+    if ledger_id is not None:
+        entry["ledger_id"] = ledger_id
+    documents_to_stdout().write(write_yaml([entry]))
+    tell(
+        f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
+        f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",
+        quiet=quiet,
+    )
+    notes(cannot_promise("modes"), quiet=quiet)

@@ -1,0 +1,126 @@
+"""Files of a release of other data than one table, written and read back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core import environment, registry
+from sfumato.data.table.default_readers import read_as_one
+from sfumato.data.table.formats import chosen_format
+from sfumato.data.table.indistinct import guessed
+from sfumato.errors import OutputError, ReleaseRefused, SfumatoError
+from sfumato.release.documents import data_certificate, data_lock, data_owner_record
+from sfumato.release.make import judge_again
+from sfumato.release.read_data import with_origin
+from sfumato.release.shared_folder import read_released
+from sfumato.release.table_sections import as_sections, columns_told, schema_told
+from sfumato.release.written_files import (
+    ALIGNMENT,
+    ORIGINAL_PERSON,
+    WrittenFiles,
+    alignment_file,
+    write_json,
+    write_section,
+)
+
+if TYPE_CHECKING:
+    from sfumato.core.data import Data
+    from sfumato.release.release import Release
+
+
+def write_data_files(
+    release: Release,
+    share: Path,
+    owner: Path,
+    *,
+    format: str | None,  # noqa: A002
+    defuse: bool,
+    table: Mapping[str, Any],
+) -> WrittenFiles:
+    """Write the released tables, the lock and the alignment of data other than a table."""
+    chosen = chosen_format(release.original.source, format or release.made_for)
+    tables = write_tables(release, share, chosen, defuse=defuse)
+    release = as_written(release, share, tables)
+    salt = environment.fresh_salt()
+    body = data_certificate(release, tables=tables, salt=salt)
+    write_json(owner / "lock.json", data_lock(release, salt=salt, certificate=body))
+    _write_alignment(release, owner)
+    return WrittenFiles(release, body, data_owner_record(release))
+
+
+def write_tables(
+    release: Release,
+    folder: Path,
+    format: str,  # noqa: A002
+    *,
+    defuse: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Write every released table into a file of its own; what a certificate says of each."""
+    source = release.original.source
+    columns = columns_told(release.released, release.recipe)
+    sections = {}
+    for name, frame in release.released.to_tables().items():
+        table = write_section(name, frame, folder, source, format, defuse=defuse)
+        sections[name] = {**table.section, "rows": frame.height, "columns": columns[name]}
+    return sections
+
+
+def as_written(release: Release, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> Release:
+    """The release judged on the files that were written of it, read as a stranger reads them; refused where they break a promise.
+
+    Promises are always judged on the files, limits and contract where the files say anything else than was made. Whoever reads a
+    CSV without its form may take text for numbers: where that makes values one, the promises must hold for such a reader too.
+    """
+    try:
+        read = read_released(share, as_sections(tables, release.shape), release.shape)
+    except SfumatoError as error:
+        raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
+    if read.counts() != release.released.counts():
+        raise OutputError(
+            "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
+            "nothing (--format)"
+        )
+    found = with_origin(read, release.released.origin).described_further(release.released.schemas)
+    alike = release.released.same(found)
+    again = _judged(release, found, "the files say something else than was made", bounds=not alike)
+    for reader, guess in _as_guessed(release, found, tables):
+        _judged(release, guess, f"{reader} takes several values for one and finds fewer", bounds=False)
+    return dataclasses.replace(again, released=release.released)
+
+
+def _judged(release: Release, found: Data, reason: str, *, bounds: bool) -> Release:
+    try:
+        return judge_again(release, found, bounds=bounds)
+    except SfumatoError as error:
+        raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
+
+
+def _as_guessed(release: Release, found: Data, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Data]]:
+    """The people as default readers find them who take values of a file of text for one, such as 00501 and 501; none where that changes nothing."""
+    frames = found.to_tables()
+    readings: dict[str, dict[str, dict[str, pl.Series]]] = {}
+    for name, frame in frames.items():
+        if tables[name]["format"] == "csv" and (numbers := guessed(frame)):
+            readings.setdefault("whoever reads text as numbers", {})[name] = numbers
+        for one in read_as_one(frame, tables[name]["format"]):
+            readings.setdefault(one.reader, {})[name] = {column: one.column(frame[column]) for column in one.keys}
+    schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
+    for reader, columns in readings.items():
+        taken = {name: frame.with_columns(**columns.get(name, {})) for name, frame in frames.items()}
+        people = registry.data_class(release.shape).from_tables(taken, schemas, found.source)
+        yield reader, people.described_further(release.released.schemas)
+
+
+def _write_alignment(release: Release, owner: Path) -> None:
+    """Number of the original person for every released one, in released order, and what else is known of who is who."""
+    for name, table in release.released.alignment().items():
+        table.write_parquet(alignment_file(owner, name), compression="lz4")
+    origin = release.released.origin
+    people = np.arange(release.released.size, dtype=np.int64) if origin is None else origin
+    pl.DataFrame({ORIGINAL_PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")

@@ -1,0 +1,150 @@
+"""Checks of the files of a shared folder: they are the certified ones, whole, and no others, whatever they hold."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.data.table.read import holds_more
+from sfumato.errors import UnreadableInput
+from sfumato.release.documents import versions
+from sfumato.release.manifest import DESCRIPTIONS, PICTURES, REPORT, Claim, named_paths, sha256_of, sha256_of_parts
+from sfumato.release.signatures import digest_of, signature_holds
+from sfumato.release.table_sections import sections
+
+if TYPE_CHECKING:
+    from sfumato.release.replay import Original
+    from sfumato.release.shared_folder import SharedFolder
+
+Fields = Mapping[str, Any]
+
+OTHER_PAGE = "not what this version draws from the certificate; read the certificate, not the page"
+
+
+def certificate_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """The text of a certificate is the one that was written."""
+    if certificate["digest"] == digest_of(certificate):
+        return Claim("certificate unedited", "holds", "its digest fits its text")
+    return Claim("certificate unedited", "fails", "its text was changed after it was written: the digest does not fit")
+
+
+def signature(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """A signature fits, where there is one or one was asked for."""
+    trusted = original.trusted_key
+    if "signature" not in certificate:
+        if trusted is None:
+            return None
+        return Claim("signature", "fails", "a trusted key was given but the certificate is not signed")
+    if not signature_holds(certificate, trusted):
+        return Claim("signature", "fails", "the signature does not fit the certificate or is not from the trusted key")
+    who = "by the trusted key" if trusted else "by the key it carries (give --key to say whom you trust)"
+    return Claim("signature", "holds", f"Ed25519, signed {who}")
+
+
+def folder_as_listed(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """The folder holds the files that the certificate lists, as they were, and nothing else."""
+    return shared.listed
+
+
+def data_files_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """The data files are those of which the certificate speaks."""
+    shared.require_plain_parts()
+    for name, section in sections(certificate).items():
+        yield file_unedited(section, shared.files[name], f"{name} file unedited")
+
+
+def file_unedited(section: Fields, file: Path, name: str) -> Claim:
+    """A file is the one that a section of a certificate describes."""
+    try:
+        digest = sha256_of_parts(file) if file.is_dir() else sha256_of(file)
+    except OSError:
+        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+    if digest == section["sha256"]:
+        return Claim(name, "holds", "SHA-256 fits")
+    return Claim(name, "fails", "the file was changed after it was certified: its SHA-256 does not fit")
+
+
+def rows_and_columns(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """Every table has the certified rows, columns and cells that a spreadsheet would run."""
+    for name, section in sections(certificate).items():
+        table, rows, columns = shared.tables[name], section["rows"], list(section["columns"])
+        title = (
+            "rows and columns"
+            if len(shared.tables) == 1 and "classes" in certificate
+            else f"rows and columns of {name}"
+        )
+        if (rows, columns) == (table.rows, list(table.columns)):
+            yield Claim(title, "holds", f"{rows:,} rows, {len(columns)} columns as said")
+        else:
+            found = f"{table.rows:,} rows and {len(table.columns)} columns found"
+            yield Claim(title, "fails", f"{found}, {rows:,} and {len(columns)} certified")
+        # A CSV always tells how many such cells there are. Nothing is said where they are as counted.
+        if section.get("formulas") != table.formulas:
+            words = "the cells of the file that a spreadsheet would run are not those certified"
+            yield Claim("formulas", "fails", words)
+
+
+def nothing_beside_tables(certificate: Fields, shared: SharedFolder, original: Original) -> Iterator[Claim]:
+    """No file holds more than the table that is read from it: nobody judged that."""
+    exact = certificate["versions"].get("polars") == versions()["polars"]
+    for name, section in sections(certificate).items():
+        file = shared.files[name]
+        files = sorted(file.iterdir()) if file.is_dir() else [file]
+        with contextlib.suppress(UnreadableInput):
+            if not any(holds_more(part, section["format"], exact=exact) for part in files):
+                continue
+        words = f"{file.name} holds more than its table, which no promise is about"
+        yield Claim("nothing beside the table", "fails", words)
+
+
+def listed_files_judged(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """Every file of the folder is judged, but for the page and its pictures."""
+    judged = {REPORT}
+    for file in shared.files.values():
+        judged.add(file.name)
+        if file.is_dir():
+            judged.update(f"{file.name}/{part.name}" for part in file.iterdir())
+    loose = [file for file in certificate["files"] if file not in judged and not _is_picture(file)]
+    if not loose:
+        return None
+    return Claim("tables judged", "fails", f"{len(loose)} more file(s) in the folder, which no promise is about")
+
+
+def report_page(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """The page for people is the one that is drawn from this certificate.
+
+    Another version draws other pages: then what this one says stays open, and the certificate counts.
+    """
+    files = certificate["files"]
+    if shared.listed.status == "fails" or (REPORT not in files and not any(map(_is_picture, files))):
+        return None
+    try:
+        different = list(_drawn_otherwise(certificate, shared.folder))
+    except Exception:  # noqa: BLE001 - an edited certificate may hold anything, and a page is drawn of all of it
+        return Claim("report", "fails", "no page can be drawn of this certificate: it was edited")
+    if not different:
+        return Claim("report", "holds", "it is drawn from this certificate")
+    return Claim("report", "needs original", f"{named_paths(different)}: {OTHER_PAGE}")
+
+
+def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
+    from sfumato.release.sealing import describe_pictures, draw_page, draw_pictures
+
+    files = certificate["files"]
+    if REPORT in files and (share / REPORT).read_bytes() != draw_page(certificate).encode():
+        yield REPORT
+    if not any(map(_is_picture, files)):
+        return
+    drawn = draw_pictures(certificate)
+    known = {f"{PICTURES}/{name}.png" for name in drawn} | {f"{PICTURES}/{DESCRIPTIONS}"}
+    yield from (file for file in files if _is_picture(file) and file not in known)
+    words = share / PICTURES / DESCRIPTIONS
+    if words.is_file() and words.read_bytes() != describe_pictures(drawn).encode():
+        yield f"{PICTURES}/{DESCRIPTIONS}"
+
+
+def _is_picture(file: str) -> bool:
+    folder, _, name = file.partition("/")
+    return folder == PICTURES and (name == DESCRIPTIONS or ("/" not in name and name.endswith((".png", ".svg"))))

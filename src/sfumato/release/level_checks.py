@@ -1,0 +1,53 @@
+"""Whether the values of a column are of a level of its hierarchy, as far as the recipe shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from sfumato.core import recipe_files as recipes
+from sfumato.core import registry
+from sfumato.core.hierarchy import TOP, bind, is_fixed
+from sfumato.errors import SfumatoError
+
+
+def is_on_level(spec: Mapping[str, Any], place: Mapping[str, int], values: pl.Series | None) -> bool:
+    """Whether the values of a column may be of a level of its hierarchy; yes where that cannot be told.
+
+    Only hierarchies that the recipe shows and that were fixed before the data were seen can be asked.
+    """
+    level, top = place["level"], place["top"]
+    if not 0 <= level <= top or (spec.get("hierarchy") is None and top):
+        return False
+    if values is None or "hierarchy" not in spec or recipes.keeps_back("hierarchies", spec["hierarchy"]):
+        return True
+    hierarchy = registry.build("hierarchies", spec["hierarchy"]).of_height(top)
+    if not is_fixed(hierarchy):
+        return True
+    different = values.cast(pl.String).unique().to_list()
+    try:
+        ladder = bind(hierarchy, different, [1] * len(different))
+    except SfumatoError:  # a value that no level of the hierarchy holds
+        return False
+    if top not in (1, ladder.top):  # 1: a step that knows all or nothing
+        return False
+    reached = ladder.top if level == top else level
+    above = ladder.climb(0, reached)
+    return all(ladder.labels[reached][above[code]] == label for code, label in enumerate(ladder.labels[0]))
+
+
+def nodes_above(spec: Any, labels: Sequence[str]) -> set[str] | None:
+    """The labels above leaves of a hierarchy as a recipe writes it; None where nobody but its owner can tell."""
+    hierarchy = None if recipes.keeps_back("hierarchies", spec) else registry.build("hierarchies", spec)
+    if hierarchy is None or not is_fixed(hierarchy):
+        return None
+    try:
+        ladder = bind(hierarchy, labels, [1] * len(labels))
+    except SfumatoError:
+        return None
+    up = min(1, ladder.top)
+    above = ladder.climb(0, up)
+    pairs = zip(ladder.labels[0], (ladder.labels[up][code] for code in above), strict=True)
+    return {TOP, *(label for label, parent in pairs if label is not None and label == parent)}

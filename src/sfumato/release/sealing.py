@@ -1,0 +1,112 @@
+"""The documents of a written release, made so that its certificate covers all that is shared.
+
+The public report and its pictures are drawn first, from what the certificate will say; then every file of the folder is
+listed in it, and only then it gets its digest and signature. So nothing in ``share/`` can be exchanged without a word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.portable import keep_private, sync_folder
+from sfumato.release.certificate_words import with_words, without_words, words_in
+from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSION, manifest_of
+from sfumato.release.report.pages import owner_page, owner_pictures, public_page, public_pictures
+from sfumato.release.report.pictures import Picture, png
+from sfumato.release.report.rendering import as_shown
+from sfumato.release.signatures import digest_of, public_half, signed
+from sfumato.release.written_files import replace_file, write_json
+
+SEALS = ("files", "digest", "signature")
+"""What a certificate says about itself."""
+
+Document = Mapping[str, Any]
+
+
+def seal(folder: Path, body: Document, record: Document, *, sign: Path | None, pictures: bool) -> None:
+    """Write reports, certificate and the owner's record into a folder that nobody sees yet.
+
+    ``body`` is what the certificate says and the words for it, ``record`` what the owner may see besides.
+    """
+    share, owner = folder / "share", folder / "owner"
+    fields = without_words(_unsealed(body))
+    shown = fields if sign is None else {**fields, "signature": public_half(sign)}
+    replace_file(share / REPORT, draw_page(shown).encode())
+    if pictures:
+        write_pictures(share / PICTURES, draw_pictures(shown))
+    certificate = seal_certificate(share, fields, sign)
+    record = {**record, "certificate": certificate, "words": words_in(body)}
+    write_json(owner / "release.json", record)
+    told = as_owner_sees(record)
+    replace_file(owner / REPORT, owner_page(told).encode())
+    if pictures:
+        write_pictures(owner / PICTURES, owner_pictures(as_shown(told)))
+    for path in [*share.rglob("*"), *owner.rglob("*"), share, owner, folder]:
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            _sync_file(path)
+    keep_private(owner)
+
+
+def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[str, Any]:
+    """Write the certificate of a shared folder: with every file that lies there, its digest, and a signature if asked for."""
+    listed = {**_unsealed(fields), "sfumato_certificate": VERSION, "files": manifest_of(share)}
+    certificate = {**listed, "digest": digest_of(listed)}
+    if sign is not None:
+        certificate = signed(certificate, sign)
+    write_json(share / FILE, certificate)
+    return certificate
+
+
+def as_owner_sees(record: Document) -> dict[str, Any]:
+    """The owner's record, with the words that were kept of its certificate."""
+    return {**record, "certificate": {**with_words(record["certificate"]), **record.get("words", {})}}
+
+
+def draw_page(certificate: Document) -> str:
+    """The page for people that goes with a certificate, sealed or not."""
+    return public_page(_to_draw(certificate))
+
+
+def draw_pictures(certificate: Document) -> dict[str, Picture]:
+    """The pictures of that page, by name."""
+    return public_pictures(as_shown(_to_draw(certificate)))
+
+
+def describe_pictures(drawn: Mapping[str, Picture]) -> str:
+    """What pictures show, in words."""
+    words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
+    return "\n\n".join(words) + "\n"
+
+
+def _unsealed(document: Document) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in SEALS}
+
+
+def _to_draw(certificate: Document) -> dict[str, Any]:
+    """What a page tells of a certificate: all but what covers the page itself."""
+    document = with_words(_unsealed(certificate))
+    if "signature" in certificate:
+        signature = certificate["signature"]
+        document["signature"] = {key: signature[key] for key in ("algorithm", "public_key")}
+    return document
+
+
+def write_pictures(folder: Path, drawn: Mapping[str, Picture]) -> None:
+    """The pictures of a report as PNG files, with what they show in words beside them; earlier ones go."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.png"):
+        if old.stem not in drawn:
+            old.unlink()
+    for name, picture in drawn.items():
+        replace_file(folder / f"{name}.png", png(picture.svg))
+    replace_file(folder / DESCRIPTIONS, describe_pictures(drawn).encode())
+
+
+def _sync_file(file: Path) -> None:
+    with file.open("rb") as handle:
+        os.fsync(handle.fileno())

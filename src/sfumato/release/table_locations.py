@@ -1,0 +1,158 @@
+"""Where several tables are: given by name, in a folder, in a database, or in the files that a recipe names."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.relations import NAME
+from sfumato.core.table import Table
+from sfumato.core.words import join_words
+from sfumato.data.lazy import open_table
+from sfumato.data.lazy.databases import is_address
+from sfumato.data.lazy.open_table import MEMORY, from_database, require_named
+from sfumato.data.table.formats import format_of_suffix
+from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
+
+MOST_BYTES = 16 * 1024 * MEGABYTE
+
+
+@dataclasses.dataclass(frozen=True)
+class InDatabase:
+    """One table of a database."""
+
+    address: str = dataclasses.field(repr=False)
+    table: str
+
+    def read(self, options: Mapping[str, Any]) -> Table:
+        """The whole table in memory."""
+        return from_database(self.address, self.table, MEMORY, options).in_memory("data of several tables")
+
+
+def locations_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict[str, Any]:
+    """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe names, found from ``base``.
+
+    ``data`` gives the tables by name, or is the folder they are in, or the address of a database; None: where the recipe says.
+    """
+    if isinstance(data, Mapping):
+        return _given(data, list(files))
+    if is_address(data):
+        return {name: InDatabase(data, name) for name in files}
+    if data is None:
+        unnamed = [name for name, file in files.items() if file is None]
+        if unnamed:
+            raise ParameterError(
+                f"the recipe names no file for {join_words(unnamed)}; give the folder the tables are in"
+            )
+        return {name: _plain(base / str(file)) for name, file in files.items()}
+    if not isinstance(data, str | Path) or str(data) == "-":
+        raise ParameterError("several tables are given by name, as the folder they are in, or as a database")
+    return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
+
+
+def _given(data: Mapping[Any, Any], wanted: list[str]) -> dict[str, Any]:
+    strange = [str(name) for name in data if name not in wanted]
+    if strange:
+        raise ParameterError(f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], wanted)}")
+    lacking = [name for name in wanted if name not in data]
+    if lacking:
+        raise ParameterError(f"the recipe has a table {lacking[0]!r}, and it was not given")
+    return {name: data[name] for name in wanted}
+
+
+def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
+    """The file of a table: the one that the recipe names, in the folder or from the recipe, else the one called as the table is."""
+    if not folder.is_dir():
+        raise UnreadableInput(f"{folder} is no folder; several tables are given as the folder they are in")
+    if file is not None:
+        places = (folder / file, folder / Path(file).name, base / file)
+        return _plain(next((place for place in places if place.is_file()), places[0]))
+    named = tables_in(folder).get(name, [])
+    if not named:
+        raise UnreadableInput(
+            f"{folder} holds no table {name!r} ({name}.csv, {name}.parquet …); name its file in the recipe"
+        )
+    if len(named) > 1:
+        raise UnreadableInput(
+            f"{folder} holds {len(named)} files called {name}; name the one that is meant in the recipe (file: …)"
+        )
+    return _plain(named[0])
+
+
+def tables_in(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that are tables, by their name without its end."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and format_of_suffix(file.suffix) and not file.name.startswith("."):
+            found.setdefault(file.stem, []).append(file)
+    return found
+
+
+def locations_in(given: Sequence[str]) -> Mapping[str, Path | InDatabase] | None:
+    """Where several tables are, by the name of each: files given, those of a folder, or a database; None where one table is meant.
+
+    A folder of Parquet files with the same columns is one table in parts. Tables of a database that are called as no file may be are left out.
+    """
+    if len(given) == 1 and is_address(given[0]):
+        names = [name for name in open_table.tables_in(given[0]) if NAME.fullmatch(name)]
+        return {name: InDatabase(given[0], name) for name in names} if len(names) > 1 else None
+    return _several_files(given)
+
+
+def _several_files(given: Sequence[str]) -> dict[str, Path] | None:
+    if len(given) > 1:
+        files = {called(Path(one).stem): Path(one) for one in given}
+        if len({name.casefold() for name in files}) < len(given):
+            raise ParameterError(
+                "two of the files have the same name but for the folder, the end or capitals; rename one"
+            )
+        return files
+    require_named(given[0])
+    folder = Path(given[0])
+    if not folder.is_dir():
+        return None
+    found = [file for several in tables_in(folder).values() for file in several if _surely(file)]
+    files = {called(file.stem): file for file in found}
+    if len({name.casefold() for name in files}) < len(found):
+        raise UnreadableInput(
+            f"{folder} holds files of one name that end otherwise, or differ in capitals or signs; leave one of each, or name the files"
+        )
+    return None if len(files) < 2 or _parts(list(files.values())) else files
+
+
+def called(stem: str) -> str:
+    """What the table of a file is called: as the file is, with ``_`` for signs that no table's name may have.
+
+    >>> called("visits 2024"), called("the people's"), called("2024"), called("drug-list")
+    ('visits_2024', 'the_people_s', 'table_2024', 'drug-list')
+    """
+    if NAME.fullmatch(stem):
+        return stem
+    word = re.sub(r"\W+", "_", stem).strip("_")
+    return word if NAME.fullmatch(word) else f"table_{word}"
+
+
+def _surely(file: Path) -> bool:
+    """Whether a file that nobody named is a table: notes and settings have other ends, or these."""
+    return file.suffix.lower() not in (".txt", ".dat", ".json")
+
+
+def _parts(files: Sequence[Path]) -> bool:
+    """Whether files are Parquet with the same columns: then they are one table."""
+    if any(format_of_suffix(file.suffix) != "parquet" for file in files):
+        return False
+    try:
+        return len({tuple(pl.read_parquet_schema(file)) for file in files}) == 1
+    except (OSError, pl.exceptions.PolarsError):
+        return True  # whoever reads them says what is wrong
+
+
+def _plain(file: Path) -> Path:
+    require_plain(file, most=MOST_BYTES, what="a table")
+    return file

@@ -1,0 +1,92 @@
+"""What a certificate says of each released table, and the schemas that are read from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.shape import DATA, PEOPLE, SEVERAL_TABLES, Shape
+from sfumato.errors import ParameterError, SchemaError, UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.core.data import Data
+    from sfumato.core.recipe import Recipe
+
+
+def as_released(schema: Schema) -> Schema:
+    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one.
+
+    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of. So do sensitive columns, which are no
+    quasi-identifiers and are released as they are: distances between their values need it.
+    """
+    kept = schema.without(schema.direct).attributes
+    return Schema({name: said if _as_it_is(said) else _bare(said) for name, said in kept.items()})
+
+
+def _as_it_is(said: Attribute) -> bool:
+    return said.has(Role.SENSITIVE) and not said.has(Role.QUASI)
+
+
+def _bare(said: Attribute) -> Attribute:
+    return dataclasses.replace(said, hierarchy=said.hierarchy if said.has(Role.ITEM) else None, order=None)
+
+
+def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a certificate says of each table of a release; of several tables together, else of one or two by themselves."""
+    found = dict(said["tables"]) if "tables" in said else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    if not found:
+        raise UnreadableInput("the certificate describes no table")
+    return found
+
+
+def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
+    """The same as a certificate writes it; :func:`sections` reads it."""
+    return {"tables": dict(tables)} if shape in SEVERAL_TABLES else dict(tables)
+
+
+TOLD = ("kind", "missing", "unit", "free_text", "of")
+"""What a certificate says of a column besides its roles; orders and hierarchies list values."""
+
+
+def schema_told(columns: Mapping[str, Any]) -> Schema:
+    """What the columns of a released table are, as its certificate says."""
+    try:
+        return Schema({name: _attribute(spec) for name, spec in columns.items()})
+    except ParameterError as error:
+        raise UnreadableInput(f"the certificate says of a column what cannot be: {error}") from None
+
+
+def _attribute(spec: Mapping[str, Any]) -> Attribute:
+    said = spec["role"]
+    roles: Any = (said,) if isinstance(said, str) else tuple(said)
+    return Attribute(roles, **{key: spec[key] for key in TOLD if key in spec})
+
+
+def columns_told(released: Data, recipe: Recipe) -> dict[str, dict[str, Any]]:
+    """What a certificate says of the columns of each table: their roles and kinds, nothing that lists values."""
+    told: dict[str, dict[str, Any]] = {}
+    for name, frame in released.to_tables().items():
+        own = released.schemas.get(name)
+        known = {**recipe.schemas.get(name, recipe.schema).attributes, **({} if own is None else own.attributes)}
+        lost = [column for column in frame.columns if column not in known]
+        if lost:
+            raise SchemaError(f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}")
+        told[name] = {column: _told(known[column]) for column in frame.columns}
+    return told
+
+
+def _told(attribute: Attribute) -> dict[str, Any]:
+    roles = [str(role) for role in attribute.roles]
+    plain: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    for field in dataclasses.fields(attribute):
+        value = getattr(attribute, field.name)
+        if field.name in TOLD and value != field.default:
+            plain[field.name] = value if isinstance(value, bool) else str(value)
+    return plain
+
+
+def direct_in(recipe: Recipe) -> list[str]:
+    """The direct identifiers that a recipe names, in all its tables."""
+    return [name for schema in recipe.schemas.values() for name in schema.columns(Role.DIRECT)]

@@ -1,0 +1,117 @@
+"""Checks of a folder that outputs were released to: it holds what was approved, as the session's log says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.journal import Head
+from sfumato.core.words import count_of
+from sfumato.errors import UnreadableInput
+from sfumato.release.manifest import Claim
+from sfumato.results.checking.joint_check import unseen_differences
+from sfumato.results.checking.log import OutputLog
+from sfumato.results.checking.output_pairs import in_ranges
+from sfumato.results.checking.verdict import OutputRules
+
+if TYPE_CHECKING:
+    from sfumato.release.replay import Original
+    from sfumato.release.shared_folder import SharedFolder
+
+Fields = Mapping[str, Any]
+
+OUTPUTS = "outputs"
+GIVE_SESSION = "not looked at: give the folder of the session (--session)"
+
+
+def released_files(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """Every listed file is an output, with the digest of what was decided of."""
+    listed = {name: file["sha256"] for name, file in certificate["files"].items()}
+    released = {output["file"]: output["sha256"] for output in certificate[OUTPUTS]["released"]}
+    if listed == released and len(released) == len(certificate[OUTPUTS]["released"]):
+        return Claim("outputs listed", "holds", f"{count_of(len(released), 'output')}, and no other file")
+    return Claim("outputs listed", "fails", "the files of the folder are not those of the released outputs")
+
+
+def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+    """Whose folder it is cannot be known where nobody signed it."""
+    if "signature" in certificate or original.trusted_key is not None:
+        return None
+    words = "none: whoever can write here can make a folder that holds; sign it when it is released (--sign)"
+    return Claim("signature", "needs original", words)
+
+
+def log_continued(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """The session's log still begins with what it held at the release."""
+    kept = certificate[OUTPUTS]["log"]
+    if original.owner is None:
+        words = f"{GIVE_SESSION}; lines that were cut, changed or added there since are not noticed"
+        return Claim("log", "needs original", words)
+    try:
+        log = OutputLog.at(original.owner)
+    except UnreadableInput as error:
+        return Claim("log", "fails", str(error))
+    if kept["entries"] < 1 or not log.journal.extends(Head(kept["entries"], kept["head"])):
+        words = "the session's log is not the one that was released from: lines were cut off, changed or written anew"
+        return Claim("log", "fails", words)
+    later = log.journal.head.entries - kept["entries"]
+    return Claim("log", "holds", f"all {kept['entries']:,} lines of the release are there, and {later:,} since")
+
+
+def decisions_logged(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """The outputs passed or were approved, as the certificate says: its folder does not show it, the session's log does."""
+    name = "checks and decisions"
+    if original.owner is None or log_continued(certificate, shared, original).status != "holds":
+        words = "the log of the session shows them (--session), or a signature vouches for them (--key)"
+        return Claim(name, "needs original", words, True)
+    log = OutputLog.at(original.owner)
+    wrong = [output for output in certificate[OUTPUTS]["released"] if not _as_logged(log, output)]
+    if wrong:
+        words = f"{count_of(len(wrong), 'output')} passed or were approved otherwise than the log says"
+        return Claim(name, "fails", words, True)
+    return Claim(name, "holds", "as the log of the session says", True)
+
+
+def _as_logged(log: OutputLog, output: Fields) -> bool:
+    """Whether the log knows an output by these words, and that these bytes passed or were approved."""
+    logged = next((entry for entry in log.outputs if entry.number == output["number"]), None)
+    stated = (output["title"], output["file"], output["kind"])
+    if logged is None or (logged.title, logged.file, logged.verdict["kind"]) != stated:
+        return False
+    checked = logged.status if output["sha256"] == logged.sha256 else "changed after the check"
+    if output["checked"] != checked:
+        return False
+    if output["released"] == "passes":
+        return checked == "pass"
+    decided = (output["sha256"], output["by"], output["at"])
+    approvals = [entry for entry in log.decisions if entry.number == output["number"] and entry.decision == "approved"]
+    return any((entry.sha256, entry.by, entry.at) == decided for entry in approvals)
+
+
+def outputs_together(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
+    """What the released outputs tell together was known to who approved them, from what the session keeps."""
+    name = "together"
+    if original.owner is None:
+        return Claim(name, "needs original", GIVE_SESSION)
+    try:
+        log = OutputLog.at(original.owner)
+        unseen = unseen_differences(log, {output["number"] for output in certificate[OUTPUTS]["released"]})
+    except UnreadableInput as error:
+        return Claim(name, "fails", str(error))
+    if unseen.outputs:
+        return Claim(name, "fails", together_in_words(log, unseen.outputs))
+    if unseen.unknown:
+        words = f"of {len(unseen.unknown):,} outputs the session does not know which records are in which cell"
+        return Claim(name, "needs original", words)
+    return Claim(name, "holds", "every output was compared with all others here; its reasons say what was found")
+
+
+def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> str:
+    """Which outputs tell of few persons together."""
+    threshold = OutputRules(**log.terms.rules).threshold
+    named = "; ".join(in_ranges(numbers) for numbers in unseen[:20])
+    return f"outputs tell of fewer than {threshold} persons together, or may, which nobody was told when they were checked: {named}"
+
+
+CHECKS = (released_files, unsigned, log_continued, decisions_logged, outputs_together)
+"""What a certificate about released outputs is held to, besides digest, signature and files."""

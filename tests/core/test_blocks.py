@@ -1,0 +1,64 @@
+"""Blocks as plain text: nothing a block says is lost, and numbers line up."""
+
+from __future__ import annotations
+
+from sfumato.core.blocks import (
+    CodeBlock,
+    FoldBlock,
+    Heading,
+    ListBlock,
+    Paragraph,
+    Share,
+    TableBlock,
+    VerdictBlock,
+    render_text,
+)
+
+
+def test_every_block_leaves_its_words() -> None:
+    text = render_text(
+        [
+            Heading("visits.csv", 1),
+            VerdictBlock(True, "2-anonymity", "no class is smaller", headline=True),
+            VerdictBlock(False, "3-diversity"),
+            VerdictBlock(None, "linkage", "not tried"),
+            Heading("Risks"),
+            TableBlock(("risk", "value"), (("marketer risk", Share(0.125)),), "before"),
+            Paragraph("the seed was chosen by hand", "warning"),
+            ListBlock(("age", "zip"), "Columns"),
+            CodeBlock("sfumato verify .\n"),
+            FoldBlock("More", (Paragraph("folded"),)),
+        ]
+    )
+    assert text.splitlines() == [
+        "visits.csv",
+        "✓ 2-anonymity: no class is smaller",
+        "✗ 3-diversity",
+        "? linkage: not tried",
+        "",
+        "Risks",
+        "before",
+        "risk            value",
+        "marketer risk  12.5 %",
+        "! the seed was chosen by hand",
+        "Columns",
+        "  age",
+        "  zip",
+        "    sfumato verify .",
+        "",
+        "More",
+        "folded",
+    ]
+
+
+def test_columns_of_words_and_numbers_are_aligned_to_their_side() -> None:
+    table = TableBlock(("column", "values", "note"), (("age", 5, None), ("postcode", 1200, "coarse")))
+    assert render_text([table]).splitlines() == [
+        "column    values  note",
+        "age            5  –",
+        "postcode   1,200  coarse",
+    ]
+
+
+def test_a_table_without_header_is_a_list_of_terms() -> None:
+    assert render_text([TableBlock(("", ""), (("name", "visits"), ("rows", 3)))]) == "name  visits\nrows  3"

@@ -1,0 +1,34 @@
+"""Blocks on a terminal: the words of the text, nothing taken for markup, bars beside shares, folded blocks left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.core.blocks import FoldBlock, Paragraph, Share, TableBlock, VerdictBlock
+from sfumato.interfaces.cli import console
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> object:
+    console.out.cache_clear()
+    yield lambda: capsys.readouterr().out
+    console.out.cache_clear()
+
+
+def test_a_share_has_a_bar_and_a_mark_stays(shown) -> None:
+    table = TableBlock(("attack", "succeeds"), (("✗ linkage", Share(0.5)), ("? suda", "unknown")))
+    console.show_blocks([VerdictBlock(False, "5-anonymity", "2 records break it"), table])
+    told = shown()
+    assert "✗ 5-anonymity: 2 records break it" in told
+    assert "✗ linkage" in told and "████░░░░    50 %" in told and "? suda" in told
+
+
+def test_names_are_no_markup(shown) -> None:
+    console.show_blocks([Paragraph("column [red] of `sfumato run`"), TableBlock(("[b]",), (("[/]",),))])
+    told = shown()
+    assert "column [red] of sfumato run" in told and "[b]" in told and "[/]" in told
+
+
+def test_folded_blocks_are_left_to_pages(shown) -> None:
+    console.show_blocks([FoldBlock("More", (Paragraph("folded"),))])
+    assert shown() == ""
